@@ -27,15 +27,21 @@ __all__ = ["Database", "Eventual", "Faults", "Settings", "StoreError", "connect"
 class Database(_Database):
     """A database, with the methods that need more than its runtime."""
 
-    def boto3_session(self, region: str = DEFAULT_REGION) -> "boto3.Session":
-        """A boto3 session whose clients and resources are answered in this process."""
+    def boto3_session(
+        self, region: str = DEFAULT_REGION, principal: str | None = None
+    ) -> "boto3.Session":
+        """A boto3 session whose clients and resources are answered in this process.
+
+        It acts as the principal with this ARN in the database's access file; without one it may do
+        everything. Raises ValueError if there is no such principal.
+        """
         from hashrange.interfaces.failing import needing
 
         with needing("boto3"):
             from hashrange.interfaces.boto import boto3_session
         settings = self.runtime.environment.settings
         may_fail = settings.faults is not None or settings.throughput == "enforced"
-        return boto3_session(self, region, retry=may_fail)
+        return boto3_session(self, region, retry=may_fail, principal=principal)
 
     def backup(self, path: str | os.PathLike[str], *, compact: bool = False) -> None:
         """Copy the database as of one moment to a new file, while it is in use.
@@ -123,7 +129,8 @@ def connect(
         archived = settings.archive is not None
         store = storage.SqliteStore(os.fsdecode(path), durability=durability, archived=archived)
     try:
-        database = Database(store, clock=clock, region=region, settings=settings)
+        given: Any = {"clock": clock, "region": region}
+        database = Database(store, **given, **_with_access(settings))
     except BaseException:
         store.close()
         raise
@@ -161,7 +168,7 @@ async def connect_async(
     _check_archive(settings, is_file=False)
     store = await open_here(_open_postgres(dsn, durability))
     try:
-        database = Database(store, **given)
+        database = Database(store, clock=clock, region=region, **_with_access(settings))
     except BaseException:
         await store.store.close()
         raise
@@ -231,6 +238,15 @@ def _check_archive(settings: Settings, is_file: bool) -> None:
             "an archive needs a database file; for PostgreSQL, pgBackRest or WAL-G archive the "
             "log, and a database in memory has none"
         )
+
+
+def _with_access(settings: Settings) -> dict[str, Any]:
+    """The settings, and the access file that they name, read. Raises ValueError or OSError."""
+    if settings.access is None:
+        return {"settings": settings}
+    from hashrange.interfaces.access_file import access_of
+
+    return {"settings": settings._replace(access=None), "access": access_of(settings.access)}
 
 
 def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:

@@ -12,6 +12,8 @@ from hashrange.testing.async_memory import AsyncMemoryStore
 class AwaitedDatabase:
     """The part of a database that `boto3_session` needs, with its upkeep."""
 
+    access = None
+
     def __init__(self, store: AsyncMemoryStore) -> None:
         self._loop = LoopThread()
         self.runtime = AsyncRuntime(store, self._loop.loop, wake_upkeep=self._wake_upkeep)

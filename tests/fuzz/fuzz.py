@@ -77,7 +77,7 @@ def http(data: bytes) -> None:
 def signature(data: bytes) -> None:
     """Query, then headers, after a blank line."""
     query, _, headers = data.partition(b"\n\n")
-    verifier = wire.Verifier(wire.read_keys("AKID secret"), lambda: 1767225600.0)
+    verifier = wire.Verifier(wire.KeyRing(wire.read_keys("AKID secret")), lambda: 1767225600.0)
     for event in wire.Connection(TARGETS, verifier).feed(SIGNED % (query, headers)):
         assert isinstance(event, wire.Answer), "nobody can guess a signature"
 

@@ -60,6 +60,8 @@ class FakeRuntime:
 
 
 class FakeDatabase:
+    access = None
+
     def __init__(self) -> None:
         self.runtime = FakeRuntime()
 

@@ -313,6 +313,9 @@ class Transport:
     def is_closing(self) -> bool:
         return False
 
+    def get_extra_info(self, name: str) -> object:
+        return ("127.0.0.1", 1) if name == "peername" else None
+
     def set_write_buffer_limits(self, high: int) -> None: ...
 
     def pause_reading(self) -> None: ...

@@ -10,13 +10,11 @@ import pytest
 import hashrange
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, ValidationException
-from hashrange.model.settings import Settings
 from hashrange.operations import OPERATIONS
-from hashrange.operations.unsupported import UNSUPPORTED
 from hashrange.operations.unsupported.absent import LISTS, NOT_FOUND
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
-STATES = ("done", "partly", "not yet")
+STATES = ("done", "partly")
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/table"
 KINESIS = "arn:aws:kinesis:us-east-1:000000000000:stream/stream"
 TABLE = {
@@ -49,7 +47,6 @@ def test_the_page_lists_them_all_with_their_state() -> None:
     page = documented()
     assert set(page) == service_model()
     assert set(page.values()) <= set(STATES)
-    assert {name for name, state in page.items() if state == "not yet"} == set(UNSUPPORTED)
 
 
 # The required members of operations without a typed structure.
@@ -135,21 +132,6 @@ def test_a_table_has_its_creators_region_and_account() -> None:
         created = db.runtime.call("CreateTable", msgspec.json.encode(TABLE), caller)
         arn = msgspec.json.decode(created)["TableDescription"]["TableArn"]
         assert arn == "arn:aws:dynamodb:eu-west-1:123456789012:table/table"
-
-
-@pytest.mark.parametrize(
-    ("name", "members"),
-    [
-        ("PutResourcePolicy", {"ResourceArn": ARN, "Policy": "{}"}),
-    ],
-)
-def test_operations_that_would_start_work_are_refused(
-    name: str, members: dict[str, object]
-) -> None:
-    with hashrange.connect(settings=Settings(accept_unsupported=False)) as db:
-        db.execute("CreateTable", TABLE)
-        with pytest.raises(ValidationException, match=rf"^{name} is not supported by this server$"):
-            db.execute(name, members)
 
 
 def test_tags_come_and_go() -> None:

@@ -87,14 +87,14 @@ def _clock_of_botocore(at: datetime) -> Iterator[None]:
 
 
 def verdict(signed: Signed, now: datetime = NOW) -> wire.Event:
-    connection = wire.Connection(TARGETS, wire.Verifier(KEYS, now.timestamp))
+    connection = wire.Connection(TARGETS, wire.Verifier(wire.KeyRing(KEYS), now.timestamp))
     [event] = connection.feed(signed.sent())
     return event
 
 
 def accepted(signed: Signed, now: datetime = NOW) -> bool:
     """True if it reaches an operation. A request that is cut off or is not HTTP reaches none."""
-    connection = wire.Connection(TARGETS, wire.Verifier(KEYS, now.timestamp))
+    connection = wire.Connection(TARGETS, wire.Verifier(wire.KeyRing(KEYS), now.timestamp))
     return any(isinstance(event, wire.Call) for event in connection.feed(signed.sent()))
 
 

@@ -101,7 +101,7 @@ def test_any_signature(
             value = signed.headers.get(name, "")
             signed.headers[name] = value[:start] + piece + value[max(start, end) :]
     signed.query += query
-    verifier = wire.Verifier(KEYS, NOW.timestamp)
+    verifier = wire.Verifier(wire.KeyRing(KEYS), NOW.timestamp)
     for event in wire.Connection(TARGETS, verifier).feed(signed.sent()):
         if isinstance(event, wire.Call):
             assert (event.operation, event.body) == ("GetItem", signed.body)

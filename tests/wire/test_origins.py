@@ -113,7 +113,7 @@ def test_the_header_cache_does_not_go_around_the_check_of_the_host() -> None:
 
 
 def test_a_signed_request_may_have_any_host() -> None:
-    connection = wire.Connection(TARGETS, wire.Verifier(KEYS, NOW.timestamp))
+    connection = wire.Connection(TARGETS, wire.Verifier(wire.KeyRing(KEYS), NOW.timestamp))
     [event] = connection.feed(sign(Host="db.example").sent())
     assert isinstance(event, wire.Call)
 

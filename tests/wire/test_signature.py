@@ -54,7 +54,9 @@ def test_a_compressed_body_is_signed_as_sent() -> None:
 
 
 def test_a_kept_connection_verifies_each_request() -> None:
-    connection = wire.Connection(wire.targets(["GetItem"]), wire.Verifier(KEYS, NOW.timestamp))
+    connection = wire.Connection(
+        wire.targets(["GetItem"]), wire.Verifier(wire.KeyRing(KEYS), NOW.timestamp)
+    )
     forged = sign()
     forged.body = b'{"TableName":"Others"}'
     events = connection.feed(sign().sent() + forged.sent() + sign().sent())

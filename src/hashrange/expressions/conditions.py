@@ -17,6 +17,7 @@ from hashrange.expressions.tree import (
     Slot,
     Value,
     Values,
+    attributes_of,
     walk,
 )
 from hashrange.model.values import AttributeValue, Item
@@ -40,7 +41,7 @@ class PreparedCondition:
 
     @cached_property
     def attributes(self) -> frozenset[str]:
-        return frozenset(str(path.parts[0]) for path in self._paths)
+        return attributes_of(self._root)
 
     @cached_property
     def containers(self) -> frozenset[str]:

@@ -89,6 +89,14 @@ class PreparedKeyCondition:
             if name not in self._tests:
                 raise _missed(name)
 
+    @property
+    def attributes(self) -> frozenset[str]:
+        return frozenset(self._tests)
+
+    def equal(self, name: str) -> Slot | Value | None:
+        """See `KeyCondition.equals`."""
+        return self._tests[name].operands[0] if self._is_equality(name) else None
+
     def _is_equality(self, name: str) -> bool:
         test = self._tests.get(name)
         return test is not None and test.operator == "="
@@ -178,6 +186,18 @@ class KeyCondition(Struct, gc=False, eq=False):
         ]
         last = hashes + equals
         return KeyQuery(filled[:hashes], filled[hashes:last], operator, filled[last:])
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that have a test."""
+        return self._prepared.attributes
+
+    def equals(self, name: str) -> AttributeValue | None:
+        """The value that an attribute must have; None if it has another test or none."""
+        operand = self._prepared.equal(name)
+        return (
+            self._values[operand.name] if isinstance(operand, Slot) else operand and operand.value
+        )
 
 
 def key_tests(root: Node) -> list[KeyTest]:

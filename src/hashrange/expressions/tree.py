@@ -99,6 +99,11 @@ def walk(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(node.operands))
 
 
+def attributes_of(node: Node) -> frozenset[str]:
+    """The top-level attributes that a bound tree names."""
+    return frozenset(str(each.parts[0]) for each in walk(node) if isinstance(each, Path))
+
+
 def postorder(node: Node) -> list[Node]:
     """The node after all below it, operands in the order of the text."""
     found = []

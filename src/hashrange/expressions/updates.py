@@ -62,8 +62,10 @@ class PreparedUpdate:
         changes: Sequence[Change],
         clauses: Sequence[Clause] = (),
         values_may_be_too_deep: bool = False,
+        read: frozenset[str] = frozenset(),
     ) -> None:
         targets = [change.target for change in changes]
+        self._read = read
         self.clauses = clauses
         self.changes = changes
         levels = [len(target.parts) for target in targets]
@@ -80,6 +82,12 @@ class PreparedUpdate:
         return frozenset(
             str(node.parts[0]) for node in paths if isinstance(node, Path) and len(node.parts) > 1
         )
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        paths = (node for clause in self.clauses for node in clause.nodes())
+        read = {str(node.parts[0]) for node in paths if isinstance(node, Path)}
+        return self.targets.attributes | self._read | read
 
     @cached_property
     def operators(self) -> int:
@@ -107,14 +115,24 @@ class Update(Struct, gc=False, eq=False):
     _values: Values = NO_VALUES
 
     @classmethod
-    def of(cls, changes: Sequence[Change], values_may_be_too_deep: bool = False) -> Self:
-        """An update made from changes that contain their values."""
-        return cls(PreparedUpdate(changes, values_may_be_too_deep=values_may_be_too_deep))
+    def of(
+        cls,
+        changes: Sequence[Change],
+        values_may_be_too_deep: bool = False,
+        read: frozenset[str] = frozenset(),
+    ) -> Self:
+        """An update made from changes that contain their values, and the attributes they read."""
+        return cls(PreparedUpdate(changes, (), values_may_be_too_deep, read))
 
     @property
     def attributes(self) -> frozenset[str]:
         """The top-level attributes that are updated, as a whole or in part."""
         return self._prepared.targets.attributes
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The top-level attributes that are updated or read."""
+        return self._prepared.named
 
     @property
     def containers(self) -> frozenset[str]:

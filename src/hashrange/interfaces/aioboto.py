@@ -16,6 +16,8 @@ from hashrange.model.caller import DEFAULT_REGION
 def async_client(database: boto.Database, region: str = DEFAULT_REGION) -> Any:
     """A "dynamodb" client that `database` answers. It can be used on any event loop."""
 
+    caller_of = boto.own_caller(database, region)
+
     class InProcess:
         """Takes the place of aiobotocore's HTTP session."""
 
@@ -27,7 +29,7 @@ def async_client(database: boto.Database, region: str = DEFAULT_REGION) -> Any:
         async def __aexit__(self, *_: object) -> None: ...
 
         async def send(self, request: AWSPreparedRequest) -> Any:
-            return awaited_response(await boto.answer_async(database, request, region))
+            return awaited_response(await boto.answer_async(database, request, caller_of))
 
     config = AioConfig(
         http_session_cls=InProcess,

@@ -53,10 +53,11 @@ class MockError(RuntimeError):
 class Mock:
     """A context manager and a decorator; `mock` makes one."""
 
-    def __init__(self, database: boto.Database | None, region: str) -> None:
+    def __init__(self, database: boto.Database | None, region: str, access: Any = None) -> None:
         self.region = region
         self.opened_at: str | None = None
         self._given = database
+        self._access = access
         self._database: boto.Database | None = None
 
     @property
@@ -72,7 +73,9 @@ class Mock:
                     f"this hashrange.mock() is open since {self.opened_at}; "
                     "call hashrange.mock() again for a second one"
                 )
-            self._database = self._given or hashrange.connect(region=self.region)
+            self._database = self._given or hashrange.connect(
+                region=self.region, settings=hashrange.Settings(access=self._access)
+            )
             self.opened_at = _line_of_the_caller()
             if not _open:
                 _install(self.region)
@@ -119,18 +122,20 @@ class Mock:
         )
 
     def _another(self) -> "Mock":
-        return Mock(self._given, self.region)
+        return Mock(self._given, self.region, self._access)
 
 
 @overload
-def mock(database: boto.Database | None = None, *, region: str = DEFAULT_REGION) -> Mock: ...
+def mock(
+    database: boto.Database | None = None, *, region: str = DEFAULT_REGION, access: Any = None
+) -> Mock: ...
 
 
 @overload
 def mock(database: F) -> F: ...
 
 
-def mock(database: Any = None, *, region: str = DEFAULT_REGION) -> Any:
+def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = None) -> Any:
     """Answer the requests of all DynamoDB and streams clients of boto3, aiobotocore and aioboto3.
 
     Use it in a `with` statement, which gives the database, or as a decorator, with or without
@@ -138,14 +143,17 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION) -> Any:
     closed at the end. If several mocks are open, the one opened last answers. A client of another
     service raises `MockError`, unless a mock of that service answers it, such as
     `moto.mock_aws()`. Nothing is sent. A region and an access key that the environment lacks are
-    set to dummies until the end.
+    set to dummies until the end. `access` is the path of an access file: then the access key of a
+    client decides what it may do.
 
     Returns a `Mock`, or the decorated object.
     """
     if inspect.isfunction(database) or inspect.isclass(database):
         return Mock(None, region)(database)
     check_database("mock", database)
-    return Mock(database, region)
+    if access is not None and database is not None:
+        raise TypeError("give either a database, whose settings have the access file, or access=")
+    return Mock(database, region, access)
 
 
 def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callable[..., Any]:
@@ -266,7 +274,8 @@ def _answer(request: AWSPreparedRequest, mock: Mock) -> AWSResponse:
             "answers DynamoDB only; answer other services with their own mock, such as "
             "moto.mock_aws()"
         )
-    return boto.answer(mock.database, request, mock.region)
+    caller_of = partial(boto.signed_caller, mock.database, mock.region)
+    return boto.answer(mock.database, request, caller_of)
 
 
 def _sending(method: Any) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import boto3
 
     from hashrange import Database
+    from hashrange.access.generation import Access
     from hashrange.interfaces.calls import Runtime
     from hashrange.interfaces.moved_clock import DatabaseClock
 
@@ -68,6 +69,10 @@ class Scope:
     @property
     def runtime(self) -> "Runtime":
         return self.database.runtime
+
+    @property
+    def access(self) -> "Access | None":
+        return self.database.access
 
     @cached_property
     def boto3_session(self) -> "boto3.Session":

@@ -70,11 +70,17 @@ def open_target(name: str, *, create: bool = False, **config: Any) -> Iterator[T
         yield Target(printed, kind, *_remote(name, kind, config))
 
 
-def target_of(database: "Database", name: str, kind: Kind = "file") -> Target:
-    """A database that is open in this process."""
-    session = database.boto3_session()
+def target_of(
+    database: "Database", name: str, kind: Kind = "file", principal: str | None = None
+) -> Target:
+    """A database that is open in this process.
+
+    As the `principal` with this ARN there are only its clients, without a way around its policies.
+    Raises ValueError if the access file names no such principal.
+    """
+    session = database.boto3_session(principal=principal)
     clients = session.client("dynamodb"), session.client("dynamodbstreams")
-    return Target(name, kind, *clients, database)
+    return Target(name, kind, *clients, database if principal is None else None)
 
 
 def _printed(name: str) -> str:

@@ -1,4 +1,6 @@
-"""The identity behind a request: its region, account and access key."""
+"""The identity behind a request: its region, account, access key and principal."""
+
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -6,15 +8,31 @@ DEFAULT_REGION = "us-east-1"
 DEFAULT_ACCOUNT = "000000000000"
 
 
+class Principal(Protocol):
+    """The user or session that an access key belongs to: see `hashrange.access.principals`."""
+
+    arn: str
+    expires_at: float | None
+    full_access: bool
+
+    @property
+    def account(self) -> str: ...
+
+
 class Caller(Struct, frozen=True):
     """`region` and `access_key` are those of the credential that the request is signed with.
 
     `access_key` is empty for a request that is not signed, as requests in process are not.
+    Without a `principal` everything is allowed. `address` is the client's, and `secure` whether
+    it uses TLS.
     """
 
     region: str = DEFAULT_REGION
     account: str = DEFAULT_ACCOUNT
     access_key: str = ""
+    principal: Principal | None = None
+    address: str = ""
+    secure: bool = False
 
 
 DEFAULT_CALLER = Caller()

@@ -75,6 +75,19 @@ class UnrecognizedClientException(ApiError):
     namespace = _SERVICE
 
 
+class ExpiredTokenException(ApiError):
+    """The credential of a session has expired."""
+
+    namespace = _SERVICE
+
+
+class AccessDeniedException(ApiError):
+    """The policies of the caller, or that of the resource, do not allow the request."""
+
+    namespace = _SERVICE
+    message_member = "Message"
+
+
 class InternalServerError(ApiError):
     status = 500
 

@@ -1,6 +1,6 @@
 """Settings of a database."""
 
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from hashrange.model.bounds import check_number
 from hashrange.model.consistency import Eventual
@@ -36,6 +36,8 @@ class Settings(NamedTuple):
     - `archive`: where the log of a database file is shipped to: a folder, or s3://bucket/prefix. Of
       the last `archive_seconds` every moment can be restored. While the place is away, the log is
       kept up to `archive_log_bytes` and for `archive_log_seconds`; then moments are lost.
+    - `access`: the path of an access file, which says what the principals of access keys may do.
+      None lets everybody do everything.
 
     The other settings are the limits of partitions:
 
@@ -64,6 +66,7 @@ class Settings(NamedTuple):
     archive_seconds: float = 35 * 86_400
     archive_log_bytes: int = 10_000 * MB
     archive_log_seconds: float = 86_400
+    access: Any = None
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000

@@ -180,6 +180,13 @@ class KinesisDestination(Struct, frozen=True):
         return "DISABLED" if self.changing == "DISABLING" else "ACTIVE"
 
 
+class ResourcePolicy(Struct, frozen=True):
+    """The policy of a table or a stream: canonical JSON, and the id of its revision."""
+
+    text: str
+    id: str
+
+
 class TimeToLive(Struct, frozen=True, kw_only=True):
     """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
@@ -233,6 +240,9 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     ttl_disabled: str | None = None
     """The attribute of the time to live that was disabled last."""
     tags: dict[str, str] = field(default_factory=dict)
+    resource_policy: ResourcePolicy | None = None
+    stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)
+    """By the ARN of a stream."""
 
     @property
     def arn(self) -> str:

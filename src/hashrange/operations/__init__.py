@@ -7,7 +7,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from hashrange.operations import backups, resources, unsupported
+from hashrange.operations import backups, resource_policies, resources, unsupported
 from hashrange.operations.contributor_insights import (
     describe_contributor_insights,
     list_contributor_insights,
@@ -109,6 +109,7 @@ OPERATIONS = {
     **{name: _operation(name, it, writes=attrgetter("writes")) for name, it in STATEMENTS.items()},
     **backups.OPERATIONS,
     **kinesis.OPERATIONS,
+    **resource_policies.OPERATIONS,
     **unsupported.OPERATIONS,
     **import_table.OPERATIONS,
     **export_table.OPERATIONS,

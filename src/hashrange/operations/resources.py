@@ -43,7 +43,7 @@ def table_arn(name_or_arn: str, caller: Caller) -> str:
     return f"arn:aws:dynamodb:{caller.region}:{caller.account}:table/{name_or_arn}"
 
 
-def _index_arn(name_or_arn: str, index_name: str | None, caller: Caller) -> str:
+def index_arn(name_or_arn: str, index_name: str | None, caller: Caller) -> str:
     """The ARN of an index, or of the table if there is no index."""
     arn = table_arn(name_or_arn, caller)
     return arn if index_name is None else f"{arn}/index/{index_name}"
@@ -76,7 +76,7 @@ def _table_or_all(name: str, request: Any, caller: Caller) -> list[Access]:
 
 def _table_or_index(name: str, request: Any, caller: Caller) -> list[Access]:
     given = _given(request)
-    return _distinct([(name, _index_arn(given.table_name, given.index_name, caller))])
+    return _distinct([(name, index_arn(given.table_name, given.index_name, caller))])
 
 
 def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
@@ -150,7 +150,7 @@ def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> l
             continue
         statement = each.select if isinstance(each, Exists) else each
         index = statement.index_name if isinstance(statement, Select) else None
-        arn = _index_arn(statement.table_name, index, caller)
+        arn = index_arn(statement.table_name, index, caller)
         found.append((f"PartiQL{type(statement).__name__}", arn))
     return _distinct(found)
 
@@ -218,7 +218,7 @@ def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
     if member == "TableCreationParameters":
         return [table_arn(named["TableName"], caller)]
     if member == "TableName":
-        return [_index_arn(named, request.get("IndexName"), caller)]
+        return [index_arn(named, request.get("IndexName"), caller)]
     if member.endswith(("TableName", "TableArn")):
         return [table_arn(named, caller)]
     return [named]

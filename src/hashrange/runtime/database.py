@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from hashrange import kv
-from hashrange.model.caller import DEFAULT_REGION, Caller
+from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller
 from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.awaited.runtime import AsyncRuntime
@@ -20,6 +21,7 @@ from hashrange.runtime.runtime import Runtime
 from hashrange.runtime.upkeep import Upkeep
 
 if TYPE_CHECKING:
+    from hashrange.access.generation import Access
     from hashrange.runtime.states import States
 
 _encode = msgspec.json.Encoder().encode
@@ -48,6 +50,7 @@ class Database:
         clock: TimeSource | None = None,
         region: str = DEFAULT_REGION,
         settings: Settings = DEFAULT_SETTINGS,
+        access: "Access | None" = None,
     ) -> None:
         arguments: Any = (store, clock, settings, self.start_upkeep)
         self.runtime: Runtime | AsyncRuntime
@@ -67,7 +70,8 @@ class Database:
         )
         self._scrubber = Scrubber(store, self.runtime)
         self._store = store
-        self._caller = Caller(region)
+        self.access = access
+        self._caller = Caller(region, access.account if access else DEFAULT_ACCOUNT)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
@@ -109,15 +113,26 @@ class Database:
         assert isinstance(self._store, MemoryStore), "only a database in memory goes back"
         return States(self._store, self.runtime)
 
-    def explain(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def explain(
+        self, operation: str, request: dict[str, Any], *, principal: str | None = None
+    ) -> dict[str, Any]:
         """Explain what a request would consume now. Nothing is written or charged.
+
+        As the `principal` with this ARN in the access file, it also tells, as the member `access`,
+        for each action which statement of which policy decides, and what the condition keys are.
 
         Returns the members of `hashrange.runtime.inspection.explain.Explanation`: the units read
         and written, the partitions in which they are consumed, the rows read, the items returned,
-        and what a write does to each index. Raises the service's error if the request is invalid;
-        an error that the state of the database would cause is the member `error`.
+        and what a write does to each index. Raises the service's error if the request is invalid,
+        and ValueError if there is no such principal; an error that the state of the database would
+        cause is the member `error`.
         """
-        explained = self.runtime.explain(operation, _encode(request), self._caller)
+        caller = self._caller
+        if principal is not None:
+            if self.access is None:
+                raise ValueError(f"the database has no access file that names {principal}")
+            caller = replace(caller, principal=self.access.principal(principal))
+        explained = self.runtime.explain(operation, _encode(request), caller)
         found: dict[str, Any] = msgspec.to_builtins(explained)
         return found
 

@@ -5,7 +5,7 @@ have to be decided again.
 """
 
 from collections.abc import Generator, Hashable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from msgspec import Struct
 
@@ -17,31 +17,47 @@ from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
 from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
+from hashrange.runtime import authorisation
 from hashrange.runtime.catalog import Tables, find_table
 from hashrange.runtime.ending import encode, logger
 from hashrange.storage.paging import bytes_of
 
+T = TypeVar("T")
 Steps = Generator[Any, Any, Decision]
 """The decision of a request. It yields only reads of `kv`."""
 
 
 def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
-    """The decision of a request, about to make its first read."""
+    """The decision of a request, about to make its first read.
+
+    It answers only what the caller's principal may ask for.
+    """
+    principal = moment.caller.principal
+    asks = principal is not None and not principal.full_access
     if not operation.on_table:
-        return _with_tables(operation.decide(request, moment), tables)
+        decide = _permitted if asks else operation.decide
+        given = (operation, request, moment) if asks else (request, moment)
+        return with_tables(decide(*given), tables)
     table = tables.get(request.given.table_name)
-    if table is not None and table.active_at <= moment.now:
-        return operation.decide(request, table, moment)
-    return _on_table(operation, request, moment, tables)
+    if table is None or asks or table.active_at > moment.now:
+        return _on_table(operation, request, moment, tables)
+    return operation.decide(request, table, moment)
+
+
+def _permitted(operation: Operation, request: Any, moment: Moment) -> Decide:
+    permitted = yield from authorisation.check(operation, request, moment)
+    return (yield from operation.decide(permitted, moment))
 
 
 def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
     table = yield from find_table(tables, plain_name(request.given.table_name))
+    authorisation.check_on_table(operation, request, table, moment)
     decision: Decision = yield from operation.decide(request, usable(table, moment), moment)
     return decision
 
 
-def _with_tables(decide: Decide, tables: Tables) -> Steps:
+def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any, Any, T]:
+    """The same steps; definitions of tables are found in the cache if they are there."""
     reply: Any = None
     try:
         while True:
@@ -51,8 +67,8 @@ def _with_tables(decide: Decide, tables: Tables) -> Steps:
             else:
                 reply = yield read
     except StopIteration as end:
-        decision: Decision = end.value
-        return decision
+        value: T = end.value
+        return value
 
 
 class Costly(Exception):

@@ -14,7 +14,7 @@ from hashrange.wire.responses import (
     unavailable,
 )
 from hashrange.wire.routing import Targets, targets
-from hashrange.wire.signature import Key, Keys, KeysError, Verifier, read_keys
+from hashrange.wire.signature import Key, KeyRing, Keys, KeysError, Verifier, read_keys
 
 __all__ = [
     "GO_ON",
@@ -27,6 +27,7 @@ __all__ = [
     "ForeignHostError",
     "Form",
     "Key",
+    "KeyRing",
     "Keys",
     "KeysError",
     "NonApi",

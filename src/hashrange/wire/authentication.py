@@ -8,8 +8,10 @@ well-formed credential is accepted, and the clock is not checked.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import NamedTuple
 from urllib.parse import unquote
 
+from hashrange.model.caller import Principal
 from hashrange.model.errors import (
     IncompleteSignatureException,
     InvalidSignatureException,
@@ -48,20 +50,27 @@ def claimed_key(headers: Mapping[bytes, bytes], url: bytes) -> str:
     return unquote(found[1].decode("latin-1")).partition("/")[0] if found else ""
 
 
-def authenticate(request: Request, verifier: Verifier | None) -> Credential:
-    """The credential that signed a request, from its header or its query string.
+class Signer(NamedTuple):
+    """Who has signed a request. Without a verifier the `principal` is None."""
+
+    region: str
+    access_key: str
+    principal: Principal | None = None
+
+
+def authenticate(request: Request, verifier: Verifier | None) -> Signer:
+    """The signer of a request, from its header or its query string.
 
     Raises MissingAuthenticationTokenException, IncompleteSignatureException,
-    InvalidSignatureException or UnrecognizedClientException.
+    InvalidSignatureException, UnrecognizedClientException or ExpiredTokenException.
     """
     claim = _claim(request.headers, dict(request.query))
     if verifier:
         verifier.check_clock(claim)
     if faults := "".join(_scope_faults(claim)):
         raise InvalidSignatureException(faults)
-    if verifier:
-        verifier.check_signature(request, claim)
-    return claim.credential
+    principal = verifier.check_signature(request, claim) if verifier else None
+    return Signer(claim.credential.region, claim.credential.access_key, principal)
 
 
 def _claim(headers: Mapping[bytes, bytes], query: Mapping[str, str]) -> Claim:

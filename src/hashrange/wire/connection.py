@@ -18,7 +18,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from hashrange.model.caller import DEFAULT_ACCOUNT, Caller
 from hashrange.model.errors import ApiError, SerializationException
 from hashrange.wire import codings
-from hashrange.wire.authentication import claimed_key
+from hashrange.wire.authentication import Signer, claimed_key
 from hashrange.wire.header_cache import HeaderCache
 from hashrange.wire.non_api import NonApi, answer_non_api
 from hashrange.wire.origins import FOREIGN_HOST, NO_ORIGINS, ForeignHostError, Origins
@@ -127,6 +127,8 @@ class Connection:
         self._origins = origins
         self._header_cache = HeaderCache(targets)
         self._events: list[Event] = []
+        self.address, self.secure = "", False
+        """Of the client, and whether it uses TLS: for policies."""
         self._closed = False
         # The request being read. `_operation` is known by the head if the header cache admits it.
         self._url: list[bytes] = []
@@ -263,6 +265,13 @@ class Connection:
         self._fields.clear()
         self._stray_bytes = 0
 
+    def _caller(self, signer: Signer) -> Caller:
+        principal = signer.principal
+        account = DEFAULT_ACCOUNT if principal is None else principal.account
+        return Caller(
+            signer.region, account, signer.access_key, principal, self.address, self.secure
+        )
+
     # ---- requests that the header cache does not admit ----
 
     def _read_head(self) -> None:
@@ -306,7 +315,7 @@ class Connection:
                 self._origins.check_host(headers.get(b"host", b""))
             sent = Sent(method, url, headers, body, digest)
             operation, signer = admit(self._targets, self._verifier, sent)
-            caller = Caller(signer.region, DEFAULT_ACCOUNT, signer.access_key)
+            caller = self._caller(signer)
             event = Call(operation, body, caller, form, headers.get(b"content-encoding", b""))
             if event.coding:
                 _decode_if_small(event)

@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
-from hashrange.wire.authentication import authenticate
+from hashrange.wire.authentication import Signer, authenticate
 from hashrange.wire.responses import APPLICATION_JSON, JSON
-from hashrange.wire.signature import Credential, Digest, Query, Request, Verifier
+from hashrange.wire.signature import Digest, Query, Request, Verifier
 
 TARGET_PREFIX = "DynamoDB_20120810."
 STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
@@ -56,8 +56,8 @@ class Sent(NamedTuple):
     digest: Digest | None = None
 
 
-def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str, Credential]:
-    """The name of the operation, and the credential that signed the request.
+def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str, Signer]:
+    """The name of the operation, and who has signed the request.
 
     Raises NotFoundError or an ApiError.
     """

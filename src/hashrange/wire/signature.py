@@ -17,7 +17,12 @@ from hmac import digest as hmac_digest
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-from hashrange.model.errors import InvalidSignatureException, UnrecognizedClientException
+from hashrange.model.caller import Principal
+from hashrange.model.errors import (
+    ExpiredTokenException,
+    InvalidSignatureException,
+    UnrecognizedClientException,
+)
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 SERVICE = "dynamodb"
@@ -77,14 +82,26 @@ class Claim(NamedTuple):
 
 
 class Key(NamedTuple):
-    """`token` is a session token; a permanent key has none."""
+    """`token` is a session token; a permanent key has none. Without a `principal` it may do
+    everything."""
 
     secret: str
     token: str = ""
+    principal: Principal | None = None
 
 
-Keys = dict[str, Key]
-"""By access key. A server that reads its keys again changes it in place."""
+Keys = Mapping[str, Key]
+"""By access key: one generation, which never changes."""
+
+
+class KeyRing:
+    """The generation of keys that a server accepts now.
+
+    A request keeps the generation that verified its signature.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
 
 
 class KeysError(Exception):
@@ -117,8 +134,8 @@ def read_keys(text: str) -> Keys:
 class Verifier:
     """`clock` returns seconds since 1970."""
 
-    def __init__(self, keys: Keys, clock: Callable[[], float]) -> None:
-        self._keys = keys
+    def __init__(self, ring: KeyRing, clock: Callable[[], float]) -> None:
+        self._ring = ring
         self._clock = clock
 
     def check_clock(self, claim: Claim) -> None:
@@ -137,16 +154,24 @@ class Verifier:
         if claim.expires is not None:
             _check_expiry(claim.moment, claim.expires, now)
 
-    def check_signature(self, request: Request, claim: Claim) -> None:
-        """Raises UnrecognizedClientException or InvalidSignatureException."""
+    def check_signature(self, request: Request, claim: Claim) -> Principal | None:
+        """The principal of the key.
+
+        Raises UnrecognizedClientException, InvalidSignatureException or ExpiredTokenException.
+        """
         _check_signed_headers(request.headers, claim)
-        key = self._keys.get(claim.credential.access_key)
+        key = self._ring.keys.get(claim.credential.access_key)
         if key is None:
             raise UnrecognizedClientException(f"{_INVALID_TOKEN}.")
         if not compare_digest(key.token.encode(), claim.token.encode()):
             raise UnrecognizedClientException(_INVALID_TOKEN)
         if not compare_digest(_signature(request, claim, key.secret), claim.signature.encode()):
             raise InvalidSignatureException(_MISMATCH)
+        principal = key.principal
+        ends = None if principal is None else principal.expires_at
+        if ends is not None and ends <= self._clock():
+            raise ExpiredTokenException("The security token included in the request is expired")
+        return principal
 
 
 def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:

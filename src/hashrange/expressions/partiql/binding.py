@@ -25,6 +25,7 @@ from hashrange.expressions.tree import (
     Path,
     Section,
     Value,
+    attributes_of,
     invalid,
     walk,
 )
@@ -80,8 +81,10 @@ def update_of(assignments: Iterable[Assignment], parameters: Parameters) -> Upda
     bound = [binding.assignment(each) for each in assignments]
     # Of two paths, the service's messages name the later one first.
     check_disjoint("Statement", [target for _, target, _ in reversed(bound)])
-    _check_count([operand for *_, operand in bound if operand is not None])
-    return Update.of([change_of(*each) for each in bound], values_may_be_too_deep=True)
+    operands = [operand for *_, operand in bound if operand is not None]
+    _check_count(operands)
+    read = frozenset().union(*map(attributes_of, operands))
+    return Update.of([change_of(*each) for each in bound], values_may_be_too_deep=True, read=read)
 
 
 def _check_count(roots: Iterable[Node]) -> None:

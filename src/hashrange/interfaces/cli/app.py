@@ -10,6 +10,7 @@ import os
 import sys
 
 from hashrange.interfaces.cli import (
+    access,
     archive,
     backup,
     check,
@@ -79,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
         *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain, ping),
-        *(tables, export_, import_, copy_, distribute, design),
+        *(tables, export_, import_, copy_, distribute, access, design),
     )
     for module in modules:
         module.add(commands)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hashrange.interfaces.failing import fail, printed, told_in_one_line
 
 if TYPE_CHECKING:
-    from hashrange.database import Database
+    from hashrange.database import Database, Settings
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -54,13 +54,15 @@ def port_number(text: str) -> int:
 
 
 @contextmanager
-def opened(path: Path | str) -> "Iterator[Database]":
-    """Open a database that exists already."""
+def opened(path: Path | str | None, settings: "Settings | None" = None) -> "Iterator[Database]":
+    """Open a database that exists already, or without a path an empty one in memory."""
     import hashrange
 
-    printed(path)  # refuses an address that is not valid
+    if path is not None:
+        printed(path)  # refuses an address that is not valid
     found = existing(path) if isinstance(path, Path) else path
-    with told_in_one_line(), hashrange.connect(found) as database:
+    given = settings or hashrange.Settings()
+    with told_in_one_line(), hashrange.connect(found, settings=given) as database:
         yield database
 
 

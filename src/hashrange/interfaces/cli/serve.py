@@ -71,6 +71,13 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
         "default: the same lines in HASHRANGE_KEYS",
     )
     parser.add_argument(
+        "--access",
+        metavar="FILE",
+        type=Path,
+        help="who may do what: TOML that names the principals of the keys, with policies of IAM; "
+        "it needs --keys; default: every key may do everything",
+    )
+    parser.add_argument(
         "--no-auth",
         action="store_true",
         help="on an address other than loopback, accept any credentials; for closed networks only",
@@ -184,6 +191,11 @@ def _add_observation(parser: argparse.ArgumentParser) -> None:
         "--console",
         action="store_true",
         help="serve a web console, which only reads, at a free port of 127.0.0.1",
+    )
+    parser.add_argument(
+        "--console-as",
+        metavar="ARN",
+        help="with --access: the principal as which the console's pages ask",
     )
     parser.add_argument(
         "--access-log", action="store_true", help="print one line on stderr for each request"

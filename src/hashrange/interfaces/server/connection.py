@@ -128,8 +128,11 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")[:2]
+        self._wire.address = peer[0]
+        self._wire.secure = transport.get_extra_info("sslcontext") is not None
         if self._observer:
-            self._client = ":".join(map(str, transport.get_extra_info("peername")[:2]))
+            self._client = ":".join(map(str, peer))
         self._transport.set_write_buffer_limits(1)  # so each answer that is not taken is counted
         if not self._clients.admit(self):
             self._ended = True

@@ -15,9 +15,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from hashrange.wire import NO_ORIGINS, Keys, KeysError, OriginError, Origins, read_keys
+from hashrange.wire import NO_ORIGINS, KeyRing, Keys, KeysError, OriginError, Origins, read_keys
+
+if TYPE_CHECKING:
+    from hashrange.access.generation import Access
 
 KEYS_VARIABLE = "HASHRANGE_KEYS"
 
@@ -34,13 +37,15 @@ class ServerError(Exception):
 
 class Listener(NamedTuple):
     """An open socket. Without keys any well-formed credentials are accepted; without TLS all
-    traffic is readable. Web pages are served from `origins` alone.
+    traffic is readable. Web pages are served from `origins` alone. `access` is the access file as
+    it was at the start.
     """
 
     sock: socket.socket
-    keys: Keys | None = None
+    ring: KeyRing | None = None
     tls: ssl.SSLContext | None = None
     origins: Origins = NO_ORIGINS
+    access: "Access | None" = None
 
     @property
     def port(self) -> int:
@@ -61,7 +66,8 @@ def open_listener(
     An address that other machines could reach needs keys, unless `trusting`.
     """
     check_address(host, keys, trusting)
-    return Listener(listening_socket(host, port), keys, tls, origins)
+    ring = None if keys is None else KeyRing(keys)
+    return Listener(listening_socket(host, port), ring, tls, origins)
 
 
 def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
@@ -115,6 +121,40 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
         return read_keys(text)
     except KeysError as error:
         raise ServerError(f"{source}: {error}") from None
+
+
+class Credentials(NamedTuple):
+    """One generation of keys, with their principals if there is an access file."""
+
+    keys: Keys
+    access: "Access | None"
+
+
+def credentials(
+    keys_path: Path | None, access_path: Path | None, environment: Mapping[str, str]
+) -> Credentials | None:
+    """The keys that a server accepts, None if it accepts any. Raises ServerError or OSError."""
+    if access_path is None:
+        keys = configured_keys(keys_path, environment)
+        return None if keys is None else Credentials(keys, None)
+    from hashrange.access.generation import AccessError
+    from hashrange.interfaces.access_file import others_may, read_access
+
+    if environment.get(KEYS_VARIABLE):
+        raise ServerError(f"--access takes keys from --keys FILE alone; unset {KEYS_VARIABLE}")
+    if keys_path is None:
+        raise ServerError("--access names principals by their access keys: give --keys FILE too")
+    if others_may(keys_path, stat.S_IRGRP | stat.S_IROTH):
+        raise ServerError(f"{keys_path}: other users can read the keys in it; run chmod 600 on it")
+    keys = configured_keys(keys_path, {})
+    assert keys is not None, "a file without keys is an error"
+    try:
+        access = read_access(access_path)
+        access.check_keys(keys)
+    except AccessError as error:
+        raise ServerError(f"{access_path}: {error}") from None
+    named = {name: key._replace(principal=access.by_key[name]) for name, key in keys.items()}
+    return Credentials(named, access)
 
 
 def allowed_origins(origins: Iterable[str]) -> Origins:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hashrange.interfaces.server.listener import (
+    Credentials,
     Listener,
     ServerError,
-    configured_keys,
+    credentials,
     load_certificate,
     tls_context,
 )
@@ -22,6 +23,7 @@ class Files(NamedTuple):
     """The files that a running server reads again."""
 
     keys: Path | None = None
+    access: Path | None = None
     certificate: Path | None = None
     private_key: Path | None = None
 
@@ -43,22 +45,42 @@ class Reload:
         """The handler goes with its loop."""
 
     def reload(self) -> None:
+        self.read_keys()
+        self.read_certificate()
+
+    def read_keys(self) -> None:
+        """Take a new generation of keys, with their principals."""
         if self._files.keys:
-            _try(self._read_keys, "file of keys")
+            _try(self._read_keys, "keys and access" if self._files.access else "file of keys")
+
+    def read_certificate(self) -> None:
         if self._files.certificate:
             _try(self._read_certificate, "certificate")
 
+    @property
+    def credentials(self) -> Credentials | None:
+        """The generation that is in use; None if the server accepts any keys."""
+        ring, access = self._listener.ring, self._listener.access
+        return None if ring is None else Credentials(ring.keys, access)
+
+    def take(self, generation: Credentials | None) -> None:
+        """Use this generation from now on."""
+        ring = self._listener.ring
+        if ring is not None and generation is not None:
+            ring.keys = generation.keys
+
     def _read_keys(self) -> None:
-        """Read the keys into the mapping that the server verifies with."""
-        keys, read = self._listener.keys, configured_keys(self._files.keys, {})
-        assert keys is not None, "the server was started with this file"
+        """Raises ServerError, also if the account is another one, because tables keep theirs."""
+        read = credentials(self._files.keys, self._files.access, {})
+        began = self._listener.access
         assert read is not None, "a file without keys is an error"
-        keys.clear()
-        keys.update(read)
+        if began and read.access and began.account != read.access.account:
+            raise ServerError(f"the account is {began.account} until the server starts again")
+        self.take(read)
 
     def _read_certificate(self) -> None:
         """Read the files into the listener's context, after a trial in another context."""
-        tls, (_, certificate, private_key) = self._listener.tls, self._files
+        tls, (_, _, certificate, private_key) = self._listener.tls, self._files
         assert tls is not None, "the server was started with these files"
         assert certificate is not None
         tls_context(certificate, private_key)

@@ -59,8 +59,8 @@ class Server:
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        sock, keys, tls, origins = self._listener
-        verifier = None if keys is None else wire.Verifier(keys, time)
+        sock, ring, tls, origins, _ = self._listener
+        verifier = None if ring is None else wire.Verifier(ring, time)
         parser = partial(
             wire.Connection,
             wire.targets(self._runtime.operations),

@@ -17,7 +17,7 @@ from hashrange.interfaces.server.access_log import log_access
 from hashrange.interfaces.server.clients import Observer, together
 from hashrange.interfaces.server.listener import Listener, ServerError
 from hashrange.interfaces.server.opening import opened_database
-from hashrange.interfaces.server.reload import Files, Reload
+from hashrange.interfaces.server.reload import Reload
 from hashrange.interfaces.server.server import Beside, new_runner
 from hashrange.interfaces.service.options import Options, admin_listener
 
@@ -76,7 +76,11 @@ def _console(database: "Database", options: Options) -> AbstractContextManager[s
 
     room = console_room()
     name = "a database in memory" if options.path is None else printed(options.path)
-    shown: AbstractContextManager[str] = room.serving(room.Console(target_of(database, name)))
+    try:
+        target = target_of(database, name, principal=options.console_as)
+    except ValueError as error:
+        raise ServerError(f"--console-as: {error}") from None
+    shown: AbstractContextManager[str] = room.serving(room.Console(target))
     return shown
 
 
@@ -108,12 +112,25 @@ async def _create_tables(database: "Database", path: Path) -> None:
         raise ServerError(f"--tables: {error}") from None
 
 
+async def _check_account(database: "Database", account: str) -> None:
+    """Raises ServerError if the tables belong to another account: no policy would name them."""
+    names = (await database.execute_async("ListTables", {"Limit": 1}))["TableNames"]
+    for name in names:
+        described = await database.execute_async("DescribeTable", {"TableName": name})
+        owner = described["Table"]["TableArn"].split(":")[4]
+        if owner != account:
+            raise ServerError(
+                f"--access: the tables are those of account {owner}, not of {account}: name "
+                f"principals of {owner}"
+            )
+
+
 @contextmanager
 def opened_service(
     options: Options, listener: Listener, balance: Balance | None = None
 ) -> Iterator[Service]:
     """Open the database, and make what serves it; nothing runs yet. It is closed at the end."""
-    settings = options.settings()
+    settings = options.settings()._replace(access=listener.access)
     for name in BLAS_THREADS:
         # More threads would only take processors away from other workers and requests.
         os.environ.setdefault(name, "1")
@@ -121,6 +138,8 @@ def opened_service(
         new_runner() as runner,
         opened_database(runner, options.path, options.durability, settings) as database,
     ):
+        if listener.access is not None:
+            runner.run(_check_account(database, listener.access.account))
         if options.tables is not None:
             runner.run(_create_tables(database, options.tables))
         observers: list[Observer] = []
@@ -141,5 +160,5 @@ def opened_service(
             observer=together(observers),
             balance=balance,
         )
-        reload = Reload(listener, Files(options.keys, options.tls_cert, options.tls_key))
+        reload = Reload(listener, options.files())
         yield Service(runner, database, server, reload, monitor)

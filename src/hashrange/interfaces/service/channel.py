@@ -1,6 +1,6 @@
 """The messages between the supervisor and a worker, over a pair of connected sockets.
 
-    supervisor -> worker    (ASK, number, question, argument), (RELOAD,) or (REFUSE, reason)
+    supervisor -> worker    (ASK, number, question, argument), (RELOAD, keys) or (REFUSE, reason)
     worker -> supervisor    (READY,), (ANSWER, number, answer) or (REFUSE, reason)
 
 A message is pickled, after its length in four bytes. The first message to a worker is its task. If

@@ -12,20 +12,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hashrange.interfaces.failing import printed
 from hashrange.interfaces.logs import LogFormat
 from hashrange.interfaces.server.listener import (
+    Credentials,
     Listener,
     ServerError,
     allowed_origins,
     check_address,
-    configured_keys,
+    credentials,
     is_loopback,
     listening_socket,
     tls_context,
 )
+from hashrange.interfaces.server.reload import Files
 from hashrange.interfaces.service.likeness import ITSELF, LIKENESSES, Likeness
 from hashrange.interfaces.transfers.buckets import S3
 from hashrange.model.consistency import Eventual
 from hashrange.model.faults import Faults
 from hashrange.model.settings import Settings, Throughput
+from hashrange.wire import KeyRing
 
 if TYPE_CHECKING:
     import socket
@@ -57,6 +60,7 @@ class Options(NamedTuple):
     workers: int
     tables: Path | None
     keys: Path | None
+    access: Path | None
     no_auth: bool
     tls_cert: Path | None
     tls_key: Path | None
@@ -74,6 +78,7 @@ class Options(NamedTuple):
     admin_port: int | None
     admin_host: str
     console: bool
+    console_as: str | None
     access_log: bool
     log_format: LogFormat
     resettable: bool
@@ -86,6 +91,7 @@ class Options(NamedTuple):
         if self.resettable:
             self._check_resettable()
         self._check_outside()
+        self._check_console()
 
     @property
     def likeness(self) -> Likeness:
@@ -103,16 +109,27 @@ class Options(NamedTuple):
             archive_seconds=self.archive_days * DAY_SECONDS,
         )
 
-    def listener(self, sock: "socket.socket | None" = None) -> Listener:
-        """The listener for clients, on a socket that is open already or on a new one."""
+    def listener(
+        self, sock: "socket.socket | None" = None, known: Credentials | None = None
+    ) -> Listener:
+        """The listener for clients, on a socket that is open already or on a new one.
+
+        The keys are read from their files, unless they are `known`.
+        """
         tls = tls_context(self.tls_cert, self.tls_key)
-        keys = configured_keys(self.keys, os.environ)
-        if keys and self.no_auth:
+        known = known or credentials(self.keys, self.access, os.environ)
+        if known and self.no_auth:
             raise ServerError("--no-auth accepts every client; give either it or keys")
+        keys, access = known or (None, None)
         origins = allowed_origins(self.cors)
         check_address(self.host, keys, trusting=self.no_auth)
         port = self.likeness.port if self.port is None else self.port
-        return Listener(sock or listening_socket(self.host, port), keys, tls, origins)
+        ring = None if keys is None else KeyRing(keys)
+        return Listener(sock or listening_socket(self.host, port), ring, tls, origins, access)
+
+    def files(self) -> Files:
+        """Those that SIGHUP makes the server read again."""
+        return Files(self.keys, self.access, self.tls_cert, self.tls_key)
 
     def url(self, listener: Listener) -> str:
         return _url("https" if listener.tls else "http", self.host, listener.port)
@@ -177,6 +194,15 @@ class Options(NamedTuple):
             )
         if self.kinesis and "://" not in self.kinesis and not Path(self.kinesis).parent.is_dir():
             raise ServerError(f"--kinesis: {self.kinesis}: there is no such folder for the file")
+
+    def _check_console(self) -> None:
+        if self.console_as and not (self.console and self.access):
+            raise ServerError("--console-as needs --console and --access")
+        if self.console and self.access and not self.console_as:
+            raise ServerError(
+                "--console with --access needs --console-as ARN: the principal whose policies "
+                "hold for its pages"
+            )
 
     def _check_resettable(self) -> None:
         if self.path is not None:

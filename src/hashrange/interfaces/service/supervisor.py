@@ -16,6 +16,7 @@ from hashrange.interfaces import logs
 from hashrange.interfaces.admin import AdminPort
 from hashrange.interfaces.admin.metrics import Counts
 from hashrange.interfaces.server.listener import Listener, ServerError
+from hashrange.interfaces.server.reload import Reload
 from hashrange.interfaces.service import channel, totals, worker
 from hashrange.interfaces.service.options import AdminListener, Options, admin_listener
 from hashrange.interfaces.service.process import Process
@@ -74,6 +75,7 @@ class Supervisor:
     def __init__(self, options: Options, listener: Listener, shared: Shared) -> None:
         self._options = options
         self._listener = listener
+        self._reloading = Reload(listener, options.files())
         self._shared = shared
         self._running: dict[int, Process] = {}
         self._past = Counts()
@@ -148,8 +150,10 @@ class Supervisor:
             process.popen.terminate()
 
     def _reload(self) -> None:
+        """Read the keys once, so that all workers take the same generation."""
+        self._reloading.read_keys()
         for process in self._running.values():
-            process.tell((channel.RELOAD,))
+            process.tell((channel.RELOAD, self._reloading.credentials))
 
     # ---- one place ----
 
@@ -215,6 +219,7 @@ class Supervisor:
             self._options,
             self._listener.sock.fileno(),
             self._shared.descriptor,
+            self._reloading.credentials,
             self._refusal,
         )
         process = await Process.start(task, self)

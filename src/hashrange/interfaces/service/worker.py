@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from hashrange.interfaces import logs
 from hashrange.interfaces.failing import told_in_one_line
+from hashrange.interfaces.server.listener import Credentials
 from hashrange.interfaces.service import channel
 from hashrange.interfaces.service.alone import Service, opened_service
 from hashrange.interfaces.service.channel import Channel, receive_first
@@ -36,6 +37,7 @@ class Task(NamedTuple):
     options: Options
     listening: int
     shared: int
+    credentials: Credentials | None
     refusal: str
     """Why nothing may be written, if another worker has found damage."""
 
@@ -45,7 +47,7 @@ def run(task: Task, control: socket.socket) -> None:
     shared = Shared(task.shared, options.workers, task.number)
     logs.configure(options.log_format, options.access_log, task.number, shared)
 
-    listener = options.listener(socket.socket(fileno=task.listening))
+    listener = options.listener(socket.socket(fileno=task.listening), task.credentials)
     with opened_service(options, listener, shared) as service:
         if task.refusal:
             service.database.runtime.refuse_writes(task.refusal)
@@ -91,8 +93,9 @@ class Attendant:
             match message:
                 case channel.ASK, number, question, argument:
                     self._answer(number, question, argument)
-                case (channel.RELOAD,):
-                    self._service.reload.reload()
+                case channel.RELOAD, generation:
+                    self._service.reload.take(generation)
+                    self._service.reload.read_certificate()
                 case channel.REFUSE, reason:
                     self._service.database.runtime.refuse_writes(reason)
         signal.raise_signal(signal.SIGTERM)

@@ -12,6 +12,7 @@ from hashrange.model.errors import ResourceInUseException
 from hashrange.model.partitions import equal_parts
 from hashrange.model.tables import KeyType, Table, partitions_needed
 from hashrange.operations.common.parse import decode
+from hashrange.operations.resource_policies.stored import new_policy, with_policy
 from hashrange.operations.tables import (
     stream_settings,
     table_capacity,
@@ -25,7 +26,6 @@ from hashrange.operations.tables.table_description import describe, warm_through
 UNSUPPORTED = {
     "global_table_settings_replication_mode": "GlobalTableSettingsReplicationMode",
     "global_table_source_arn": "GlobalTableSourceArn",
-    "resource_policy": "ResourcePolicy",
 }
 
 
@@ -119,6 +119,9 @@ def decide(request: Request, moment: Moment) -> Decide:
         kms_key_arn=key_arn,
         tags=request.tags,
     )
+    if given.resource_policy is not None:
+        policy = new_policy(given.resource_policy, table.arn, moment, confirmed=False)
+        table = with_policy(table, table.arn, policy)
     wanted = given.stream_specification
     stream = wanted if wanted and wanted.stream_enabled else None
     table, streams = yield from stream_settings.changed(table, stream, spaces, moment)

@@ -1,6 +1,6 @@
 """Operations of features that this server does not have.
 
-Infrastructure tools ask for the replicas and policies of every table. Describe and List operations
+Infrastructure tools ask for the replicas of every table. Describe and List operations
 answer truthfully that there are none. Operations that would start work are refused; none of them
 pretends to succeed. First they report the faults that the service would report, such as a missing
 table.
@@ -17,25 +17,16 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.unsupported import (
     absent,
     global_tables,
-    policies,
-    refusals,
 )
 from hashrange.operations.unsupported.refusals import Request
-
-UNSUPPORTED = ("PutResourcePolicy",)
-"""Operations that are always refused. Some of them look for the table or stream first."""
 
 
 def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
     return {
         **{name: partial(absent.listed, name) for name in absent.LISTS},
         **{name: partial(absent.not_found, name) for name in absent.NOT_FOUND},
-        **{name: partial(refusals.refuse, name) for name in UNSUPPORTED},
         "CreateGlobalTable": global_tables.create,
         "UpdateGlobalTable": global_tables.update,
-        "GetResourcePolicy": policies.get,
-        "PutResourcePolicy": policies.put,
-        "DeleteResourcePolicy": policies.delete,
     }
 
 
@@ -44,9 +35,6 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     **{name: (member,) for name, (_, _, member) in absent.NOT_FOUND.items()},
     "CreateGlobalTable": ("GlobalTableName",),
     "UpdateGlobalTable": ("GlobalTableName",),
-    "DeleteResourcePolicy": ("ResourceArn",),
-    "GetResourcePolicy": ("ResourceArn",),
-    "PutResourcePolicy": ("ResourceArn",),
 }
 """The members that name the resources of a request. For other operations it is TableName."""
 

@@ -1,6 +1,6 @@
 """Explanations of requests: what they would consume now, and why. Nothing is written."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -15,8 +15,9 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.tables import TableOrIndex
 from hashrange.operations.operation import Operation
+from hashrange.runtime.authorisation import Answered, answers
 from hashrange.runtime.batch import ENTROPY_BYTES
-from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.decisions import Steps, begin, with_tables
 from hashrange.runtime.environment import HEAD, Environment
 
 
@@ -38,7 +39,8 @@ class Explanation(Struct):
 
     `items_returned` is how many of them the client gets. `error` is the body of the error, if the
     request would be refused; a write whose condition fails consumes units nevertheless. `notes` say
-    what a write does to each index, or that a read would return only a page.
+    what a write does to each index, or that a read would return only a page. `access` is what the
+    policies of a principal say about each action of the request.
     """
 
     operation: str
@@ -50,6 +52,7 @@ class Explanation(Struct):
     consumed: list[Consumed] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     error: dict[str, Any] | None = None
+    access: list[Answered] = field(default_factory=list)
 
 
 def explain(
@@ -64,11 +67,23 @@ def explain(
     # Receipts are filled only if throughput is measured.
     settings = environment.settings._replace(throughput="measured")
     moment = environment._replace(settings=settings).moment(now, caller, bytes(ENTROPY_BYTES))
-    return _explain(operation, begin(operation, request, moment, tables), snapshot, now)
-
-
-def _explain(operation: Operation, steps: Steps, snapshot: kv.Snapshot, now: float) -> Explanation:
     found = Explanation(operation.name)
+    answering = with_tables(answers(operation, request, moment), tables)
+    found.access = _driven(answering, snapshot)
+    return _explain(found, begin(operation, request, moment, tables), snapshot, now)
+
+
+def _driven(steps: Generator[Any, Any, Any], snapshot: kv.Snapshot) -> Any:
+    """The result of steps over a snapshot; their reads are not counted."""
+    reply: Any = None
+    try:
+        while True:
+            reply = snapshot.read(steps.send(reply))
+    except StopIteration as end:
+        return end.value
+
+
+def _explain(found: Explanation, steps: Steps, snapshot: kv.Snapshot, now: float) -> Explanation:
     try:
         decision = _drive(steps, snapshot, found)
         transition.derive(decision, now)

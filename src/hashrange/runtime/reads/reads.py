@@ -20,6 +20,7 @@ from hashrange.engine.keyspace import system
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
+from hashrange.runtime import authorisation
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.decisions import Costly, within_price
 from hashrange.runtime.drive import SlicedDrive, drive
@@ -186,6 +187,7 @@ class Reads:
         if table is None or moment.now < table.active_at or meter or lagging:
             return None
         try:
+            authorisation.check_on_table(operation, request, table, moment)
             steps = operation.decide(request, table, moment)
             read = next(steps)
             assert type(read) is kv.Get

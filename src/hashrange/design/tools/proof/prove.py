@@ -16,7 +16,7 @@ from hashrange.design.declare.vectors import Match
 from hashrange.design.errors import BadValue, NotFound, NotUnique, Unserved
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
-from hashrange.design.execute.steps import Connection, run
+from hashrange.design.execute.steps import ApiFailure, Connection, run
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.table import Table
@@ -72,8 +72,11 @@ class Proof:
         return "\n".join([*self.untested, *lines, *self.differences])
 
 
-def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
+def prove(table: Table, database: Any, *, seed: int = 0, asking: Any = None) -> Proof:
     """Create and fill the table in an empty database and compare every pattern's answers.
+
+    The patterns are asked through `asking`, a client that may be allowed less than the database
+    itself; by default through the database.
 
     Then change the owners of copies, and delete items with what is below them, and compare all
     items of the table with those that should be there.
@@ -87,13 +90,15 @@ def prove(table: Table, database: Any, *, seed: int = 0) -> Proof:
     chance = random.Random(seed)
     proof.untested += age(table, connection, oracle, proof.asked)
     _edit(table, connection, oracle, chance)
+    asked_through = connection if asking is None else _Limited(connect(asking))
     reader = StreamReader(table, database)
     proof.differences += [*reader.catch_up(), *differences(table, connection, oracle)]
     for name, plan in table.plans.items():
         if isinstance(plan, Unplanned):
             proof.differences.append(str(plan.error))
         else:
-            proof.differences += _Asking(table, plan, connection, oracle).all(proof, name, chance)
+            asker = _Asking(table, plan, asked_through, oracle)
+            proof.differences += asker.all(proof, name, chance)
     proof.differences += unequal_copies(table, connection, oracle, reader, proof.asked)
     proof.differences += wrong_trees(table, connection, oracle, proof.asked)
     return proof
@@ -144,6 +149,26 @@ def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.R
         record.values.update({n: getattr(item, n) for n in changes})
 
 
+class Denied(Exception):
+    """The policies do not allow a request."""
+
+
+@dataclass
+class _Limited:
+    """A connection that may not do everything."""
+
+    connection: Connection
+
+    def call(self, operation: str, payload: dict[str, Any], /) -> dict[str, Any]:
+        """Raises Denied or ApiFailure."""
+        try:
+            return self.connection.call(operation, payload)
+        except ApiFailure as failure:
+            if failure.code == "AccessDeniedException":
+                raise Denied(str(failure)) from None
+            raise
+
+
 @dataclass
 class _Asking:
     """Asks one pattern."""
@@ -169,6 +194,8 @@ class _Asking:
                 difference = self._difference(bound, answer)
             except BadValue:  # the arguments do not fit the key
                 continue
+            except Denied as denial:
+                answer, difference = Answer([], []), f"denied: {denial}"
             proof.asked[name] += 1
             records += len(answer.records)
             left_out |= {id(record) for record in answer.left_out}

@@ -12,6 +12,10 @@ from hashrange.interfaces.cli.transfers import add_yes, ask_before_writing
 from hashrange.interfaces.failing import fail
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hashrange.database import Database
+    from hashrange.design import Table
     from hashrange.interfaces.cli.commands import Commands
 
 
@@ -32,6 +36,15 @@ def add(commands: "Commands") -> None:
         type=int,
         default=0,
         help="seed of the generated data; default: 0",
+    )
+    parsers[prove].add_argument(
+        "--access", metavar="FILE", type=Path, help="an access file, for --as"
+    )
+    parsers[prove].add_argument(
+        "--as",
+        dest="principal",
+        metavar="ARN",
+        help="ask every pattern as this principal, and tell what is allowed beyond the patterns",
     )
     parsers[create].add_argument("db", metavar="DB", help=f"{DB_HELP}; a file is created")
     add_yes(parsers[create])
@@ -85,23 +98,44 @@ def rule(id: str) -> None:
         fail(error.args[0])
 
 
-def prove(model: Path, seed: int) -> None:
+def prove(model: Path, seed: int, access: Path | None, principal: str | None) -> None:
     """Compare every pattern's results on generated data. Exit status 1 if one differs."""
     import hashrange
     from hashrange.design import DesignError
     from hashrange.design.tools.proof.prove import prove as try_all
+    from hashrange.interfaces.failing import told_in_one_line
 
+    if (access is None) is not (principal is None):
+        fail("give --access and --as together")
+    settings = hashrange.Settings(access=access)
     wrong = False
     for table in tables_of(model):
         try:
-            with hashrange.connect() as database:
-                proof = try_all(table, database, seed=seed)
-        except DesignError as error:
-            fail(error)
+            with told_in_one_line(), hashrange.connect(settings=settings) as database:
+                asking = None
+                if principal is not None:
+                    asking = database.boto3_session(principal=principal).client("dynamodb")
+                proof = try_all(table, database, seed=seed, asking=asking)
+                for line in _beyond(database, principal, table):
+                    print(line)
+        except (DesignError, ValueError) as error:
+            fail(str(error))
         print(proof)
         wrong = wrong or proof.failed
     if wrong:
         sys.exit(1)
+
+
+def _beyond(database: "Database", principal: str | None, table: "Table") -> "Iterator[str]":
+    """What the principal may do that no pattern of the table needs."""
+    if principal is None:
+        return
+    from hashrange.interfaces.access_beyond import beyond
+    from hashrange.model.caller import DEFAULT_REGION
+
+    assert database.access is not None, "it is given together with the principal"
+    acting = database.access.principal(principal)
+    yield from beyond(acting, [table], DEFAULT_REGION)
 
 
 def create(model: Path, db: str, yes: bool) -> None:

@@ -1,0 +1,201 @@
+"""A generation of an access file: its account and its principals, which never change.
+
+    account = "123456789012"                         # by default that of the principals
+
+    [[principals]]
+    arn = "arn:aws:iam::123456789012:user/ann"
+    keys = ["AKIAANN"]
+    groups = ["writers"]
+    policies = ["policies/ann.json", "AmazonDynamoDBReadOnlyAccess"]
+    boundary = "policies/boundary.json"
+    tags = { team = "blue" }
+
+    [groups]
+    writers = ["policies/writers.json"]
+
+Policies are files of JSON beside the access file, or AWS's managed policies by name or ARN. A
+principal has instead of policies the words `access = "full"`, or none and may do nothing. A session
+of a role may have `session_policy` and `expires`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.access import managed, policy
+from hashrange.access.policy import Policy, PolicyError
+from hashrange.access.principals import Principal
+
+_ACCOUNT = re.compile(r"\d{12}", re.ASCII)
+_USER = re.compile(r"arn:aws[\w-]*:iam::(\d{12}):user/[\w+=,.@/-]+", re.ASCII)
+_SESSION = re.compile(r"arn:aws[\w-]*:sts::(\d{12}):assumed-role/[\w+=,.@-]+/[\w+=,.@-]+", re.ASCII)
+_MEMBERS = frozenset(
+    ["arn", "keys", "groups", "policies", "boundary", "session_policy", "expires", "tags", "access"]
+)
+
+
+class AccessError(ValueError):
+    """The access file cannot be used; the message is one line with the place."""
+
+
+class Access(Struct, frozen=True):
+    """`by_key` has the principal of each access key; one without a key can only be asked about."""
+
+    account: str
+    principals: tuple[Principal, ...]
+    by_key: dict[str, Principal]
+
+    def principal(self, arn: str) -> Principal:
+        """Raises AccessError."""
+        for principal in self.principals:
+            if principal.arn == arn:
+                return principal
+        raise AccessError(f"there is no principal {arn} in the access file")
+
+    def check_keys(self, access_keys: Iterable[str]) -> None:
+        """Raises AccessError if a key that the server accepts belongs to no principal."""
+        for access_key in access_keys:
+            if access_key not in self.by_key:
+                raise AccessError(f"the access key {access_key} belongs to no principal")
+
+
+def read(document: Mapping[str, Any], text_of: Callable[[str], str]) -> Access:
+    """The generation that a document describes; `text_of` reads a policy's file by its name.
+
+    Raises AccessError, and what `text_of` raises.
+    """
+    _check_members(document, frozenset({"account", "principals", "groups"}), "the file")
+    return _Reader(document, text_of).access()
+
+
+class _Reader:
+    def __init__(self, document: Mapping[str, Any], text_of: Callable[[str], str]) -> None:
+        self._document = document
+        self._text_of = text_of
+        self._policies: dict[str, Policy] = {}
+        self._groups: dict[str, tuple[Policy, ...]] = {}
+
+    def access(self) -> Access:
+        groups = self._document.get("groups", {})
+        if not isinstance(groups, dict):
+            raise AccessError("groups: must be a table of groups with their policies")
+        for name, named in groups.items():
+            self._groups[name] = self._listed(named, f"groups.{name}")
+        given = self._document.get("principals", [])
+        if not isinstance(given, list) or not given:
+            raise AccessError("principals: must be an array of tables, [[principals]]")
+        by_key: dict[str, Principal] = {}
+        principals: dict[str, Principal] = {}
+        for number, each in enumerate(given, 1):
+            place = f"principals[{number}]"
+            if not isinstance(each, dict):
+                raise AccessError(f"{place}: must be a table")
+            principal = self._principal(each, place)
+            if principal.arn in principals:
+                raise AccessError(f"{place}: {principal.arn} is named twice")
+            principals[principal.arn] = principal
+            for key in _texts(each.get("keys", []), f"{place}.keys"):
+                if key in by_key:
+                    raise AccessError(f"{place}.keys: {key} belongs to an earlier principal")
+                by_key[key] = principal
+        account = self._account({each.account for each in principals.values()})
+        return Access(account, tuple(principals.values()), by_key)
+
+    def _account(self, accounts: set[str]) -> str:
+        account = self._document.get("account", min(accounts))
+        if not isinstance(account, str) or not _ACCOUNT.fullmatch(account):
+            raise AccessError("account: must be a text of twelve digits")
+        strangers = sorted(accounts - {account})
+        if strangers:
+            raise AccessError(f"account: a principal is of {strangers[0]}, not of {account}")
+        return account
+
+    def _principal(self, given: dict[str, Any], place: str) -> Principal:
+        _check_members(given, _MEMBERS, place)
+        arn = given.get("arn")
+        if not isinstance(arn, str) or not (_USER.fullmatch(arn) or _SESSION.fullmatch(arn)):
+            raise AccessError(
+                f"{place}.arn: must be the ARN of a user, arn:aws:iam::ACCOUNT:user/NAME, or of a "
+                "role's session, arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION"
+            )
+        if given.get("access", "full") != "full":
+            raise AccessError(f'{place}.access: can only be "full"')
+        full = "access" in given
+        if full and len(given.keys() & {"policies", "groups", "boundary", "session_policy"}):
+            raise AccessError(f'{place}: access = "full" leaves nothing for policies to decide')
+        if "session_policy" in given and not _SESSION.fullmatch(arn):
+            raise AccessError(f"{place}.session_policy: a user has no session")
+        return Principal(
+            arn,
+            (
+                *self._listed(given.get("policies", []), f"{place}.policies"),
+                *self._of(given, place),
+            ),
+            self._one(given, "boundary", place),
+            tuple(filter(None, [self._one(given, "session_policy", place)])),
+            _tags(given.get("tags", {}), f"{place}.tags"),
+            _expiry(given.get("expires"), f"{place}.expires"),
+            full,
+        )
+
+    def _of(self, given: dict[str, Any], place: str) -> Iterable[Policy]:
+        for name in _texts(given.get("groups", []), f"{place}.groups"):
+            if name not in self._groups:
+                raise AccessError(f"{place}.groups: there is no group {name!r}")
+            yield from self._groups[name]
+
+    def _one(self, given: dict[str, Any], member: str, place: str) -> Policy | None:
+        if member not in given:
+            return None
+        [found] = self._listed([given[member]], f"{place}.{member}")
+        return found
+
+    def _listed(self, given: Any, place: str) -> tuple[Policy, ...]:
+        return tuple(self._policy(name, place) for name in _texts(given, place))
+
+    def _policy(self, name: str, place: str) -> Policy:
+        if name not in self._policies:
+            short = name.removeprefix(managed.ARN_PREFIX)
+            try:
+                if short in managed.NAMES:
+                    text = managed.document(short)
+                elif name.endswith(".json"):
+                    text = self._text_of(name)
+                else:
+                    raise AccessError(
+                        f"{place}: {name!r} is neither a file that ends with .json nor a managed "
+                        f"policy that is known: {', '.join(managed.NAMES)}"
+                    )
+                self._policies[name] = policy.parse(text, name)
+            except PolicyError as fault:
+                raise AccessError(f"{name}: {fault}") from None
+        return self._policies[name]
+
+
+def _check_members(given: Mapping[str, Any], known: frozenset[str], place: str) -> None:
+    unknown = sorted(given.keys() - known)
+    if unknown:
+        raise AccessError(f"{place}: there is no member {unknown[0]!r}")
+
+
+def _texts(given: Any, place: str) -> list[str]:
+    if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
+        raise AccessError(f"{place}: must be an array of texts")
+    return given
+
+
+def _tags(given: Any, place: str) -> dict[str, str]:
+    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
+        raise AccessError(f"{place}: must be a table of texts")
+    return given
+
+
+def _expiry(given: Any, place: str) -> float | None:
+    if given is None:
+        return None
+    if not isinstance(given, datetime):
+        raise AccessError(f"{place}: must be a moment such as 2026-12-31T00:00:00Z")
+    return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()

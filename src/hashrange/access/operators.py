@@ -1,0 +1,155 @@
+"""The condition operators: each compares one value of a request with one of a policy.
+
+Source: IAM user guide, "IAM JSON policy elements: Condition operators".
+"""
+
+import ipaddress
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.access.patterns import Context, Known, Pattern
+
+Test = Callable[[str, Pattern, Context], Known]
+"""May raise MissingVariable."""
+
+
+class Operator(Struct, frozen=True):
+    """`test` is that of the positive operator, which a `negated` one turns round.
+
+    `check` refuses a value that a policy may not have, by ValueError.
+    """
+
+    test: Test
+    negated: bool = False
+    check: Callable[[str], Any] = str
+    wildcards: bool = False
+
+
+def _equals(value: str, wanted: Pattern, context: Context) -> bool:
+    return value == wanted.value(context)
+
+
+def _equals_in_any_case(value: str, wanted: Pattern, context: Context) -> bool:
+    return value.casefold() == wanted.value(context).casefold()
+
+
+def _like(value: str, wanted: Pattern, context: Context) -> Known:
+    return wanted.matches(value, context)
+
+
+def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> Test:
+    """Values that cannot be read are not comparable with any."""
+
+    def test(value: str, wanted: Pattern, context: Context) -> bool:
+        try:
+            return bool(holds(read(value), read(wanted.value(context))))
+        except ValueError:
+            return False
+
+    return test
+
+
+_DIGITS_MAX = 400
+"""Of a number: longer ones cost time, and no condition key has them."""
+
+
+def _number(text: str) -> Decimal:
+    try:
+        number = Decimal(text.strip()) if len(text) <= _DIGITS_MAX else Decimal("nan")
+    except InvalidOperation:
+        raise ValueError("it is not a number") from None
+    if not number.is_finite() or abs(number.adjusted()) > _DIGITS_MAX:
+        raise ValueError("it is not a number")
+    return number
+
+
+_EPOCH = re.compile(r"-?\d{1,12}")
+
+
+def _date(text: str) -> datetime:
+    try:
+        if _EPOCH.fullmatch(text):
+            return datetime.fromtimestamp(int(text), UTC)
+        moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
+    except (ValueError, OverflowError, OSError):
+        raise ValueError("it is not a date such as 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("it is neither true nor false")
+    return text.lower() == "true"
+
+
+def _binary(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        raise ValueError("it is not base64") from None
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError("it is not an address or a range such as 10.0.0.0/8") from None
+
+
+def _in_network(value: str, wanted: Pattern, context: Context) -> bool:
+    try:
+        return ipaddress.ip_address(value) in _network(wanted.value(context))
+    except ValueError:
+        return False
+
+
+_ARN = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:.+|\*", re.DOTALL)
+
+
+def _arn(text: str) -> None:
+    if not _ARN.fullmatch(text):
+        raise ValueError("it is not an ARN, which has six parts between colons")
+
+
+def _ordered(name: str, read: Callable[[str], Any]) -> dict[str, Operator]:
+    equals = _compared(read, lambda a, b: a == b)
+    return {
+        f"{name}Equals": Operator(equals, check=read),
+        f"{name}NotEquals": Operator(equals, negated=True, check=read),
+        f"{name}LessThan": Operator(_compared(read, lambda a, b: a < b), check=read),
+        f"{name}LessThanEquals": Operator(_compared(read, lambda a, b: a <= b), check=read),
+        f"{name}GreaterThan": Operator(_compared(read, lambda a, b: a > b), check=read),
+        f"{name}GreaterThanEquals": Operator(_compared(read, lambda a, b: a >= b), check=read),
+    }
+
+
+NULL = "Null"
+"""Whether the request lacks a key. It compares no values, so `conditions` treats it by itself."""
+
+OPERATORS = {
+    "StringEquals": Operator(_equals),
+    "StringNotEquals": Operator(_equals, negated=True),
+    "StringEqualsIgnoreCase": Operator(_equals_in_any_case),
+    "StringNotEqualsIgnoreCase": Operator(_equals_in_any_case, negated=True),
+    "StringLike": Operator(_like, wildcards=True),
+    "StringNotLike": Operator(_like, negated=True, wildcards=True),
+    **_ordered("Numeric", _number),
+    **_ordered("Date", _date),
+    "Bool": Operator(_compared(_boolean, lambda a, b: a is b), check=_boolean),
+    "BinaryEquals": Operator(_compared(_binary, lambda a, b: a == b), check=_binary),
+    "IpAddress": Operator(_in_network, check=_network),
+    "NotIpAddress": Operator(_in_network, negated=True, check=_network),
+    # The two pairs behave alike: both match wildcards.
+    "ArnEquals": Operator(_like, check=_arn, wildcards=True),
+    "ArnLike": Operator(_like, check=_arn, wildcards=True),
+    "ArnNotEquals": Operator(_like, negated=True, check=_arn, wildcards=True),
+    "ArnNotLike": Operator(_like, negated=True, check=_arn, wildcards=True),
+    NULL: Operator(_compared(_boolean, lambda a, b: a is b), check=_boolean),
+}

@@ -1,0 +1,208 @@
+"""Texts of policies with wildcards and policy variables, and what they match.
+
+`*` stands for any characters and `?` for one; `${aws:username}` stands for the value of a condition
+key, and `${*}`, `${?}` and `${$}` for the characters themselves. The value of a variable is never
+read as a wildcard. Source: IAM user guide, "IAM policy elements: Variables and tags".
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Protocol
+
+from msgspec import Struct
+
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_DEFAULT = re.compile(r"""\s*([^,'"\s]+)\s*,\s*'([^']*)'\s*""")
+_LITERALS = frozenset("*?$")
+
+
+class PatternError(Exception):
+    """The text is not a pattern. The message does not repeat it."""
+
+
+class MissingVariable(Exception):
+    """The request has no single value for a variable, and the variable has no default."""
+
+
+Known = bool | None
+"""Whether something holds; None if that depends on a variable without a value."""
+
+
+def any_of(each: Iterable[Known]) -> Known:
+    """Whether one of them holds."""
+    unknown = False
+    for one in each:
+        if one:
+            return True
+        unknown = unknown or one is None
+    return None if unknown else False
+
+
+def all_of(each: Iterable[Known]) -> Known:
+    return negated(any_of(negated(one) for one in each))
+
+
+def negated(one: Known) -> Known:
+    return None if one is None else not one
+
+
+class Context(Protocol):
+    """The condition keys of a request."""
+
+    def values(self, key: str, /) -> tuple[str, ...]:
+        """The values of a key, whose name is in lower case; empty if the request has none."""
+        ...
+
+
+class Variable(Struct, frozen=True):
+    """`key` is in lower case."""
+
+    key: str
+    default: str | None = None
+
+    def text(self, context: Context) -> str:
+        """Raises MissingVariable."""
+        found = context.values(self.key)
+        if len(found) == 1:
+            return found[0]
+        if found or self.default is None:
+            raise MissingVariable(self.key)
+        return self.default
+
+
+class Wildcard(Struct, frozen=True):
+    """`*` or `?`."""
+
+    letter: str
+
+
+Part = str | Variable | Wildcard
+
+
+class Pattern:
+    """A text of a policy, in parts. The wildcards of an `arn` stay between its colons."""
+
+    __slots__ = ("_plain", "_regex", "arn", "parts", "text")
+
+    def __init__(self, text: str, parts: tuple[Part, ...], arn: bool = False) -> None:
+        self.text = text
+        self.parts = parts
+        self.arn = arn
+        literal = all(isinstance(part, str) for part in parts)
+        self._plain = "".join(map(str, parts)) if literal else None
+        self._regex = None if literal or self.varies else _compiled(parts, arn)
+
+    @property
+    def varies(self) -> bool:
+        """Whether the text has variables."""
+        return any(isinstance(part, Variable) for part in self.parts)
+
+    def matches(self, text: str, context: Context) -> Known:
+        """Whether the whole text matches."""
+        if self._plain is not None:
+            return text == self._plain
+        try:
+            regex = self._regex or _compiled(self._filled(context), self.arn)
+        except MissingVariable:
+            return None
+        return regex.fullmatch(text) is not None
+
+    def value(self, context: Context) -> str:
+        """The text with the values of its variables, in which wildcards are ordinary characters.
+
+        Raises MissingVariable.
+        """
+        if self._plain is not None:
+            return self._plain
+        filled = self._filled(context)
+        return "".join(part.letter if isinstance(part, Wildcard) else part for part in filled)
+
+    def _filled(self, context: Context) -> tuple[str | Wildcard, ...]:
+        return tuple(
+            part.text(context) if isinstance(part, Variable) else part for part in self.parts
+        )
+
+
+COLONS = 5
+"""Of an ARN; what follows them may have colons itself, as the labels of streams do."""
+
+
+@lru_cache(maxsize=4096)
+def _compiled(parts: tuple[str | Wildcard, ...], arn: bool) -> re.Pattern[str]:
+    """What stands between two stars is an atomic group, which is matched as early as possible, so
+    that no text takes long. A star that may go beyond a colon in the middle of an ARN is the
+    exception: there the earliest match may be wrong, and there are at most five of them.
+    """
+    found, piece, star, colons = "", "", "", 0
+    for at, part in enumerate(parts):
+        free = not arn or colons >= COLONS
+        if isinstance(part, str):
+            colons += part.count(":")
+            piece += re.escape(part)
+        elif part.letter == "?":
+            piece += "." if free else "[^:]"
+        else:
+            following = parts[at + 1] if at + 1 < len(parts) else ":"
+            last = isinstance(following, str) and following.startswith(":")
+            kind = "." if free else ".:" if last else "[^:]"
+            if not star or piece:
+                found += _until(star, piece)
+                piece = ""
+            elif star != "[^:]":
+                continue  # of two stars side by side one suffices
+            star = kind
+    end = f"{star[:1] if star == '.:' else star}*{piece}" if star else piece
+    return re.compile(found + end, re.DOTALL)
+
+
+def _until(star: str, piece: str) -> str:
+    """A star (its characters; ".:" if it goes beyond colons of an ARN) and what follows it."""
+    if not star:
+        return piece
+    return f".*?{piece}" if star == ".:" else f"(?>{star}*?{piece})"
+
+
+def parse(text: str, variables: bool = True, arn: bool = False) -> Pattern:
+    """A pattern from the text of a policy; `variables` is false before Version 2012-10-17.
+
+    Raises PatternError.
+    """
+    parts: list[Part] = []
+    end = 0
+    for found in _VARIABLE.finditer(text) if variables else ():
+        parts += _wild(text[end : found.start()])
+        end = found.end()
+        inside = found[1]
+        parts.append(inside if inside in _LITERALS else _variable(inside))
+    parts += _wild(text[end:])
+    return Pattern(text, tuple(_joined(parts)), arn)
+
+
+def literal(text: str) -> Pattern:
+    """A pattern that matches just this text."""
+    return Pattern(text, (text,))
+
+
+def _variable(inside: str) -> Variable:
+    defaulted = _DEFAULT.fullmatch(inside)
+    key, default = (defaulted[1], defaulted[2]) if defaulted else (inside.strip(), None)
+    if ":" not in key or "," in key:
+        raise PatternError(f"${{{inside}}} is not a policy variable")
+    return Variable(key.lower(), default)
+
+
+def _wild(text: str) -> list[Part]:
+    pieces = re.split(r"([*?])", text)
+    return [Wildcard(each) if each in ("*", "?") else each for each in pieces if each]
+
+
+def _joined(parts: list[Part]) -> list[Part]:
+    """Texts side by side become one."""
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and found and isinstance(found[-1], str):
+            found[-1] += part
+        else:
+            found.append(part)
+    return found

@@ -1,0 +1,228 @@
+"""Policies: JSON documents of statements, checked as a whole when they are read.
+
+Source: IAM user guide, "IAM JSON policy elements reference" and "Grammar of the IAM JSON policy
+language".
+"""
+
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.access import conditions, patterns
+from hashrange.access.actions import ACTIONS, SERVICE, check_key
+from hashrange.access.conditions import Condition, ConditionError
+from hashrange.access.patterns import Context, Pattern, PatternError
+
+CURRENT, FIRST = "2012-10-17", "2008-10-17"
+"""The versions of the language. Only the current one has policy variables."""
+
+
+class PolicyError(Exception):
+    """The document is not a policy; the message begins with the place."""
+
+
+class Statement(Struct, frozen=True):
+    """`place` is its number and Sid, for messages. `actions` are in lower case.
+
+    `principals` are those of a resource policy: ARNs, account numbers and `*`. It `varies` if more
+    than the action and the resource decide whether it applies.
+    """
+
+    place: str
+    allows: bool
+    actions: tuple[Pattern, ...]
+    resources: tuple[Pattern, ...]
+    conditions: tuple[Condition, ...] = ()
+    but_actions: bool = False
+    but_resources: bool = False
+    principals: tuple[str, ...] = ()
+    but_principals: bool = False
+    varies: bool = False
+
+    def names_action(self, action: str) -> bool:
+        """`action` is in lower case, such as `dynamodb:getitem`."""
+        named = any(each.matches(action, NOTHING) for each in self.actions)
+        return named is not self.but_actions
+
+    def names_resource(self, resource: str, context: Context) -> bool:
+        """If that depends on a variable without a value, a Deny applies and an Allow does not."""
+        named = patterns.any_of(each.matches(resource, context) for each in self.resources)
+        return not self.allows if named is None else named is not self.but_resources
+
+    def holds(self, context: Context) -> bool:
+        return all(each.holds(context, lenient=not self.allows) for each in self.conditions)
+
+
+class _Nothing:
+    def values(self, key: str, /) -> tuple[str, ...]:
+        return ()
+
+
+NOTHING: Context = _Nothing()
+"""The context of a request without condition keys."""
+
+
+class Policy(Struct, frozen=True):
+    """`name` says where it is from."""
+
+    name: str
+    statements: tuple[Statement, ...]
+
+
+def parse(text: str, name: str, of_resource: bool = False) -> Policy:
+    """A policy from its JSON; that of a resource has principals. Raises PolicyError."""
+    return Policy(name, tuple(_Reader(_decoded(text), of_resource).statements()))
+
+
+def _decoded(text: str) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise PolicyError("a member of an object stands there twice")
+        return found
+
+    import json  # imported late: a server without policies does not need it
+
+    try:
+        document = json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as fault:
+        raise PolicyError(f"line {fault.lineno}: it is not JSON: {fault.msg}") from None
+    except RecursionError:
+        raise PolicyError("it is nested too deeply") from None
+    if not isinstance(document, dict):
+        raise PolicyError("it is not an object with a Statement")
+    return document
+
+
+_MEMBERS = {"Version", "Id", "Statement"}
+_PAIRS = (("Action", "NotAction"), ("Resource", "NotResource"), ("Principal", "NotPrincipal"))
+_STATEMENT = {"Sid", "Effect", "Condition", *(name for pair in _PAIRS for name in pair)}
+
+
+class _Reader:
+    def __init__(self, document: dict[str, Any], of_resource: bool) -> None:
+        self._document = document
+        self._of_resource = of_resource
+        _check_members(document, _MEMBERS, "the policy")
+        version = document.get("Version", FIRST)
+        if version not in (CURRENT, FIRST):
+            raise PolicyError(f"Version: {version!r} is neither {CURRENT} nor {FIRST}")
+        self._variables = version == CURRENT
+
+    def statements(self) -> Iterable[Statement]:
+        given = self._document.get("Statement")
+        listed = given if isinstance(given, list) else [given]
+        if not listed or not all(isinstance(each, dict) for each in listed):
+            raise PolicyError("Statement: must be an object or a list of objects")
+        seen: set[str] = set()
+        for number, each in enumerate(listed):
+            sid = each.get("Sid", "")
+            place = f"Statement[{number}]" + (f" ({sid})" if sid else "")
+            if not isinstance(sid, str) or (sid and sid in seen):
+                raise PolicyError(f"{place}: Sid must be a text that no other statement has")
+            seen.add(sid)
+            yield self._statement(each, place)
+
+    def _statement(self, given: dict[str, Any], place: str) -> Statement:
+        _check_members(given, _STATEMENT, place)
+        effect = given.get("Effect")
+        if effect not in ("Allow", "Deny"):
+            raise PolicyError(f"{place}.Effect: must be Allow or Deny")
+        actions, but_actions = _either(given, "Action", place)
+        resources, but_resources = _either(given, "Resource", place)
+        principals, but_principals = self._principals(given, place)
+        try:
+            found = conditions.parse(given.get("Condition", {}), check_key, self._variables)
+        except ConditionError as fault:
+            where = f"{place}.Condition" + (f".{fault.place}" if fault.place else "")
+            raise PolicyError(f"{where}: {fault}") from None
+        resource_patterns = tuple(
+            _read(self._resource, each, f"{place}.Resource") for each in resources
+        )
+        return Statement(
+            place,
+            effect == "Allow",
+            tuple(_read(_action, each, f"{place}.Action") for each in actions),
+            resource_patterns,
+            found,
+            but_actions,
+            but_resources,
+            principals,
+            but_principals,
+            varies=bool(found) or any(each.varies for each in resource_patterns),
+        )
+
+    def _resource(self, text: str) -> Pattern:
+        if text != "*" and text.count(":") < patterns.COLONS and not text.startswith("arn:"):
+            raise ValueError(f"{text!r} is not an ARN")
+        return patterns.parse(text, self._variables, arn=text != "*")
+
+    def _principals(self, given: dict[str, Any], place: str) -> tuple[tuple[str, ...], bool]:
+        if not self._of_resource:
+            if "Principal" in given or "NotPrincipal" in given:
+                raise PolicyError(f"{place}.Principal: the policy of an identity has none")
+            return (), False
+        name = "Principal" if "Principal" in given else "NotPrincipal"
+        if name not in given or len({"Principal", "NotPrincipal"} & given.keys()) > 1:
+            raise PolicyError(f"{place}: must have either Principal or NotPrincipal")
+        element = given[name]
+        if element == "*":
+            return ("*",), name == "NotPrincipal"
+        if not isinstance(element, dict) or not element:
+            raise PolicyError(f"{place}.{name}: must be * or an object such as " + '{"AWS": "…"}')
+        found = []
+        for kind, named in element.items():
+            if kind not in ("AWS", "Service", "Federated", "CanonicalUser"):
+                raise PolicyError(f"{place}.{name}: there is no kind of principal {kind!r}")
+            texts = _texts(named, f"{place}.{name}.{kind}")
+            found += texts if kind == "AWS" else [f"{kind}:{text}" for text in texts]
+        return tuple(found), name == "NotPrincipal"
+
+
+def _check_members(given: dict[str, Any], known: set[str], place: str) -> None:
+    unknown = sorted(given.keys() - known)
+    if unknown:
+        raise PolicyError(f"{place}: there is no member {unknown[0]!r}")
+
+
+def _either(given: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
+    """The texts of an element or of its Not-element, and whether it was the latter."""
+    present = [each for each in (name, f"Not{name}") if each in given]
+    if len(present) != 1:
+        raise PolicyError(f"{place}: must have either {name} or Not{name}")
+    return _texts(given[present[0]], f"{place}.{present[0]}"), present[0] != name
+
+
+def _texts(given: Any, place: str) -> list[str]:
+    listed = given if isinstance(given, list) else [given]
+    if not listed or not all(isinstance(each, str) and each for each in listed):
+        raise PolicyError(f"{place}: must be a text or a list of texts")
+    return listed
+
+
+def _read(read: Callable[[str], Pattern], text: str, place: str) -> Pattern:
+    try:
+        return read(text)
+    except (ValueError, PatternError) as fault:
+        raise PolicyError(f"{place}: {fault}") from None
+
+
+def _action(text: str) -> Pattern:
+    """Actions are compared in lower case. Those of other services are accepted and match nothing.
+
+    Raises ValueError.
+    """
+    service, colon, name = text.partition(":")
+    if text != "*" and (not colon or not name):
+        raise ValueError(f"{text!r} is not an action: a service, a colon and a name")
+    ours = service.lower() == SERVICE
+    if ours and not any(_named(each, name) for each in ACTIONS):
+        raise ValueError(f"there is no action {text!r}")
+    return patterns.parse(text.lower(), variables=False)
+
+
+def _named(action: str, wildcards: str) -> bool:
+    pattern = wildcards.lower().replace("[", "[[]")
+    return fnmatchcase(action.lower(), pattern)

@@ -1,0 +1,86 @@
+"""Principals: the users and sessions that sign requests, with everything that limits them."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from hashrange.access.policy import Policy
+
+REMEMBERED_MAX = 4096
+
+
+class Principal:
+    """A user or a session of a role. `policies` are its own and those of its groups.
+
+    A request must be allowed by the `boundary` and the `session` policy too, if there are any.
+    `expires_at` is in epoch seconds. One with `full_access` is not asked about anything. It never
+    changes: a new generation of the access file has new principals.
+    """
+
+    def __init__(
+        self,
+        arn: str,
+        policies: tuple[Policy, ...] = (),
+        boundary: Policy | None = None,
+        session: tuple[Policy, ...] = (),
+        tags: Mapping[str, str] | None = None,
+        expires_at: float | None = None,
+        full_access: bool = False,
+    ) -> None:
+        self.arn = arn
+        self.policies = policies
+        self.boundary = boundary
+        self.session = session
+        self.tags = dict(tags or {})
+        self.expires_at = expires_at
+        self.full_access = full_access
+        self.remembered: dict[Any, Any] = {}
+        """Answers to questions that depend on nothing else, at most `REMEMBERED_MAX`."""
+
+    def remember(self, asked: Hashable, answer: Any) -> None:
+        if len(self.remembered) >= REMEMBERED_MAX:
+            self.remembered.clear()
+        self.remembered[asked] = answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what is remembered, for a request that is evaluated in another process."""
+        return type(self), (
+            *(self.arn, self.policies, self.boundary, self.session),
+            *(self.tags, self.expires_at, self.full_access),
+        )
+
+    @property
+    def account(self) -> str:
+        return self.arn.split(":")[4]
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it is a session of a role: `arn:aws:sts::1:assumed-role/ROLE/SESSION`."""
+        return ":assumed-role/" in self.arn
+
+    @property
+    def role_arn(self) -> str:
+        """The ARN that `aws:PrincipalArn` has: of a session, that of its role."""
+        if not self.is_session:
+            return self.arn
+        partition, role = self.arn.split(":")[1], self.arn.split("/")[1]
+        return f"arn:{partition}:iam::{self.account}:role/{role}"
+
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """The condition keys that tell about the principal, by their names in lower case."""
+        found: dict[str, tuple[str, ...]] = {
+            "aws:principalarn": (self.role_arn,),
+            "aws:principalaccount": (self.account,),
+            "aws:principaltype": ("AssumedRole" if self.is_session else "User",),
+            "aws:principalisawsservice": ("false",),
+            "aws:viaawsservice": ("false",),
+        }
+        name = self.arn.rpartition("/")[2]
+        if self.is_session:
+            found["aws:userid"] = (f"{self.arn.split('/')[1]}:{name}",)
+        else:
+            found["aws:username"] = (name,)
+            found["aws:userid"] = (name,)
+        for key, value in self.tags.items():
+            tag = f"aws:principaltag/{key}".lower()
+            found[tag] = (*found.get(tag, ()), value)
+        return found

@@ -1,0 +1,371 @@
+"""The condition keys of requests: what policies may ask about the items that a request touches.
+
+A request is a list of `Member`s, each an action on a resource that a policy must allow. Names of
+keys are in lower case, and a key without a value is absent. Source: Service Authorization
+Reference, "Actions, resources, and condition keys for Amazon DynamoDB"; developer guide, "Using IAM
+policy conditions for fine-grained access control".
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.expressions.partiql import Delete, Exists, Insert, Select, Statement, Update
+from hashrange.expressions.partiql import keys as partiql_keys
+from hashrange.expressions.tree import Node, attributes_of
+from hashrange.model import requests
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
+from hashrange.model.tables import Table, TableOrIndex
+from hashrange.model.values import AttributeValue, Item
+from hashrange.operations.partiql.statements import table_name
+from hashrange.operations.resources import Resources, index_arn
+
+Keys = dict[str, tuple[str, ...]]
+OfTable = Callable[[Table | None], Keys]
+"""The keys of a request, whose partition keys can be told apart only if the table exists."""
+
+LEADING = (
+    "dynamodb:leadingkeys",
+    "dynamodb:secondpartitionkeyvalues",
+    "dynamodb:thirdpartitionkeyvalues",
+    "dynamodb:fourthpartitionkeyvalues",
+)
+FIRST = "dynamodb:firstpartitionkeyvalues"
+"""The same as the leading keys."""
+
+
+def no_keys(table: Table | None) -> Keys:
+    return {}
+
+
+class Member(Struct):
+    """An action on a resource, for which a request needs a permission.
+
+    `table_name` is the name or ARN of a table as the request has it; empty if the request names the
+    resource by its ARN. `number` is the member's place in BatchExecuteStatement, which denies its
+    members one by one.
+    """
+
+    action: str
+    resource: str
+    table_name: str = ""
+    index_name: str | None = None
+    keys: OfTable = no_keys
+    number: int | None = None
+
+
+def members(name: str, request: Any, caller: Caller, resources: Resources) -> list[Member]:
+    """What a request needs permissions for, in its order; `resources` are its operation's."""
+    find = _BY_NAME.get(name)
+    if find is not None:
+        return list(find(request, caller))
+    keys = _OTHERS.get(name, _none)(request)
+    given = getattr(request, "given", request)
+    named = getattr(given, "table_name", None) or ""
+    index = getattr(given, "index_name", None)
+    return [
+        Member(action, resource, named if ":table/" in resource else "", index, keys)
+        for action, resource in resources(request, caller)
+    ]
+
+
+def _none(request: Any) -> OfTable:
+    return no_keys
+
+
+def _member(
+    action: str, name: str, caller: Caller, keys: OfTable, index: str | None = None
+) -> Member:
+    return Member(f"dynamodb:{action}", index_arn(name, index, caller), name, index, keys)
+
+
+# ---- the values of keys ----
+
+
+def _text(value: AttributeValue | None) -> str | None:
+    """A partition key value as policies write it: text, a number's digits, or base64."""
+    [(kind, content)] = value.items() if value else [("", None)]
+    return content if kind in ("S", "N", "B") and isinstance(content, str) else None
+
+
+def _leading(
+    source: TableOrIndex | None, values: Callable[[str], Iterable[AttributeValue | None]]
+) -> Keys:
+    """The partition key values; `values` gives those of an attribute that the request has."""
+    found: Keys = {}
+    if source is None:
+        return found
+    for key, attribute in zip(LEADING, source.hash, strict=False):
+        texts = dict.fromkeys(filter(None, map(_text, values(attribute))))
+        if texts:
+            found[key] = tuple(texts)
+    if LEADING[0] in found:
+        found[FIRST] = found[LEADING[0]]
+    return found
+
+
+def _of_items(table: Table | None, items: Iterable[Item]) -> Keys:
+    return _leading(table, lambda attribute: [item.get(attribute) for item in items])
+
+
+def _attributes(*names: Iterable[str]) -> Keys:
+    every = sorted({name for each in names for name in each})
+    return {"dynamodb:attributes": tuple(every)} if every else {}
+
+
+def _named(part: Any) -> frozenset[str]:
+    """The attributes that a condition, projection or update names; none if it is absent."""
+    return frozenset() if part is None else getattr(part, "named", None) or part.attributes
+
+
+def _given(given: Any, select: str | None = None) -> Keys:
+    """What a request asks to be returned."""
+    found: Keys = {}
+    for key, member in (
+        ("dynamodb:returnconsumedcapacity", "return_consumed_capacity"),
+        ("dynamodb:returnvalues", "return_values"),
+    ):
+        value = getattr(given, member, None)
+        if value is not None:
+            found[key] = (value,)
+    if select is not None:
+        found["dynamodb:select"] = (select,)
+    return found
+
+
+def _selected(projection: Any) -> str:
+    return "ALL_ATTRIBUTES" if projection is None else "SPECIFIC_ATTRIBUTES"
+
+
+# ---- single items ----
+
+
+def _read_keys(given: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
+    """Of a GetItem, alone or in a transaction. Without a projection it names no attributes."""
+    names = _attributes(given.key, _named(projection)) if projection is not None else {}
+    select = _given(given, _selected(projection))
+    return {**_of_items(table, [given.key]), **names, **select, **also}
+
+
+def _write_keys(given: Any, condition: Any, update: Any, also: Keys, table: Table | None) -> Keys:
+    item = given.item if hasattr(given, "item") else given.key
+    names = _attributes(item, _named(condition), _named(update))
+    return {**_of_items(table, [item]), **names, **_given(given), **also}
+
+
+def _get(request: Any) -> OfTable:
+    return partial(_read_keys, request.given, request.projection, {})
+
+
+def _write(request: Any) -> OfTable:
+    update = getattr(request, "update", None)
+    return partial(_write_keys, request.given, request.condition, update, {})
+
+
+# ---- Query and Scan ----
+
+
+def _page_keys(request: Any, table: Table | None) -> Keys:
+    given, condition = request.given, getattr(request, "key_condition", None)
+    shared = getattr(request, "parameters", request)
+    whole = "ALL_ATTRIBUTES" if given.index_name is None else "ALL_PROJECTED_ATTRIBUTES"
+    derived = whole if shared.projection is None else "SPECIFIC_ATTRIBUTES"
+    found = _given(given, given.select or derived)
+    found |= _attributes(_named(condition), _named(shared.filter), _named(shared.projection))
+    if condition is not None:
+        found |= _leading(_source(table, given.index_name), lambda name: [condition.equals(name)])
+    return found
+
+
+def _source(table: Table | None, index: str | None) -> TableOrIndex | None:
+    return table if table is None or index is None else table.index(index)
+
+
+def _page(request: Any) -> OfTable:
+    return partial(_page_keys, request)
+
+
+# ---- batches and transactions ----
+
+
+def _batch_get(request: Any, caller: Caller) -> Iterator[Member]:
+    for name, wanted in request.given.request_items.items():
+        projection = request.projections[name]
+        names = _attributes(*wanted.keys, _named(projection)) if projection is not None else {}
+        also = {**names, **_given(request.given, _selected(projection))}
+        yield _member("BatchGetItem", name, caller, partial(_batch_keys, wanted.keys, also))
+
+
+def _batch_write(request: Any, caller: Caller) -> Iterator[Member]:
+    for name, wanted in request.writes.items():
+        items = [each.key if each.item is None else each.item for each in wanted]
+        also = {**_attributes(*items), **_given(request.given)}
+        yield _member("BatchWriteItem", name, caller, partial(_batch_keys, items, also))
+
+
+def _batch_keys(items: list[Item], also: Keys, table: Table | None) -> Keys:
+    return {**_of_items(table, items), **also}
+
+
+def _enclosing(name: str, given: Any) -> Keys:
+    return {"dynamodb:enclosingoperation": (name,), **_given(given)}
+
+
+def _transact_get(request: Any, caller: Caller) -> Iterator[Member]:
+    also = _enclosing("TransactGetItems", request.given)
+    for action, projection in zip(request.given.transact_items, request.projections, strict=True):
+        keys = partial(_read_keys, action.get, projection, also)
+        yield _member("GetItem", action.get.table_name, caller, keys)
+
+
+_ACTIONS: dict[type[Any], str] = {
+    requests.Put: "PutItem",
+    requests.Update: "UpdateItem",
+    requests.Delete: "DeleteItem",
+    requests.ConditionCheck: "ConditionCheckItem",
+}
+
+
+def _transact_write(request: Any, caller: Caller) -> Iterator[Member]:
+    also = _enclosing("TransactWriteItems", request.given)
+    for each in request.actions:
+        keys = partial(_write_keys, each.given, each.condition, each.update, also)
+        yield _member(_ACTIONS[type(each.given)], each.given.table_name, caller, keys)
+
+
+# ---- PartiQL ----
+
+
+def _statement(statement: Statement, also: Keys, caller: Caller) -> Member:
+    read = statement.select if isinstance(statement, Exists) else statement
+    index = read.index_name if isinstance(read, Select) else None
+    keys = partial(_statement_keys, statement, also)
+    action = f"PartiQL{type(read).__name__}"
+    return _member(action, table_name(statement), caller, keys, index)
+
+
+def _statement_keys(statement: Statement, also: Keys, table: Table | None) -> Keys:
+    match statement:
+        case Insert():
+            found = _of_items(table, [statement.item]) | _attributes(statement.item)
+        case Update() | Delete():
+            update = _named(getattr(statement, "changes", None))
+            found = _written(table, statement.where) | _attributes(
+                attributes_of(statement.where), update
+            )
+            if statement.returning is not None:
+                found["dynamodb:returnvalues"] = (_returned(statement.returning),)
+        case Exists(select):
+            found = _select_keys(select, table)
+        case Select():
+            found = _select_keys(statement, table)
+    return found | also
+
+
+def _written(table: Table | None, where: Node) -> Keys:
+    named = table and partiql_keys.one_key(where, table.key)
+    return _of_items(table, [named[0]]) if named else {}
+
+
+def _returned(returning: Any) -> str:
+    """`RETURNING MODIFIED OLD *` is UPDATED_OLD."""
+    which, image = returning
+    return f"{'UPDATED' if which == 'MODIFIED' else which}_{image}"
+
+
+def _select_keys(select: Select, table: Table | None) -> Keys:
+    columns = select.columns.attributes if select.columns else ()
+    condition = attributes_of(select.where) if select.where is not None else frozenset()
+    found = _attributes(columns, condition, [order.name for order in select.order])
+    found["dynamodb:select"] = (
+        "SPECIFIC_ATTRIBUTES" if columns else _selected_whole(select.index_name),
+    )
+    source = _source(table, select.index_name)
+    if table is None or source is None:
+        return found
+    range_name = source.range[0] if source.range else None
+    try:
+        queries = partiql_keys.plan(select.where, source.hash[0], range_name, table.types).queries
+    except ApiError:  # the statement is refused for it, once it is allowed
+        queries = None
+    found["dynamodb:fulltablescan"] = ("true" if queries is None else "false",)
+    values = [query.hash_values[0] for query in queries or ()]
+    return found | _leading(source, lambda name: values if name == source.hash[0] else [])
+
+
+def _selected_whole(index: str | None) -> str:
+    return "ALL_ATTRIBUTES" if index is None else "ALL_PROJECTED_ATTRIBUTES"
+
+
+def _execute(request: Any, caller: Caller) -> Iterator[Member]:
+    yield _statement(request.statement, {}, caller)
+
+
+def _execute_batch(request: Any, caller: Caller) -> Iterator[Member]:
+    for number, each in enumerate(request.bound):
+        if not isinstance(each, ApiError):
+            member = _statement(each, {}, caller)
+            member.number = number
+            yield member
+
+
+def _execute_transaction(request: Any, caller: Caller) -> Iterator[Member]:
+    also = _enclosing("ExecuteTransaction", None)
+    for each in (*request.reads, *request.changes):
+        yield _statement(each, also, caller)
+
+
+def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
+    """A BatchExecuteStatement whose members of these numbers are refused."""
+    if not refusals:
+        return request
+    bound = [refusals.get(number, each) for number, each in enumerate(request.bound)]
+    return request._replace(bound=bound)
+
+
+# ---- tags ----
+
+
+def _new_table(request: Any) -> OfTable:
+    given = getattr(request, "given", request)
+    return _tags({tag.key: tag.value or "" for tag in given.tags or ()}, ())
+
+
+def _tagging(request: Any) -> OfTable:
+    return _tags(request.new, request.gone)
+
+
+def _tags(new: Mapping[str, str], gone: Iterable[str]) -> OfTable:
+    found: Keys = {}
+    for key, value in new.items():
+        name = f"aws:requesttag/{key}".lower()
+        found[name] = (*found.get(name, ()), value)
+    names = (*new, *gone)
+    if names:
+        found["aws:tagkeys"] = names
+    return lambda table: found
+
+
+_BY_NAME: dict[str, Callable[[Any, Caller], Iterator[Member]]] = {
+    "BatchExecuteStatement": _execute_batch,
+    "BatchGetItem": _batch_get,
+    "BatchWriteItem": _batch_write,
+    "ExecuteStatement": _execute,
+    "ExecuteTransaction": _execute_transaction,
+    "TransactGetItems": _transact_get,
+    "TransactWriteItems": _transact_write,
+}
+_OTHERS: dict[str, Callable[[Any], OfTable]] = {
+    "CreateTable": _new_table,
+    "DeleteItem": _write,
+    "GetItem": _get,
+    "PutItem": _write,
+    "Query": _page,
+    "Scan": _page,
+    "TagResource": _tagging,
+    "UntagResource": _tagging,
+    "UpdateItem": _write,
+}

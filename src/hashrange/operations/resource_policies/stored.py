@@ -1,0 +1,56 @@
+"""A resource policy as a table keeps it, and the checks before it is kept."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from msgspec.structs import replace
+
+from hashrange.access import resource_policies
+from hashrange.access.policy import PolicyError
+from hashrange.access.principals import Principal
+from hashrange.access.resource_policies import POLICY_BYTES_MAX, LockOutError
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keys import invalid_parameter
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ValidationException
+from hashrange.model.tables import ResourcePolicy, Table
+
+
+def new_policy(text: str, resource: str, moment: Moment, confirmed: bool) -> ResourcePolicy:
+    """The policy of a request; its revision is the time. Raises ValidationException."""
+    if len(text.encode()) > POLICY_BYTES_MAX:
+        raise invalid_parameter(
+            f"Resource policy exceeds the maximum size of {POLICY_BYTES_MAX} bytes"  # (?)
+        )
+    try:
+        found = resource_policies.checked(text, resource)
+        if not confirmed:
+            resource_policies.check_no_lock_out(found, _principal(moment.caller), resource)
+    except PolicyError as fault:
+        raise invalid_parameter(f"Invalid policy document: {fault}") from None
+    except LockOutError:
+        raise ValidationException(
+            "The new resource policy will not allow you to update the resource policy in the "
+            "future."
+        ) from None
+    return ResourcePolicy(resource_policies.canonical(text), str(int(moment.now * 1000)))
+
+
+def _principal(caller: Caller) -> Principal:
+    """Whoever calls without policies is the owner of the account."""
+    principal = cast(Principal | None, caller.principal)
+    return principal or Principal(f"arn:aws:iam::{caller.account}:root")
+
+
+def policies_of(table: Table) -> Mapping[str, ResourcePolicy]:
+    """By ARN, that of the table and those of its streams."""
+    own = {} if table.resource_policy is None else {table.arn: table.resource_policy}
+    return {**own, **table.stream_policies}
+
+
+def with_policy(table: Table, arn: str, policy: ResourcePolicy | None) -> Table:
+    """The table after the policy of the table or of a stream is set, or removed (None)."""
+    if arn == table.arn:
+        return replace(table, resource_policy=policy)
+    others = {each: kept for each, kept in table.stream_policies.items() if each != arn}
+    return replace(table, stream_policies=others | ({} if policy is None else {arn: policy}))

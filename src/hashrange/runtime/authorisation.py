@@ -1,0 +1,250 @@
+"""Asks the policies whether a request's principal may do what the request asks for.
+
+It is asked in the snapshot of the decision, for each member of the request, on the resource's own
+ARN: before anything is said about the table's existence, state and keys. A request that is run
+again is asked again.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
+
+from hashrange.access import policy
+from hashrange.access.evaluation import RequestContext, Source, Verdict, evaluate
+from hashrange.access.policy import Policy
+from hashrange.access.principals import Principal
+from hashrange.engine.fetch import Fetch, Moment, find_table, plain_name
+from hashrange.model.caller import Caller
+from hashrange.model.errors import AccessDeniedException, ApiError, ResourceNotFoundException
+from hashrange.model.tables import Table
+from hashrange.operations import condition_keys
+from hashrange.operations.condition_keys import Keys, Member
+from hashrange.operations.operation import Operation
+
+_log = logging.getLogger("hashrange")
+
+
+def check_on_table(operation: Operation, request: Any, table: Table | None, moment: Moment) -> None:
+    """Of a request about one table. Raises AccessDeniedException or ResourceNotFoundException."""
+    principal = cast(Principal | None, moment.caller.principal)
+    if principal is None or principal.full_access:
+        return
+    given, known = request.given, None
+    if table is not None and given.table_name == table.name:
+        # A program asks the same again and again.
+        policy, index = table.resource_policy, getattr(given, "index_name", None)
+        known = (operation.name, table.id, index, policy and policy.id)
+        if known in principal.remembered:
+            return
+    [member] = condition_keys.members(operation.name, request, moment.caller, operation.resources)
+    asked = question(principal, member, table, moment)
+    verdict = ask(principal, asked)
+    refusal = _refusal(principal, asked, verdict)
+    if refusal is not None:
+        raise refusal
+    if known is not None and verdict.stands:
+        principal.remember(known, verdict)
+
+
+def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
+    """The request, of which BatchExecuteStatement has lost the members that are denied.
+
+    Raises AccessDeniedException or ResourceNotFoundException.
+    """
+    principal = cast(Principal, moment.caller.principal)
+    found = condition_keys.members(operation.name, request, moment.caller, operation.resources)
+    refusals: dict[int, ApiError] = {}
+    for member in found:
+        table = None
+        if ":table/" in member.resource:
+            table = yield from find_table(_table_name(member.resource))
+        asked = question(principal, member, table, moment)
+        refusal = _refusal(principal, asked, ask(principal, asked))
+        if refusal is not None and member.number is None:
+            raise refusal
+        if refusal is not None and member.number is not None:
+            refusals[member.number] = refusal
+    return condition_keys.refuse(request, refusals)
+
+
+class Question(NamedTuple):
+    """What the policies are asked: an action on a resource, and the condition keys.
+
+    It is about a foreign resource if the request names a table by an ARN that is not its own.
+    """
+
+    action: str
+    resource: str
+    context: RequestContext
+    policy: Policy | None
+    foreign: bool
+    now: float
+
+
+def question(principal: Principal, member: Member, table: Table | None, moment: Moment) -> Question:
+    resource, foreign = member.resource, False
+    if table is not None and ":table/" in resource:
+        own, written = _own_arn(resource, table), not member.table_name
+        if written or member.table_name.startswith("arn:"):
+            foreign = own != resource
+        resource = resource if foreign else own
+    known = None if foreign else table
+    context = RequestContext(
+        _principal_keys(principal),
+        partial(member.keys, known),
+        partial(_surroundings, known, resource, moment),
+    )
+    return Question(
+        member.action, resource, context, _policy_of(known, resource), foreign, moment.now
+    )
+
+
+def ask(principal: Principal, asked: Question) -> Verdict:
+    return evaluate(principal, asked.action, asked.resource, asked.context, asked.policy)
+
+
+class Answered(Struct):
+    """What policies say about one action of a request.
+
+    `policy` and `statement` are those that decided; empty if no statement allows the action.
+    `condition_keys` are all that the request has, by their names in lower case.
+    """
+
+    action: str
+    resource: str
+    allowed: bool
+    because: str
+    policy: str
+    statement: str
+    condition_keys: dict[str, tuple[str, ...]]
+
+
+def answers(operation: Operation, request: Any, moment: Moment) -> Fetch[list[Answered]]:
+    """What the policies of the caller's principal say about each action of a request.
+
+    None of them is asked about a principal with full access.
+    """
+    principal = cast(Principal | None, moment.caller.principal)
+    found: list[Answered] = []
+    if principal is None or principal.full_access:
+        return found
+    for member in condition_keys.members(
+        operation.name, request, moment.caller, operation.resources
+    ):
+        table = None
+        if ":table/" in member.resource:
+            table = yield from find_table(_table_name(member.resource))
+        asked = question(principal, member, table, moment)
+        verdict = ask(principal, asked)
+        source = verdict.source or Source("", "")
+        keys = dict(sorted(asked.context.all().items()))
+        found.append(
+            Answered(
+                *(asked.action, asked.resource, verdict.allowed, verdict.because),
+                *(source.policy, source.statement, keys),
+            )
+        )
+    return found
+
+
+def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiError | None:
+    if verdict.allowed:
+        # Nobody has a table of another account or region, and the own one is not meant.
+        missing = ResourceNotFoundException("Requested resource not found")
+        return missing if asked.foreign else None
+    _log_denial(principal, asked, verdict)
+    return AccessDeniedException(
+        f"User: {principal.arn} is not authorized to perform: {asked.action} on resource: "
+        f"{asked.resource} {verdict.because}"
+    )
+
+
+LOGGED_AGAIN_SECONDS = 60
+"""A program that is denied tries again and again; the log has a line for the first time."""
+
+
+def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None:
+    known = "denied", asked.action, asked.resource, verdict
+    if asked.now - principal.remembered.get(known, 0) < LOGGED_AGAIN_SECONDS:
+        return
+    principal.remember(known, asked.now)
+    source = verdict.source
+    _log.warning(
+        "denied to %s: %s on %s %s%s",
+        *(principal.arn, asked.action, asked.resource, verdict.because),
+        f" ({source.statement} of {source.policy})" if source else "",
+    )
+
+
+def _table_name(arn: str) -> str:
+    """Of the ARN of a table, or of something that belongs to one."""
+    return plain_name(arn).partition("/")[0]
+
+
+def _own_arn(written: str, table: Table) -> str:
+    """The ARN with the table's true region and account."""
+    return table.arn + written[written.index(":table/") + len(":table/") + len(table.name) :]
+
+
+# ---- condition keys ----
+
+
+@lru_cache(maxsize=1024)
+def _principal_keys(principal: Principal) -> Mapping[str, tuple[str, ...]]:
+    return principal.keys()
+
+
+def _surroundings(table: Table | None, resource: str, moment: Moment) -> Keys:
+    found = {**_of_caller(moment.caller), **_of_time(moment.now)}
+    parts = resource.split(":")
+    if len(parts) > 4:
+        found["aws:resourceaccount"] = (parts[4],)
+    if table is not None and not _is_copy(resource):
+        for key, value in table.tags.items():
+            name = f"aws:resourcetag/{key}".lower()
+            found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def _is_copy(resource: str) -> bool:
+    """Whether it is a backup, an export or an import, which have no tags and no policies."""
+    return any(f"/{kind}/" in resource for kind in ("backup", "export", "import"))
+
+
+def _of_caller(caller: Caller) -> Keys:
+    found: Keys = {
+        "aws:requestedregion": (caller.region,),
+        "aws:securetransport": ("true" if caller.secure else "false",),
+    }
+    if caller.address:
+        found["aws:sourceip"] = (caller.address,)
+    return found
+
+
+def _of_time(now: float) -> Keys:
+    moment = datetime.fromtimestamp(int(now), UTC)
+    return {
+        "aws:currenttime": (f"{moment:%Y-%m-%dT%H:%M:%SZ}",),
+        "aws:epochtime": (str(int(now)),),
+    }
+
+
+# ---- policies of resources ----
+
+
+def _policy_of(table: Table | None, resource: str) -> Policy | None:
+    """The policy of a table, which its indexes share, or of its stream."""
+    if table is None or _is_copy(resource):
+        return None
+    of_stream = "/stream/" in resource
+    stored = table.stream_policies.get(resource) if of_stream else table.resource_policy
+    return None if stored is None else _parsed(stored.text, f"{resource} {table.id} {stored.id}")
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, name: str) -> Policy:
+    return policy.parse(text, name, of_resource=True)
