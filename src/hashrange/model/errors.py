@@ -188,10 +188,6 @@ class TableInUseException(ApiError):
     pass
 
 
-class AccessDeniedException(ApiError):
-    namespace = _SERVICE
-
-
 class ExportNotFoundException(ApiError):
     pass
 
