@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from forking import in_child
 from waiting import wait_until
 
 import hashrange
@@ -282,6 +283,24 @@ def test_only_one_process_ships(archived: Archived) -> None:
         ship(other)
         assert keys(archived.restore()[0]) == {"of the other", "later"}
     assert archived.generations() == 1
+
+
+def test_a_fork_leaves_the_archive_to_the_parent(archived: Archived) -> None:
+    with archived.open() as database:
+        put(database, "before")
+        ship(database)
+
+        def work() -> None:
+            put(database, "of the child")
+            ship(database)
+            assert "archive_lag_seconds" not in database.figures()
+
+        in_child(work)
+        put(database, "after")
+        ship(database)
+        expected = rows(archived.path)
+    assert archived.generations() == 1
+    assert archived.restored_rows() == expected
 
 
 def test_a_server_that_was_replaced_is_harmless(
