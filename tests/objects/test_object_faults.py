@@ -1,6 +1,7 @@
 """An S3 service that fails, is slow, or carries a request out without an answer."""
 
 import random
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import pytest
 from fake_s3 import FakeS3, Fault
 
 from hashrange import objects as stores
-from hashrange.objects import ObjectError, Objects
+from hashrange.objects import ObjectError, Objects, Unreachable
 
 from .test_objects import LARGE, names
 
@@ -91,6 +92,16 @@ def test_a_service_that_is_away_is_one_line(bucket: Objects, s3: FakeS3) -> None
         with pytest.raises(ObjectError, match="s3://bucket/p") as caught:
             call()
         assert "\n" not in str(caught.value)
+
+
+def test_a_service_that_does_not_listen_may_be_back_later(
+    s3: FakeS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{port}")
+    with pytest.raises(Unreachable):
+        stores.probe(stores.open_objects("s3://bucket"))
 
 
 def test_a_bucket_that_is_not_there_is_named(s3: FakeS3) -> None:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NoConnectionError
 
 from hashrange.objects.store import Listed, NoSuchObject, ObjectError, Unreachable, expect_same
 
@@ -178,7 +179,11 @@ class S3:
         except ClientError as error:
             raise self._explain(name, error.response) from error
         except (BotoCoreError, ValueError) as error:
-            kind = Unreachable if isinstance(error, HTTPClientError) else ObjectError
+            kind = (
+                Unreachable
+                if isinstance(error, HTTPClientError | NoConnectionError)
+                else ObjectError
+            )
             line = " ".join(str(error).split())
             raise kind(f"{self.address}: {name}: {line}".replace(": :", ":")) from error
 

@@ -92,8 +92,8 @@ def probe(objects: Objects) -> None:
     would destroy each other's objects there.
     """
     name = f"probe-{uuid4().hex}"
+    objects.put(name, b"one")  # if it fails, the service is not asked to delete it either
     try:
-        objects.put(name, b"one")
         with suppress(Taken):
             objects.put(name, b"other")
             raise ObjectError(
