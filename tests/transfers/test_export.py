@@ -279,7 +279,7 @@ def test_what_is_refused_at_once(tmp_path: Path) -> None:
         incremental = {"ExportType": "INCREMENTAL_EXPORT"}
         with pytest.raises(ValidationException, match="Incremental Export Specification expected"):
             exports.begin(**incremental)
-        with pytest.raises(ValidationException, match="not supported by this server"):
+        with pytest.raises(ValidationException, match="ExportFromTime must be provided"):
             exports.begin(**incremental, IncrementalExportSpecification={})
         one = exports.begin(ClientToken="one", ExportTime=1_700_000_001)
         assert (

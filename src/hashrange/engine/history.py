@@ -76,10 +76,18 @@ def undo(table: Table, copying: Copying) -> Fetch[Undone]:
     return Undone(rows, None if page.exhausted else page.rows[-1][0])
 
 
-def changes_after(
-    table: Table, milliseconds: int, page: Callable[[kv.Range], kv.Page]
-) -> Iterator[list[tuple[bytes, bytes | None]]]:
-    """The keys of the items that changed after a time, and their rows before (None: none).
+class Change(NamedTuple):
+    """The key of an item that changed, its row before (None: there was none), and the time."""
+
+    key: bytes
+    before: bytes | None
+    milliseconds: int
+
+
+def changes(
+    table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
+) -> Iterator[list[Change]]:
+    """The changes after a time, and until another one if it is given.
 
     The changes of an item are in order. `page` answers the reads. Without a history there are none.
     """
@@ -87,12 +95,15 @@ def changes_after(
     if history is None:
         return
     for slot in range(history.slots):
-        start, end = logs.prefix(slot, milliseconds + 1), logs.prefix(slot + 1, 0)
-        while True:
+        start = logs.prefix(slot, after + 1)
+        end = logs.prefix(slot + 1, 0) if until is None else logs.prefix(slot, until + 1)
+        while start < end:
             found = page(
                 kv.Range(history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES)
             )
-            yield [_before(table, Row(value)) for _, value in found.rows]
+            yield [
+                Change(*_before(table, Row(value)), logs.parse(key)[1]) for key, value in found.rows
+            ]
             if found.exhausted:
                 break
             start = found.rows[-1][0] + b"\x00"

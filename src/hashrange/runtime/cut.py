@@ -15,6 +15,7 @@ from hashrange.model.tables import Table
 from hashrange.model.values import Item
 from hashrange.operations.queries import selection
 from hashrange.runtime import source
+from hashrange.runtime.changed_items import Changed, changed_items
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
@@ -69,6 +70,15 @@ class Cut:
                 return
             start = page.rows[-1][0] + b"\x00"
 
+    def changes(self, after: int, until: int, specification: dict[str, Any]) -> Iterator[Changed]:
+        """The items that changed after a time until another one, in milliseconds.
+
+        A filter judges an item as it was at the end, or a deleted one as it was before.
+        """
+        assert self.table is not None, "there is a table"
+        chosen = selection.of(specification, self.table)
+        return changed_items(self._snapshot, self.table, after, until, chosen)
+
     def close(self) -> None:
         self._snapshot.close()
 
@@ -85,8 +95,8 @@ class Former:
         self._rows.execute("BEGIN")
         self._some = False
         insert = "INSERT OR IGNORE INTO former VALUES (?, ?)"  # the first change after the time
-        for page in history.changes_after(table, at, lambda read: source.page(snapshot, read)):
-            self._rows.executemany(insert, page)
+        for page in history.changes(table, at, None, lambda read: source.page(snapshot, read)):
+            self._rows.executemany(insert, [(each.key, each.before) for each in page])
             self._some = self._some or bool(page)
 
     def take(self, key: bytes, now: bytes) -> bytes | None:

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
+import msgspec
+
 from hashrange.interfaces.data.files import Source
 from hashrange.interfaces.data.items import (
     ITEM_JSON_BYTES_MAX,
@@ -164,6 +166,17 @@ def write(items: Iterable[bytes]) -> Iterator[bytes]:
     """A line of Ion text for each item."""
     for item in items:
         yield b"%b{Item:{%b}}\n" % (HEAD, _fields(decode(item)).encode())
+
+
+def write_changes(changes: Iterable[bytes]) -> Iterator[bytes]:
+    """A line of Ion text for each change of an incremental export."""
+    for change in changes:
+        members = _decode_change(change)
+        parts = ",".join(f"{name}:{{{_fields(part)}}}" for name, part in members.items())
+        yield b"%b{%b}\n" % (HEAD, parts.encode())
+
+
+_decode_change = msgspec.json.Decoder(dict[str, dict[str, dict[str, Any]]]).decode
 
 
 def _fields(members: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ import io
 import json
 import os
 import shutil
-from base64 import b64decode, b64encode
+from base64 import b32encode, b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -51,6 +51,14 @@ class DataFile(NamedTuple):
     format: str
 
 
+class Changes(NamedTuple):
+    """What an incremental export shows: the changes between two moments."""
+
+    since: datetime
+    until: datetime
+    view: str
+
+
 class About(NamedTuple):
     """An export and its table, as the manifest describes them.
 
@@ -69,6 +77,15 @@ class About(NamedTuple):
     algorithm: str | None = None
     kms_key: str | None = None
     format: str = "DYNAMODB_JSON"
+    changes: Changes | None = None
+
+    @property
+    def data(self) -> str:
+        """What the keys of the data files begin with. Incremental exports share a folder."""
+        if self.changes is None:
+            return f"{self.folder}/data/"
+        digest = hashlib.sha256(self.id.encode()).digest()
+        return f"{self.folder.removesuffix(self.id)}data/{b32encode(digest)[:16].decode().lower()}"
 
     @property
     def folder(self) -> str:
@@ -219,25 +236,42 @@ def write_objects(
     `done` is called with the key of each object when it is complete; it may remove the file.
     """
     folder = path / about.folder
-    (folder / "data").mkdir(parents=True)
+    folder.mkdir(parents=True)
+    (path / about.data.rpartition("/")[0]).mkdir(exist_ok=True)
     _put(path, f"{about.folder}/_started", "", done)
     entries: list[dict[str, Any]] = []
     rest = iter(items)
     while not entries or (some := list(islice(rest, 1))):
         begun = chain(some, islice(rest, FILE_ITEMS - 1)) if entries else islice(rest, FILE_ITEMS)
-        entries.append(_data_file(begun, path, f"{about.folder}/data", about.format))
+        entries.append(_data_file(begun, path, about))
         done(entries[-1]["dataFileS3Key"])
     count: int = sum(entry["itemCount"] for entry in entries)
     lines = "".join(f"{_json(entry)}\n" for entry in entries)
     _put_with_checksum(path, f"{about.folder}/{FILES}", lines, done)
-    summary = {
-        "version": "2020-06-30",
+    summary = _summary(about, count)
+    _put_with_checksum(path, about.manifest, _json(summary), done)
+    return count
+
+
+def _summary(about: About, count: int) -> dict[str, Any]:
+    changes = about.changes
+    shown = {"exportTime": _time(about.shows)}
+    if changes is not None:
+        shown = {
+            "exportFromTime": _time(changes.since),
+            "exportToTime": _time(changes.until),
+        }
+    kind = {}
+    if changes is not None:
+        kind = {"outputView": changes.view, "exportType": "INCREMENTAL_EXPORT"}
+    return {
+        "version": "2020-06-30" if changes is None else "2023-08-01",
         "exportArn": f"{about.table_arn}/export/{about.id}",
         "startTime": _time(about.started),
         "endTime": _time(datetime.now(UTC)),
         "tableArn": about.table_arn,
         "tableId": about.table_id,
-        "exportTime": _time(about.shows),
+        **shown,
         "s3Bucket": about.bucket,
         "s3Prefix": about.prefix,
         "s3SseAlgorithm": about.algorithm,
@@ -246,18 +280,18 @@ def write_objects(
         "billedSizeBytes": about.size_bytes,
         "itemCount": count,
         "outputFormat": about.format,
+        **kind,
     }
-    _put_with_checksum(path, about.manifest, _json(summary), done)
-    return count
 
 
-def _data_file(items: Iterable[bytes], path: Path, key: str, format: str) -> dict[str, Any]:
-    way = _WAYS[format]
-    key = f"{key}/{''.join(choice(_LETTERS) for _ in range(26))}{way.suffix}"
+def _data_file(items: Iterable[bytes], path: Path, about: About) -> dict[str, Any]:
+    way = _WAYS[about.format]
+    write = way.write if about.changes is None else way.write_changes
+    key = f"{about.data}{''.join(choice(_LETTERS) for _ in range(26))}{way.suffix}"
     count = 0
     with open(path / key, "wb") as file:
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6) as packed:
-            lines = way.write(items)
+            lines = write(items)
             while block := list(islice(lines, _LINES_A_BLOCK)):
                 packed.write(b"".join(block))
                 count += len(block)
@@ -272,17 +306,23 @@ def _data_file(items: Iterable[bytes], path: Path, key: str, format: str) -> dic
     }
 
 
+def _change_lines(changes: Iterable[bytes]) -> Iterator[bytes]:
+    for change in changes:
+        yield change + b"\n"
+
+
 class _Way(NamedTuple):
     """How a data file is named, written, and read from a line on."""
 
     suffix: str
     write: Callable[[Iterable[bytes]], Iterator[bytes]]
+    write_changes: Callable[[Iterable[bytes]], Iterator[bytes]]
     read: Callable[[Source, int], Iterator[Record]]
 
 
 _WAYS = {
-    "DYNAMODB_JSON": _Way(".json.gz", dynamodb_json.write, dynamodb_json.read),
-    "ION": _Way(".ion.gz", ion.write, lambda source, line: ion.read(source)),
+    "DYNAMODB_JSON": _Way(".json.gz", dynamodb_json.write, _change_lines, dynamodb_json.read),
+    "ION": _Way(".ion.gz", ion.write, ion.write_changes, lambda source, line: ion.read(source)),
 }
 
 

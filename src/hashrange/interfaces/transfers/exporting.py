@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+import msgspec
+
 from hashrange.interfaces.data import s3_export
 from hashrange.interfaces.transfers.buckets import Buckets, Failed, failing, failure
 from hashrange.objects import Objects
@@ -61,14 +63,44 @@ class Exports(Worker):
                 raise Failed("TableNotFound", f"Table not found: {job['TableArn']}")
             if cut.table.recovery is None or cut.table.recovery.since > job["Shows"]:
                 raise Failed("PointInTimeRecoveryUnavailable", NO_HISTORY)
-            size_bytes = cut.size_bytes()
+            size_bytes = cut.size_bytes() if _changes(job) is None else CHANGES_BYTES_MIN
             about = _about(job, size_bytes)
             upload = _Upload(bucket, Path(folder), lambda: self.closing or not is_ours())
-            upload.remove(f"{about.folder}/")
-            specification = job["Request"].get("FilterSpecification", {})
-            items = upload.watched(cut.items(_milliseconds(job["Shows"]), specification))
+            for prefix in (f"{about.folder}/", about.data):
+                upload.remove(prefix)
+            items = upload.watched(_shown(cut, job))
             count = s3_export.write_objects(items, Path(folder), about, upload.put)
         return {"Figures": {"ItemCount": count, "BilledSizeBytes": size_bytes}}
+
+
+def _shown(cut: Cut, job: Json) -> Iterator[bytes]:
+    """The items of a full export, or the changes of an incremental one, as they are written."""
+    specification = job["Request"].get("FilterSpecification", {})
+    changes, until = _changes(job), _milliseconds(job["Shows"])
+    if changes is None:
+        yield from cut.items(until, specification)
+        return
+    since = _milliseconds(changes.since.timestamp())
+    for each in cut.changes(since, until, specification):
+        written = {"WriteTimestampMicros": {"N": str(each.milliseconds * 1000)}}
+        members: Json = {"Metadata": written, "Keys": each.keys}
+        if each.new is not None:
+            members["NewImage"] = each.new
+        if each.old is not None and changes.view == "NEW_AND_OLD_IMAGES":
+            members["OldImage"] = each.old
+        yield msgspec.json.encode(members)
+
+
+def _changes(job: Json) -> s3_export.Changes | None:
+    """What an incremental export shows."""
+    if job["Request"].get("ExportType") != "INCREMENTAL_EXPORT":
+        return None
+    asked = job["Request"]["IncrementalExportSpecification"]
+    return s3_export.Changes(
+        datetime.fromtimestamp(asked["ExportFromTime"], UTC),
+        datetime.fromtimestamp(job["Shows"], UTC),
+        asked.get("ExportViewType", "NEW_AND_OLD_IMAGES"),
+    )
 
 
 class _Upload:
@@ -98,6 +130,8 @@ class _Upload:
 
 
 _LOOK_ITEMS = 1000
+CHANGES_BYTES_MIN = 10_000_000
+"""An incremental export is billed for so much at least; here it is for no more."""
 NO_HISTORY = "Point in time recovery was disabled meanwhile"
 """(?)"""
 
@@ -121,4 +155,5 @@ def _about(job: Json, size_bytes: int) -> s3_export.About:
         algorithm=request.get("S3SseAlgorithm", "AES256"),
         kms_key=request.get("S3SseKmsKeyId"),
         format=request.get("ExportFormat", "DYNAMODB_JSON"),
+        changes=_changes(job),
     )

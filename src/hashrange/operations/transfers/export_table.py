@@ -4,6 +4,7 @@ An export shows the table as it was at a time since which its history is kept. M
 are not known from the service.
 """
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,7 @@ from hashrange.operations.operation import Operation
 from hashrange.operations.queries import selection
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
-from hashrange.operations.unsupported.refusals import Request, not_supported
+from hashrange.operations.unsupported.refusals import Request
 
 EXPORTS_MAX = 300
 """How many may be in progress at once."""
@@ -39,6 +40,15 @@ NO_SPECIFICATION = (
     "Invalid Request: Incremental Export Specification expected when export type is set as "
     "Incremental Export"
 )
+NO_FROM_TIME = "Invalid Request: ExportFromTime must be provided for an incremental export"
+"""The end of the text is ours (?)."""
+BEFORE_TABLE = (
+    "Incremental export period from time cannot be less than the table creation time : {}"
+)
+PERIOD = "Difference between export period from time and export period to time is {}"
+"""(?) for more than 24 hours."""
+PERIOD_SECONDS_MIN = 15 * 60
+PERIOD_SECONDS_MAX = 24 * 60 * 60
 INVALID_TIME = "Export Time is invalid"
 
 
@@ -58,7 +68,7 @@ def decide(request: Request, moment: Moment) -> Decide:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{table.name}'"
         )
-    _check(request, _earliest(table, table.recovery, moment), moment)
+    _check(request, table, _earliest(table, table.recovery, moment), moment)
     selection.of(request.get("FilterSpecification", {}), table)
     if moment.settings.objects is None:
         raise ValidationException(NO_OBJECTS.format("ExportTableToPointInTime"))
@@ -73,14 +83,32 @@ def _earliest(table: Table, recovery: Recovery, moment: Moment) -> float:
     return moment.now - CLOCK_SECONDS if table.history is None else recovery.earliest(moment.now)
 
 
-def _check(request: Request, earliest: float, moment: Moment) -> None:
+def _check(request: Request, table: Table, earliest: float, moment: Moment) -> None:
     """Raises ValidationException and InvalidExportTimeException."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
-        if "IncrementalExportSpecification" not in request:
-            raise ValidationException(NO_SPECIFICATION)
-        raise not_supported("INCREMENTAL_EXPORT")
+        _check_period(request, table, earliest, moment)
+        return
     wanted = request.get("ExportTime", moment.now)
     if not earliest <= wanted <= moment.now + CLOCK_SECONDS:
+        raise InvalidExportTimeException(INVALID_TIME)
+
+
+def _check_period(request: Request, table: Table, earliest: float, moment: Moment) -> None:
+    """Checks the period of an incremental export."""
+    period = request.get("IncrementalExportSpecification")
+    if period is None:
+        raise ValidationException(NO_SPECIFICATION)
+    if "ExportFromTime" not in period:
+        raise ValidationException(NO_FROM_TIME)
+    since, until = period["ExportFromTime"], period.get("ExportToTime", moment.now)
+    if since < table.created_at:
+        created = datetime.fromtimestamp(table.created_at, UTC).isoformat(timespec="milliseconds")
+        raise InvalidExportTimeException(BEFORE_TABLE.format(created.replace("+00:00", "Z")))
+    if until - since < PERIOD_SECONDS_MIN:
+        raise InvalidExportTimeException(PERIOD.format("less than 15 minutes"))
+    if until - since > PERIOD_SECONDS_MAX:
+        raise InvalidExportTimeException(PERIOD.format("more than 24 hours"))
+    if since < earliest or until > moment.now + CLOCK_SECONDS:
         raise InvalidExportTimeException(INVALID_TIME)
 
 
@@ -94,8 +122,17 @@ def _job(table: Table, request: Request, moment: Moment) -> Job:
         caller=moment.caller,
         request=request,
         started_at=moment.now,
-        shows=min(request.get("ExportTime", moment.now), moment.now),
+        shows=min(_shown(request, moment), moment.now),
     )
+
+
+def _shown(request: Request, moment: Moment) -> float:
+    """The moment that a full export shows, or that ends the period of an incremental one."""
+    if request.get("ExportType") == "INCREMENTAL_EXPORT":
+        shown: float = request["IncrementalExportSpecification"].get("ExportToTime", moment.now)
+        return shown
+    at: float = request.get("ExportTime", moment.now)
+    return at
 
 
 def describe(request: Request, moment: Moment) -> Decide:
@@ -137,12 +174,20 @@ def described(job: Job) -> dict[str, Any]:
         "StartTime": job.started_at,
         "TableArn": job.table_arn,
         "TableId": job.table_id,
-        "ExportTime": job.shows,
         "S3SseAlgorithm": job.request.get("S3SseAlgorithm", "AES256"),
         "ExportFormat": job.request.get("ExportFormat", "DYNAMODB_JSON"),
         **{name: job.request[name] for name in asked if name in job.request},
         **job_arns.failure(job),
     }
+    if job.request.get("ExportType") == "INCREMENTAL_EXPORT":
+        period = {"ExportViewType": "NEW_AND_OLD_IMAGES", "ExportToTime": job.shows}
+        period |= job.request["IncrementalExportSpecification"]
+        members |= {
+            "ExportType": "INCREMENTAL_EXPORT",
+            "IncrementalExportSpecification": period,
+        }
+    else:
+        members["ExportTime"] = job.shows
     if job.ended_at is not None:
         members |= {"EndTime": job.ended_at, **job.figures}
     if job.status == "COMPLETED":
