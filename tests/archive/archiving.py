@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class Archived:
             create(database)
             yield database
 
-    @property
+    @cached_property
     def contents(self) -> Contents:
         return Contents(open_objects(self.place))
 
@@ -43,7 +44,7 @@ class Archived:
         folder = self.path.parent / f"restored-{self._restored}"
         folder.mkdir()
         path = folder / "app.db"
-        restored = archive.restore(open_objects(self.place), str(path), at)
+        restored = archive.restore(self.contents.objects, str(path), at)
         assert [each.name for each in folder.iterdir()] == ["app.db"]
         return path, restored
 

@@ -45,7 +45,7 @@ def test_random_faults_lose_nothing(
     often(monkeypatch)
     with in_bucket.open() as database:
         s3.fault = lambda method, key: rng.choice(kinds) if rng.random() < 0.4 else None
-        for number in range(60):
+        for number in range(30):
             put(database, number, rng.randbytes(300).hex())
             if rng.random() < 0.3:
                 ship(database)
@@ -99,9 +99,9 @@ def test_beyond_a_limit_the_log_is_not_kept(
     in_bucket.clock.advance(5)
     with in_bucket.open(**settings) as database:
         s3.fault = away
-        for number in range(150):
+        for number in range(120):
             put(database, "lost", "x" * 2000 + str(number))
-            if number % 10 == 0:
+            if number % 20 == 0:
                 ship(database)
         log_bytes = database.figures()["wal_bytes"]
         assert log_bytes < 1_000_000, "it does not begin again"

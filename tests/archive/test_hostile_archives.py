@@ -131,9 +131,9 @@ def test_a_hostile_segment_is_refused(place: Path, members: dict[str, Any]) -> N
 
 
 def test_a_bomb_is_not_unpacked(place: Path) -> None:
-    """A gigabyte of zeros in a megabyte."""
+    """A quarter of a gigabyte of zeros in 256 KB."""
     packing = zlib.compressobj()
-    zeros = b"".join(packing.compress(bytes(1 << 20)) for _ in range(1 << 10)) + packing.flush()
+    zeros = b"".join(packing.compress(bytes(1 << 20)) for _ in range(1 << 8)) + packing.flush()
     path = segment(place)
     head, _, _ = path.read_bytes().partition(b"\n")
     path.write_bytes(head + b"\n" + zeros)
