@@ -140,6 +140,30 @@ def test_an_import_goes_on_wherever_it_was_interrupted(
     assert statuses.count("CREATING") > 14
 
 
+def test_a_step_that_comes_twice_is_done_once(
+    imports: Imports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if another process had not heard yet that the first one has done it."""
+    from hashrange.interfaces.transfers import importing
+    from hashrange.runtime.background import RunsUpkeep, ask
+
+    stale = []
+
+    def twice(runtime: RunsUpkeep, name: str, body: Json) -> Json:
+        answer = ask(runtime, name, body)
+        if name == "upkeep.ImportItems":
+            stale.append(ask(runtime, name, body)["Stale"])
+        return answer
+
+    monkeypatch.setattr(importing, "ask", twice)
+    imports.put("a", LINES)
+    imports.put("b", LINES)
+    ended = imports.done()
+    assert counts(ended) == ("COMPLETED", 2 * len(ITEMS), 2 * len(ITEMS), 0)
+    assert stale
+    assert all(stale)
+
+
 def test_without_objects_it_is_refused(tmp_path: Path) -> None:
     with closing(hashrange.connect(tmp_path / "a.db")) as database:
         request = {
