@@ -258,5 +258,7 @@ def test_a_table_that_carries_a_tag(folder: Path) -> None:
         assert allowed(ann.get_item, **T, Key=ANN)
         assert allowed(ann.query, **query("x"))
         assert not allowed(ann.get_item, TableName="others", Key=ANN)
+        foreign = THINGS.replace("us-east-1", "eu-west-1")
+        assert not allowed(ann.get_item, TableName=foreign, Key=ANN)
         database.execute("UntagResource", {"ResourceArn": THINGS, "TagKeys": ["team"]})
         assert not allowed(ann.get_item, **T, Key=ANN)

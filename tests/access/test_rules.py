@@ -50,6 +50,7 @@ def allow(**more: Any) -> dict[str, Any]:
         (f"arn:aws:dynamodb:*:{ACCOUNT}:table/things", True),
         # A star within a segment stays there; at its end it goes beyond the colon.
         ("arn:aws:dynamodb:*1:table/things", False),
+        ("arn:aws:dynamodb:us*2:table/things", False),
         ("arn:aws:dynamodb:*:table/things", True),
         ("arn:aws:dynamodb:*", True),
         ("arn:aws:dynamodb:us?east?1?123456789012:table/things", False),
@@ -219,6 +220,9 @@ def test_deny_boundary_and_session() -> None:
     assert not decided(allow(), session=(reading,), action="dynamodb:PutItem")
     assert not decided(statement("Allow", "dynamodb:PutItem"), boundary=everything)
     assert not decided(allow(), boundary=nothing)
+    both = policy.parse(document(allow(), statement("Deny", GET)), "both")
+    assert not decided(allow(), boundary=both)
+    assert not decided(allow(), session=(both,))
     assert not decided(allow(), session=(nothing,))
 
 
