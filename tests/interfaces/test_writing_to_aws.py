@@ -63,6 +63,7 @@ HERE = {
     *("serve", "learn", "backup", "restore", "compact", "check", "inspect", "explain", "ping"),
     *("distribute", "design plan", "design lint", "design prove", "design rule", "design cost"),
     *("design diff", "design export", "design import"),
+    *("access explain", "access check", "archive check", "archive list"),
 }
 """The commands that use a file, a PostgreSQL database or a model, or a server's port."""
 
