@@ -1,8 +1,8 @@
 """UpdateContinuousBackups and DescribeContinuousBackups: recovery to a point in time.
 
-While it is enabled, the table has a history (`engine.history`). A database with many writers does
-not keep one for this (`Moment.commit_seconds`): there recovery is refused, or kept as told if the
-database accepts what it does not have.
+While it is enabled, the table has a history (`engine.history`). If commits have no order in time
+(`Moment.commit_seconds`; the batches that decide writes have one), recovery is refused, or kept as
+told if the database accepts what it does not have.
 """
 
 from typing import Any
