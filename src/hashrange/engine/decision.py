@@ -188,12 +188,19 @@ class FeedPosition(NamedTuple):
     positions: dict[int, bytes]
 
 
+class Checkpoints(NamedTuple):
+    """How far readers of a stream have come, by row; None deletes a row."""
+
+    rows: dict[bytes, str | None]
+
+
 AnyChange = (
     ItemChange
     | TableChange
     | StreamChange
     | FeedChange
     | FeedPosition
+    | Checkpoints
     | LogChange
     | Remember
     | Forget

@@ -9,6 +9,7 @@ from hashrange.engine.decision import (
     AnyChange,
     Backfill,
     BackupChange,
+    Checkpoints,
     CopyRows,
     Decision,
     Empty,
@@ -113,6 +114,13 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
         case FeedPosition():
             row = system.feed_position_row(change.feed.table_name, change.feed.label)
             return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.positions))]
+        case Checkpoints():
+            return [
+                kv.Delete(kv.SYSTEM_SPACE, row)
+                if number is None
+                else kv.Put(kv.SYSTEM_SPACE, row, system.encode(number))
+                for row, number in change.rows.items()
+            ]
         case _:
             raise AssertionError(f"no rows follow from {change!r}")
 

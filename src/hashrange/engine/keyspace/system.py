@@ -8,6 +8,9 @@
     P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
     J<kind>/[~]<id>            an import, an export or a bulk put, JSON
     B<id>/<table name>         a backup, JSON
+    C<table name>/<label>/<reader>/<shard id>
+                               the sequence number of the last record of a shard that a reader of
+                               the stream has handled, JSON; without a shard, that it has begun
     upkeep                     which process does the upkeep, and until when, JSON
     kinesis, imports, exports, bulk-operations
                                the same for the processes that do such work
@@ -115,6 +118,18 @@ BACKUPS, AFTER_BACKUPS = b"B", b"C"
 
 def backup_row(id_: str, table_name: str) -> bytes:
     return b"%s%s/%s" % (BACKUPS, id_.encode(), table_name.encode())
+
+
+def checkpoint_rows(table_name: str, label: str, reader: str | None = None) -> tuple[bytes, bytes]:
+    """Start and end of the rows of a stream's checkpoints, or of those of one reader."""
+    start = b"C%s/%s/" % (table_name.encode(), label.encode())
+    if reader is not None:
+        start += reader.encode() + b"/"
+    return start, start[:-1] + b"0"
+
+
+def checkpoint_row(table_name: str, label: str, reader: str, shard_id: str) -> bytes:
+    return checkpoint_rows(table_name, label, reader)[0] + shard_id.encode()
 
 
 def lease(duty: str) -> kv.Key:

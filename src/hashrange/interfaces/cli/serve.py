@@ -139,6 +139,22 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "for each, or to a service with the API of Kinesis; default: none is sent",
     )
     parser.add_argument(
+        "--trigger",
+        metavar="TABLE=FUNCTION|FILE",
+        action="append",
+        default=[],
+        help="call a function with the records of the table's stream, as Lambda does: "
+        "module:handler, in a process of its own, or http://127.0.0.1:3001/.../invocations; or "
+        "a file of JSON with such triggers and their settings; may be repeated",
+    )
+    parser.add_argument(
+        "--trigger-host",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="a host besides this machine to which a trigger may send records; may be repeated",
+    )
+    parser.add_argument(
         "--archive",
         metavar="DIR|s3://BUCKET/PREFIX",
         help="ship the log of the database file there, about a second behind, so that hashrange "

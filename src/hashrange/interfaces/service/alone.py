@@ -153,6 +153,10 @@ def opened_service(
             monitor = Monitor.of(database, lambda: server.figures())  # noqa: PLW0108  made below
             observers.append(monitor.metrics.observe)
         database.runtime.evaluate_elsewhere()
+        if options.trigger:
+            from hashrange.interfaces.triggers.worker import start_triggers
+
+            start_triggers(database, options.triggers(), options.own_url(listener))
         server = Server(
             database.runtime,
             listener,

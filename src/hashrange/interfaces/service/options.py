@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import socket
 
     from hashrange.database import Durability
+    from hashrange.interfaces.triggers.settings import Trigger
 
 TOKEN_VARIABLE = "HASHRANGE_ADMIN_TOKEN"
 TOKEN_LETTERS_MIN = 16
@@ -71,6 +72,8 @@ class Options(NamedTuple):
     accept_unsupported: bool | None
     objects: str | None
     kinesis: str | None
+    trigger: list[str]
+    trigger_host: list[str]
     archive: str | None
     archive_days: float
     fault: list[str]
@@ -91,6 +94,10 @@ class Options(NamedTuple):
         if self.resettable:
             self._check_resettable()
         self._check_outside()
+        if self.trigger:
+            from hashrange.interfaces.triggers.functions import check_functions
+
+            check_functions(self.triggers())
         self._check_console()
 
     @property
@@ -108,6 +115,12 @@ class Options(NamedTuple):
             archive=self.archive,
             archive_seconds=self.archive_days * DAY_SECONDS,
         )
+
+    def triggers(self) -> "list[Trigger]":
+        """Raises ServerError."""
+        from hashrange.interfaces.triggers.settings import triggers
+
+        return triggers(self.trigger, self.trigger_host)
 
     def listener(
         self, sock: "socket.socket | None" = None, known: Credentials | None = None
@@ -133,6 +146,11 @@ class Options(NamedTuple):
 
     def url(self, listener: Listener) -> str:
         return _url("https" if listener.tls else "http", self.host, listener.port)
+
+    def own_url(self, listener: Listener) -> str:
+        """The address at which programs on this machine find the server."""
+        local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return self._replace(host=local).url(listener)
 
     def greeting(self, listener: Listener) -> str:
         workers = f" with {self.workers} workers" if self.workers > 1 else ""

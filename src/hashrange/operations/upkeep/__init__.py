@@ -22,6 +22,7 @@ from hashrange.operations.upkeep import (
     pending,
     propagate,
     raise_warm_throughput,
+    read_stream,
     split_partition,
     tend_backup,
     trim_feed,
@@ -75,6 +76,9 @@ UPKEEP = {
         Operation("upkeep.FeedBatch", feed.parse, feed.decide_batch),
         Operation("upkeep.FeedSent", feed.parse, feed.decide_sent, writes=True),
         Operation("upkeep.FeedFailed", feed.parse, feed.decide_failed, writes=True),
+        Operation("upkeep.Reader", read_stream.parse, read_stream.decide),
+        Operation("upkeep.BeginReading", read_stream.parse, read_stream.decide_begin, writes=True),
+        Operation("upkeep.Handled", read_stream.parse, read_stream.decide_handled, writes=True),
         Operation(
             "upkeep.TrimVectorLog", trim_vector_log.parse, trim_vector_log.decide, writes=True
         ),

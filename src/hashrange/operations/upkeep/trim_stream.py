@@ -7,6 +7,7 @@ from hashrange.decoders import decoder
 from hashrange.engine import fetch
 from hashrange.engine.decision import (
     AnyChange,
+    Checkpoints,
     Decide,
     Decision,
     LogChange,
@@ -15,7 +16,7 @@ from hashrange.engine.decision import (
     answer,
 )
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.engine.log import feeds, records, streams
+from hashrange.engine.log import checkpoints, feeds, records, streams
 from hashrange.model.streams import Stream
 
 STREAMS_MAX = 10_000
@@ -37,6 +38,8 @@ def decide(request: Request, moment: Moment) -> Decide:
         return answer({"Done": True})
     if stream.disabled_at is not None and stream.disabled_at < records.oldest_wanted(now):
         forgotten: list[AnyChange] = [StreamChange(stream, None)]
+        if rows := (yield from checkpoints.of_stream(stream)):
+            forgotten.append(Checkpoints(dict.fromkeys(rows)))
         if not (yield from is_log_shared(stream)):
             forgotten.append(LogChange(stream.log, None))
         return Decision(forgotten, {"Done": True})

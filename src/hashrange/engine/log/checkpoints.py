@@ -1,0 +1,61 @@
+"""Checkpoints: how far a reader of a stream has come, which the server keeps for it.
+
+A row for each shard holds the sequence number of the last record that was handled. A row without a
+shard says that the reader has begun.
+"""
+
+from collections.abc import Iterable
+
+from hashrange import kv
+from hashrange.engine.decision import Checkpoints
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.keyspace import system
+from hashrange.engine.log import records
+from hashrange.engine.log.shards import Shard
+from hashrange.model.streams import Stream
+
+BEGUN = ""
+"""The shard id of the row that says that a reader has begun."""
+
+
+def of_reader(stream: Stream, reader: str) -> Fetch[dict[str, str]]:
+    """The sequence number of the last handled record of each shard, by shard id."""
+    start, end = system.checkpoint_rows(stream.table_name, stream.label, reader)
+    rows = yield from _rows(start, end)
+    return {key[len(start) :].decode(): system.decode(value, str) for key, value in rows}
+
+
+def of_stream(stream: Stream) -> Fetch[list[bytes]]:
+    """The rows of all readers of a stream."""
+    rows = yield from _rows(*system.checkpoint_rows(stream.table_name, stream.label))
+    return [key for key, _ in rows]
+
+
+def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
+    """The sequence number of the last record of each shard that has one now."""
+    found: dict[str, str] = {}
+    for shard in shards:
+        last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
+        if last is not None:
+            found[shard.id] = last.sequence_number
+    return found
+
+
+def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpoints:
+    """The change that keeps what was handled; a shard with None is forgotten."""
+    return Checkpoints(
+        {
+            system.checkpoint_row(stream.table_name, stream.label, reader, shard): number
+            for shard, number in handled.items()
+        }
+    )
+
+
+def _rows(start: bytes, end: bytes) -> Fetch[list[tuple[bytes, bytes]]]:
+    found: list[tuple[bytes, bytes]] = []
+    while True:
+        page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=records.TRIM_ROWS)
+        found += page.rows
+        if page.exhausted:
+            return found
+        start = page.rows[-1][0] + b"\x00"

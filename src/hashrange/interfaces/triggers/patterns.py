@@ -1,0 +1,159 @@
+"""Filter patterns of Lambda: which records of a stream a trigger passes to its function.
+
+A pattern has the form of a record, with a list of rules at each leaf; one of them has to match:
+
+    {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"prefix": "order"}]}}}}
+
+Source: the developer guide of Lambda, "Control which events Lambda sends to your function".
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Matches = Callable[[Any], bool]
+"""Whether a pattern matches a value, which is ABSENT if there is none."""
+
+ABSENT = object()
+OR = "$or"
+DEPTH_MAX = 40
+"""A record nests at most 32 levels of an item below its own."""
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class PatternError(ValueError):
+    """A pattern makes no sense; the message is for the user."""
+
+
+def matcher(pattern: Any, depth: int = 0) -> Matches:
+    """Raises PatternError."""
+    if not isinstance(pattern, dict) or not pattern:
+        raise PatternError(f"{pattern!r} is not an object with rules")
+    if depth > DEPTH_MAX:
+        raise PatternError(f"a pattern has at most {DEPTH_MAX} levels")
+    members = [
+        _any_of_objects(rules, depth) if name == OR else _member(name, rules, depth)
+        for name, rules in pattern.items()
+    ]
+    return lambda value: all(matches(value) for matches in members)
+
+
+def _any_of_objects(patterns: Any, depth: int) -> Matches:
+    if not isinstance(patterns, list) or not patterns:
+        raise PatternError(f"{OR} has a list of patterns")
+    choices = [matcher(pattern, depth + 1) for pattern in patterns]
+    return lambda value: any(matches(value) for matches in choices)
+
+
+def _member(name: str, rules: Any, depth: int) -> Matches:
+    inner = _leaf(rules) if isinstance(rules, list) else matcher(rules, depth + 1)
+
+    def matches(value: Any) -> bool:
+        return inner(value.get(name, ABSENT) if isinstance(value, Mapping) else ABSENT)
+
+    return matches
+
+
+def _leaf(rules: Sequence[Any]) -> Matches:
+    """Of a list in the record, one element has to match."""
+    if not rules:
+        raise PatternError("a list of rules is empty, so nothing would match")
+    choices = [_rule(rule) for rule in rules]
+
+    def matches(value: Any) -> bool:
+        if isinstance(value, list):
+            return any(choice(element) for choice in choices for element in value)
+        return any(choice(value) for choice in choices)
+
+    return matches
+
+
+def _rule(rule: Any) -> Matches:
+    if not isinstance(rule, dict):
+        if isinstance(rule, list):
+            raise PatternError(f"{rule!r}: a rule is a value or an operator, not a list")
+        return lambda value: _equal(value, rule)
+    if len(rule) != 1:
+        raise PatternError(f"{rule!r}: a rule has one operator")
+    [(name, operand)] = rule.items()
+    if name not in _OPERATORS:
+        raise PatternError(f"{name!r} is not an operator: {', '.join(_OPERATORS)}")
+    return _OPERATORS[name](operand)
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    """As in JSON, where true is not 1, but 1 is 1.0."""
+    if _is_number(wanted):
+        return _is_number(value) and bool(value == wanted)
+    return type(value) is type(wanted) and bool(value == wanted)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(name: str, operand: Any) -> str:
+    if not isinstance(operand, str):
+        raise PatternError(f"{name} has a text, not {operand!r}")
+    return operand
+
+
+def _prefix(operand: Any) -> Matches:
+    text = _text("prefix", operand)
+    return lambda value: isinstance(value, str) and value.startswith(text)
+
+
+def _suffix(operand: Any) -> Matches:
+    text = _text("suffix", operand)
+    return lambda value: isinstance(value, str) and value.endswith(text)
+
+
+def _equals_ignore_case(operand: Any) -> Matches:
+    text = _text("equals-ignore-case", operand).casefold()
+    return lambda value: isinstance(value, str) and value.casefold() == text
+
+
+def _anything_but(operand: Any) -> Matches:
+    """A value that is there and is none of these; or does not match an operator."""
+    rules = operand if isinstance(operand, list) else [operand]
+    excluded = [_rule(rule) for rule in rules]
+    if not excluded:
+        raise PatternError("anything-but has at least one value")
+    return lambda value: value is not ABSENT and not any(matches(value) for matches in excluded)
+
+
+def _exists(operand: Any) -> Matches:
+    """Of a leaf: what has members of its own does not exist in this sense."""
+    if not isinstance(operand, bool):
+        raise PatternError(f"exists has true or false, not {operand!r}")
+    return lambda value: (value is not ABSENT and not isinstance(value, Mapping)) is operand
+
+
+def _numeric(operand: Any) -> Matches:
+    """Numbers of JSON, not those of DynamoDB, which are texts."""
+    pairs = [*zip(operand[::2], operand[1::2], strict=False)] if isinstance(operand, list) else []
+    if not 1 <= len(pairs) <= 2 or 2 * len(pairs) != len(operand):
+        raise PatternError('numeric has one or two comparisons: [">", 0, "<=", 5]')
+    for sign, number in pairs:
+        if sign not in _COMPARISONS or not _is_number(number):
+            raise PatternError(f"numeric compares with {', '.join(_COMPARISONS)} and a number")
+    return lambda value: (
+        _is_number(value) and all(_COMPARISONS[sign](value, number) for sign, number in pairs)
+    )
+
+
+_OPERATORS: dict[str, Callable[[Any], Matches]] = {
+    "prefix": _prefix,
+    "suffix": _suffix,
+    "equals-ignore-case": _equals_ignore_case,
+    "anything-but": _anything_but,
+    "exists": _exists,
+    "numeric": _numeric,
+}

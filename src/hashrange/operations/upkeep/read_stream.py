@@ -1,0 +1,60 @@
+"""Readers of a stream whose progress the server keeps: where they begin, and how far they are."""
+
+import msgspec
+
+from hashrange.decoders import decoder
+from hashrange.engine.decision import Decide, Decision, answer
+from hashrange.engine.fetch import Moment
+from hashrange.engine.log import checkpoints, streams
+from hashrange.engine.log.shards import shards
+
+
+class Request(msgspec.Struct, rename="pascal"):
+    """`latest` lets a reader begin with what comes from now on; `handled` is by shard id."""
+
+    stream_arn: str
+    reader: str
+    latest: bool = False
+    handled: dict[str, str] = {}
+    gone: list[str] = []
+
+
+def parse(body: bytes) -> Request:
+    return decoder(Request).decode(body)
+
+
+def decide(request: Request, moment: Moment) -> Decide:
+    """The checkpoints of a reader, and whether it has begun."""
+    stream = yield from streams.find(request.stream_arn)
+    found = {} if stream is None else (yield from checkpoints.of_reader(stream, request.reader))
+    begun = found.pop(checkpoints.BEGUN, None) is not None
+    return answer({"Begun": begun, "Handled": found})
+
+
+def decide_begin(request: Request, moment: Moment) -> Decide:
+    """Lets a reader begin with the oldest record, or with those that come from now on."""
+    stream = yield from streams.find(request.stream_arn)
+    if stream is None or (yield from checkpoints.of_reader(stream, request.reader)):
+        return answer({})
+    handled: dict[str, str | None] = {checkpoints.BEGUN: ""}
+    if request.latest:
+        latest = yield from streams.latest_commit()
+        handled |= yield from checkpoints.ends(
+            stream, shards(stream, latest, int(moment.now * 1000))
+        )
+    return Decision([checkpoints.kept(stream, request.reader, handled)], {})
+
+
+def decide_handled(request: Request, moment: Moment) -> Decide:
+    """Keeps how far a reader has come. A process that was slow never takes it back."""
+    stream = yield from streams.find(request.stream_arn)
+    if stream is None:
+        return answer({})
+    before = yield from checkpoints.of_reader(stream, request.reader)
+    handled: dict[str, str | None] = {
+        shard: number
+        for shard, number in request.handled.items()
+        if int(number) > int(before.get(shard, "0"))
+    }
+    handled |= {shard: None for shard in request.gone if shard in before}
+    return Decision([checkpoints.kept(stream, request.reader, handled)] if handled else [], {})
