@@ -198,18 +198,6 @@ def test_any_moment_since_recovery_was_enabled(
             assert sorted(lines, key=str) == sorted(state, key=str), at
 
 
-def test_without_a_history_it_shows_the_present(
-    exports: Exports, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a database that keeps the setting as told."""
-    monkeypatch.setattr("hashrange.operations.backups.continuous._is_recoverable", lambda _: False)
-    exports.fill(ITEMS)
-    ended = exports.exported()
-    assert (ended["ExportStatus"], ended["ItemCount"]) == ("COMPLETED", len(ITEMS))
-    with pytest.raises(InvalidExportTimeException):
-        exports.begin(ExportTime=ended["ExportTime"] - 10)
-
-
 def test_an_interrupted_export_begins_again_and_leaves_nothing(
     exports: Exports, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from math import ceil
 from msgspec.structs import replace
 
 from hashrange import kv
-from hashrange.engine import fetch, history
+from hashrange.engine import fetch, history, jobs
 from hashrange.engine.decision import AnyChange, BackupChange, CopyRows, ItemChange, TableChange
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keyspace import system
@@ -17,8 +17,6 @@ from hashrange.model.backups import Backup, Copying, Kind, Restoring
 from hashrange.model.recovery import History
 from hashrange.model.tables import Table
 
-SLOTS = 256
-"""The slots of a table's history in a store with many writers, which would wait for one slot."""
 SYSTEM_NAME = "{}$DeletedTableBackup"
 SYSTEM_SUFFIX = "00000000"
 SYSTEM_SECONDS = 35 * 24 * 60 * 60
@@ -46,10 +44,6 @@ def find(arn: str) -> Fetch[Backup | None]:
     return backup if backup is not None and backup.arn == arn else None
 
 
-def history_slots(moment: Moment) -> int:
-    return SLOTS if moment.commit_seconds else 1
-
-
 def new_id(moment: Moment) -> str:
     return f"{_milliseconds(moment):014d}-{moment.entropy[:4].hex()}"
 
@@ -70,7 +64,7 @@ def begin(
     """
     [(items, size)] = yield from fetch.statistics([table])
     own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
-    past = table.history or History(other, 0, history_slots(moment))
+    past = table.history or History(other, 0)
     past = replace(past, epoch=past.epoch + 1)
     backup = Backup(
         id=new_id(moment),
@@ -202,9 +196,11 @@ def _puts(table: Table, rows: Sequence[Row]) -> Fetch[list[ItemChange]]:
 
 
 def trim_step(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """Delete some changes that are too old for the table's period."""
+    """Delete some changes that are too old for the table's period, and that no export shows."""
     past, recovery = table.history, table.recovery
     if past is None or recovery is None or (yield from is_copied(table)):
         return []
-    trim = yield from history.trim(past, ceil(recovery.earliest(moment.now) * 1000))
+    exports = yield from jobs.in_progress("export")
+    shown = [each.shows_from for each in exports if each.table_id == table.id]
+    trim = yield from history.trim(past, ceil(min([recovery.earliest(moment.now), *shown]) * 1000))
     return [trim] if trim is not None else []

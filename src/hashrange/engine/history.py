@@ -4,6 +4,12 @@ It is written while recovery to a point in time is enabled, or a copy of the tab
 To find the state of the table at a cut, the changes after it are undone, the latest first. A cut
 is the beginning of an epoch, which no commit is in the middle of, or a time.
 
+All records of a history are in one slot, so over every store they are in the order of the commits,
+and their times never fall: the changes up to a time are those of the first commits. Over a store
+with many writers a record has the time of its decision, and is committed later. But a change of the
+table's definition, such as another epoch, is a barrier: what is committed after it was decided
+after it.
+
 A record is a row. Its key begins like those of a change log (`engine.keyspace.logs`), its raw key
 is that of the item, its weight is the size of the old image, and its content is the number of the
 epoch (4 bytes), then the old image as JSON, which is absent if there was no item.
@@ -37,8 +43,7 @@ def append(history: History, change: ItemChange, effects: Effects) -> None:
         value = encode_row(change.key.raw, epoch, 0)
     else:
         value = encode_row(change.key.raw, epoch + old.json, old.size)
-    slot = change.key.key[0] % history.slots
-    record = kv.Append(history.space, slot, logs.prefix(slot, effects.now), value)
+    record = kv.Append(history.space, history.slot, logs.prefix(history.slot, effects.now), value)
     effects.writes.append(record)
 
 
@@ -64,13 +69,12 @@ def undo(table: Table, copying: Copying) -> Fetch[Undone]:
     )
     rows: dict[bytes, bytes | None] = {}
     for key, value in page.rows:
-        slot, milliseconds, _ = logs.parse(key)
+        _, milliseconds, _ = logs.parse(key)
         row = Row(value)
         epoch = row.json[:_EPOCH_BYTES]
         is_later = copying.after is not None and milliseconds > copying.after
         if not is_later and int.from_bytes(epoch, "big") < copying.epoch:
-            # The records of a slot are in order: its other ones are from before the cut too.
-            return Undone(rows, bytes([slot]) if slot else None)
+            return Undone(rows, None)  # the other ones are from before the cut too
         place, before = _before(table, row)
         rows[place] = before
     return Undone(rows, None if page.exhausted else page.rows[-1][0])
@@ -94,19 +98,14 @@ def changes(
     history = table.history
     if history is None:
         return
-    for slot in range(history.slots):
-        start = logs.prefix(slot, after + 1)
-        end = logs.prefix(slot + 1, 0) if until is None else logs.prefix(slot, until + 1)
-        while start < end:
-            found = page(
-                kv.Range(history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES)
-            )
-            yield [
-                Change(*_before(table, Row(value)), logs.parse(key)[1]) for key, value in found.rows
-            ]
-            if found.exhausted:
-                break
-            start = found.rows[-1][0] + b"\x00"
+    start = logs.prefix(history.slot, after + 1)
+    end = None if until is None else logs.prefix(history.slot, until + 1)
+    while end is None or start < end:
+        found = page(kv.Range(history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES))
+        yield [Change(*_before(table, Row(value)), logs.parse(key)[1]) for key, value in found.rows]
+        if found.exhausted:
+            return
+        start = found.rows[-1][0] + b"\x00"
 
 
 def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
@@ -117,12 +116,9 @@ def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
 
 
 def trim(history: History, oldest: int) -> Fetch[Trim | None]:
-    """Some records of one slot that are older than a time in milliseconds; None if none are."""
-    for slot in range(history.slots):
-        start, end = logs.prefix(slot, 0), logs.prefix(slot, max(oldest, 0))
-        page: kv.Page = yield kv.Range(
-            history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES
-        )
-        if page.rows:
-            return Trim(history.space, [key for key, _ in page.rows])
-    return None
+    """Some records that are older than a time in milliseconds; None if none are."""
+    end = logs.prefix(history.slot, max(oldest, 0))
+    page: kv.Page = yield kv.Range(
+        history.space, b"", end, rows_max=STEP_ROWS, weight_max=STEP_BYTES
+    )
+    return Trim(history.space, [key for key, _ in page.rows]) if page.rows else None

@@ -16,7 +16,8 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job of one table. `id` begins with the milliseconds of its start: ids are in order.
 
     `request` has the members with which the job was asked for. Times are in epoch seconds. `begun`
-    says that the table of an import exists, or that the objects of a bulk put were counted.
+    says that the table of an import exists, that the objects of a bulk put were counted, or that no
+    commit will change what an export shows.
     `figures` are the counts that its description has, by the names of their members.
 
     A job that puts items goes on from its position: `records` have been dealt with in the object
@@ -54,6 +55,14 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def arn(self) -> str:
         return f"{self.table_arn}/{self.kind}/{self.id}"
+
+    @property
+    def shows_from(self) -> float:
+        """The earliest moment that an export needs."""
+        assert self.shows is not None, "it is an export"
+        period = self.request.get("IncrementalExportSpecification", {})
+        since: float = period.get("ExportFromTime", self.shows)
+        return since
 
     @property
     def in_progress(self) -> bool:

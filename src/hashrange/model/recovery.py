@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from hashrange.model.limits import DAY_SECONDS
+from hashrange.model.streams import SLOTS_MAX
 
 
 class Recovery(Struct, frozen=True):
@@ -21,7 +22,13 @@ class History(Struct, frozen=True):
 
     space: int
     epoch: int
-    slots: int
+
+    @property
+    def slot(self) -> int:
+        """The slot of all its records. Histories of several tables are in several slots, which
+        may be on several machines.
+        """
+        return self.space % SLOTS_MAX
 
 
 class Restored(Struct, frozen=True):

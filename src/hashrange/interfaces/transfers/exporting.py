@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import sleep
 from typing import Any, Protocol
 
 import msgspec
@@ -46,6 +47,9 @@ class Exports(Worker):
         if not jobs or not is_ours():
             return False
         body = {"Kind": "export", "Id": jobs[0]["Id"]}
+        if not jobs[0]["Begun"]:
+            sleep(_TICK_SECONDS)  # so that later commits have a later time
+            ask(self.runtime, "upkeep.BeginExport", body)
         try:
             body |= self._export(jobs[0], is_ours)
         except Closing:
@@ -130,6 +134,8 @@ class _Upload:
 
 
 _LOOK_ITEMS = 1000
+_TICK_SECONDS = 0.002
+"""Times are kept in milliseconds, rounded up."""
 CHANGES_BYTES_MIN = 10_000_000
 """An incremental export is billed for so much at least; here it is for no more."""
 NO_HISTORY = "Point in time recovery was disabled meanwhile"

@@ -1,8 +1,6 @@
 """UpdateContinuousBackups and DescribeContinuousBackups: recovery to a point in time.
 
-While it is enabled, the table has a history (`engine.history`). If commits have no order in time
-(`Moment.commit_seconds`; the batches that decide writes have one), recovery is refused, or kept as
-told if the database accepts what it does not have.
+While it is enabled, the table has a history (`engine.history`).
 """
 
 from typing import Any
@@ -16,15 +14,11 @@ from hashrange.model.errors import TableNotFoundException, ValidationException
 from hashrange.model.recovery import History, Recovery
 from hashrange.model.tables import Table
 from hashrange.operations.backups import sources
-from hashrange.operations.unsupported.refusals import Request, not_supported
+from hashrange.operations.unsupported.refusals import Request
 
 DAYS = 35
 """The recovery period of a table, if none is given."""
 LATENESS_SECONDS = 300
-_NOTE = (
-    "point-in-time recovery of {} is kept as told, since unsupported features are accepted: it "
-    "allows exports, and nothing can be restored"
-)
 
 
 def latest(recovery: Recovery, now: float) -> float:
@@ -41,25 +35,11 @@ def update(request: Request, moment: Moment) -> Decide:
             "recovery."
         )
     table = yield from sources.table_to_back_up(request["TableName"], moment)
-    changed, note = table, None
-    if not enabled:
-        changed = yield from _disabled(table)
-    elif _is_recoverable(moment):
-        changed = yield from _enabled(table, days, moment)
-    elif moment.settings.accept_unsupported:
-        changed = replace(table, recovery=_recovery(table, days, moment))
-        note = _NOTE.format(table.name)
-    else:
-        raise not_supported("UpdateContinuousBackups")
+    changed = yield from (_enabled(table, days, moment) if enabled else _disabled(table))
     response = _description(changed.recovery, moment, "ENABLED")
     if changed == table:
         return answer(response)
-    return Decision([TableChange(table, changed)], response, note=note)
-
-
-def _is_recoverable(moment: Moment) -> bool:
-    """Whether commits have one order, which their times follow."""
-    return not moment.commit_seconds
+    return Decision([TableChange(table, changed)], response)
 
 
 def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
@@ -75,7 +55,7 @@ def _enabled(table: Table, days: int | None, moment: Moment) -> Fetch[Table]:
     if table.history is not None:
         return replace(table, recovery=recovery)
     [space] = yield from fetch.new_spaces(1)
-    past = History(space, 0, backups.history_slots(moment))
+    past = History(space, 0)
     return replace(table, recovery=replace(recovery, since=moment.now), history=past)
 
 

@@ -31,7 +31,7 @@ from hashrange.operations.backups import sources
 from hashrange.operations.backups.continuous import latest
 from hashrange.operations.tables import create_table
 from hashrange.operations.tables.table_description import describe
-from hashrange.operations.unsupported.refusals import Request, not_supported
+from hashrange.operations.unsupported.refusals import Request
 
 RESTORES_MAX = 50
 """How many may be in progress at once. [SQ]"""
@@ -68,8 +68,6 @@ def to_point_in_time(request: Request, moment: Moment) -> Decide:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{source.name}'"
         )
-    if source.history is None:
-        raise not_supported("RestoreTableToPointInTime")
     at = _time(request, source.recovery, moment)
     yield from _check_target(request["TargetTableName"])
     given = _creation(source, request)

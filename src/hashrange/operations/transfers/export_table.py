@@ -20,7 +20,6 @@ from hashrange.model.errors import (
     ValidationException,
 )
 from hashrange.model.jobs import Job
-from hashrange.model.recovery import Recovery
 from hashrange.model.tables import Table
 from hashrange.model.validation import validate
 from hashrange.operations import resources
@@ -68,19 +67,13 @@ def decide(request: Request, moment: Moment) -> Decide:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{table.name}'"
         )
-    _check(request, table, _earliest(table, table.recovery, moment), moment)
+    _check(request, table, table.recovery.earliest(moment.now), moment)
     selection.of(request.get("FilterSpecification", {}), table)
     if moment.settings.objects is None:
         raise ValidationException(NO_OBJECTS.format("ExportTableToPointInTime"))
     jobs.check_room(known, EXPORTS_MAX, "exports")
     job = _job(table, request, moment)
     return Decision([JobChange(None, job), *known.old], described(job))
-
-
-def _earliest(table: Table, recovery: Recovery, moment: Moment) -> float:
-    """The earliest time that can be shown. A table whose recovery is only kept as told, without a
-    history, is shown as it is now."""
-    return moment.now - CLOCK_SECONDS if table.history is None else recovery.earliest(moment.now)
 
 
 def _check(request: Request, table: Table, earliest: float, moment: Moment) -> None:

@@ -60,6 +60,7 @@ UPKEEP = {
         Operation("upkeep.TrimHistory", trim_history.parse, trim_history.decide, writes=True),
         Operation("upkeep.TrimStream", trim_stream.parse, trim_stream.decide, writes=True),
         Operation("upkeep.Jobs", jobs.parse, jobs.decide_listed),
+        Operation("upkeep.BeginExport", jobs.parse, jobs.decide_begin_export, writes=True),
         Operation("upkeep.JobEnded", jobs.parse, jobs.decide_ended, writes=True),
         Operation(
             "upkeep.BeginImport",

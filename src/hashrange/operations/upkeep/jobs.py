@@ -55,6 +55,22 @@ def _shown(job: Job) -> dict[str, Any]:
     }
 
 
+def decide_begin_export(request: Request, moment: Moment) -> Decide:
+    """Lets no commit come any more that was decided at or before the moment that an export shows.
+
+    Over a store with many writers, only a change of the definition is such a barrier.
+    """
+    job = yield from jobs.by_id("export", request.id)
+    if job is None or not job.in_progress or job.begun:
+        return answer({})
+    changes: list[AnyChange] = [JobChange(job, replace(job, begun=True))]
+    table = yield from fetch.find_table(job.table_name)
+    if table is not None and table.history is not None:
+        past = replace(table.history, epoch=table.history.epoch + 1)
+        changes.append(TableChange(table, replace(table, history=past)))
+    return Decision(changes, {})
+
+
 def decide_ended(request: Request, moment: Moment) -> Decide:
     """Ends a job. The table of an import becomes ACTIVE, with the items that it has."""
     job = yield from jobs.by_id(request.kind, request.id)

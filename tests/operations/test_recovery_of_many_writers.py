@@ -1,0 +1,102 @@
+"""Recovery to a point in time over every store, while several servers write the table."""
+
+import gzip
+import json
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import moments
+import pytest
+from backed_up import NAMED, contents
+from every_store import address as address
+
+import hashrange
+from hashrange import Settings
+from hashrange.operations.backups import continuous
+from hashrange.operations.transfers import export_table
+
+SERVERS = 2
+SECONDS = 0.4
+RESTORES = 6
+PERIODS = 4
+
+
+def test_every_moment_comes_back(address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuous, "LATENESS_SECONDS", 0)
+    random = Random(31)
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(closing(hashrange.connect(address)))
+            for _ in range(SERVERS if address else 1)
+        ]
+        moments.create(servers[0].execute)
+        time.sleep(moments.TICK_SECONDS)
+        since = time.time()
+        asks = [servers[number % len(servers)].execute for number in range(moments.WRITERS)]
+        writers = moments.counting(asks)
+        try:
+            time.sleep(SECONDS / 2)
+            wanted = moments.restore_some(servers[0].execute, random, since, RESTORES // 2)
+            servers[-1].run_upkeep()
+            time.sleep(SECONDS / 2)
+        finally:
+            moments.ended(writers)
+        wanted |= moments.restore_some(servers[0].execute, random, since, RESTORES // 2)
+        servers[0].run_upkeep()
+        moments.check(servers[0], writers, wanted)
+        assert list(servers[0].check()) == []
+        print(sum(len(writer.done) for writer in writers), "transactions")
+
+
+def test_periods_of_exports_meet(
+    address: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written while an export begins is in it or in the next one."""
+    monkeypatch.setattr(export_table, "PERIOD_SECONDS_MIN", 0)
+    (tmp_path / "objects" / "bucket").mkdir(parents=True)
+    settings = Settings(objects=str(tmp_path / "objects"))
+    with closing(hashrange.connect(address, settings=settings)) as server:
+        moments.create(server.execute)
+        since = time.time()
+        known: dict[str, Any] = {}
+        writers = moments.counting([server.execute] * moments.WRITERS)
+        try:
+            for _ in range(PERIODS):
+                since, changes = exported(server, tmp_path / "objects" / "bucket", since)
+                for change in changes:
+                    assert change.get("OldImage") == known.get(change["Keys"]["pk"]["S"])
+                    known[change["Keys"]["pk"]["S"]] = change["NewImage"]
+        finally:
+            moments.ended(writers)
+        _, changes = exported(server, tmp_path / "objects" / "bucket", since)
+        known |= {change["Keys"]["pk"]["S"]: change["NewImage"] for change in changes}
+        assert known == {item["pk"]["S"]: item for item in contents(server, "source")}
+
+
+def exported(
+    server: hashrange.Database, bucket: Path, since: float
+) -> tuple[float, list[dict[str, Any]]]:
+    """The end of an incremental export, and its changes."""
+    arn = server.execute("DescribeTable", NAMED)["Table"]["TableArn"]
+    period = {"ExportFromTime": since}
+    request = {"TableArn": arn, "S3Bucket": "bucket", "ExportType": "INCREMENTAL_EXPORT"}
+    request |= {"IncrementalExportSpecification": period}
+    begun = server.execute("ExportTableToPointInTime", request)["ExportDescription"]
+    server.run_upkeep()
+    named = {"ExportArn": begun["ExportArn"]}
+    ended = server.execute("DescribeExport", named)["ExportDescription"]
+    assert ended["ExportStatus"] == "COMPLETED", ended
+    until = ended["IncrementalExportSpecification"]["ExportToTime"]
+    manifest = bucket / ended["ExportManifest"]
+    files = (manifest.parent / "manifest-files.json").read_text().splitlines()
+    lines: list[str] = []
+    for file in files:
+        lines += (
+            gzip.decompress((bucket / json.loads(file)["dataFileS3Key"]).read_bytes())
+            .decode()
+            .splitlines()
+        )
+    return until, [json.loads(line) for line in lines]
