@@ -90,7 +90,20 @@ def test_vectors_of_the_smallest_numbers_are_searched(distance: str) -> None:
             assert score == pytest.approx(sum(squares) ** 0.5, rel=1e-9)
 
 
-NOT_NUMBERS = ("NaN", "nan", "-NaN", "Infinity", "-inf", "0x1p3", "1_000", "\u0661", "", " ", "1e")
+NOT_NUMBERS = (
+    "NaN",
+    "nan",
+    "-NaN",
+    "Infinity",
+    "-inf",
+    "0x1p3",
+    "1_000",
+    "\u0661",
+    "",
+    " ",
+    "1e",
+    "1,2",
+)
 
 
 @pytest.mark.parametrize("text", [*NOT_NUMBERS, "1e39", "-1e39", "3.5e38", "1e125", "1e126"])

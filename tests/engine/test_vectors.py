@@ -8,15 +8,20 @@ import msgspec
 import pytest
 
 from hashrange import connect, kv
+from hashrange.engine import fetch
+from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace.keys import partition
 from hashrange.engine.vectors import blocks, search
 from hashrange.engine.vectors.blocks import Block, StoredVector
 from hashrange.engine.vectors.distances import Query
+from hashrange.engine.vectors.views import Part, View
 from hashrange.model.consistency import Eventual
 from hashrange.model.errors import ValidationException
 from hashrange.model.floats import pack, unpack
 from hashrange.model.settings import Settings
 from hashrange.runtime.database import Database
+from hashrange.runtime.drive import drive
+from hashrange.runtime.vector_views import VectorViews
 from hashrange.testing.clock import TestClock
 
 DISTANCES = ("COSINE", "EUCLIDEAN", "DOT_PRODUCT")
@@ -41,11 +46,45 @@ def test_the_bounds_hold_the_true_rank(distance: Any, scale: float) -> None:
 
     rows = [row(str(number), numbers()) for number in range(200)]
     query = Query.of(distance, unpack(pack(numbers())))
-    found = Block(rows).candidates(query, None, frozenset())
-    for number, low, high in zip(found.rows, found.low, found.high, strict=True):
-        score = query.score(unpack(rows[number].packed))
-        rank = query.rank(score * score if distance == "EUCLIDEAN" else score)
-        assert low <= rank <= high, (distance, number)
+    block = Block(rows)
+    found = block.candidates(query, None, frozenset())
+    closer = block.closer(query, found)
+    for some in (found, closer):
+        for number, low, high in zip(some.rows, some.low, some.high, strict=True):
+            score = query.score(unpack(rows[number].packed))
+            rank = query.rank(score * score if distance == "EUCLIDEAN" else score)
+            assert low <= rank <= high, (distance, number)
+    assert max(closer.high - closer.low) <= max(found.high - found.low)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_rows_that_are_equally_near_are_not_all_held(
+    distance: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near duplicates, and vectors at exactly the same distance."""
+    pytest.importorskip("numpy")
+    monkeypatch.setattr(search, "_HELD_ROWS_MAX", 16)
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    generator = random.Random(seed)
+    centre = [generator.uniform(-1, 1) for _ in range(32)]
+    near = [[n * (1 + 1e-6 * generator.random()) for n in centre] for _ in range(200)]
+    along = [[float(at == place) for at in range(32)] for place in range(32)] * 8
+    for vectors, target in ((near, centre), (along, [1.0] * 32)):
+        generator.shuffle(vectors)
+        rows = [row(f"{number:03}", vector) for number, vector in enumerate(vectors)]
+        query = Query.of(distance, unpack(pack(target)))
+        best = search._Best(query, None, 10)
+        for at in range(0, len(rows), 20):
+            list(best.consider(Part(Block(rows[at : at + 20]))))
+            assert len(best._rows) <= 16
+        steps: Any = best.matches()
+        with connect() as database:
+            snapshot = _store(database).snapshot()
+            found = [match.row.key for match in drive(steps, snapshot)]
+            snapshot.close()
+        ranks = {each.key: query.rank(query.score(unpack(each.packed))) for each in rows}
+        assert found == sorted(ranks, key=lambda key: (ranks[key], key))[:10]
 
 
 # ---- over a database ----
@@ -146,6 +185,54 @@ def test_an_index_that_does_not_fit_the_memory_is_searched(monkeypatch: pytest.M
         assert nearest(database, 123.2, 0) == ["new"]
 
 
+def test_views_that_are_loaded_make_room_for_themselves() -> None:
+    """What is kept and what is being loaded have a limit together."""
+    block = Block([row(str(number), [0, 0]) for number in range(10)])
+    view, views = View((), (Part(block),), 0.0), VectorViews(3 * block.bytes)
+    for place in (b"one", b"two"):
+        views.keep((1, place), view)
+    with views.room() as takes, views.room() as takes_too:
+        assert takes(block.bytes)
+        assert views.kept((1, b"one"))
+        assert takes_too(block.bytes)
+        assert not views.kept((1, b"two")), "the other was used later"
+        assert not takes_too(2 * block.bytes), "the loads alone are too large"
+        assert takes(2 * block.bytes)
+    assert views.kept((1, b"one"))
+
+
+def test_a_search_takes_over_what_another_has_read(docs: Database) -> None:
+    """Both begin when nothing is kept; the one that is later reads little."""
+    for number in range(600):
+        put(docs, f"p{number}", number, 0)
+    [table] = _tables(docs.runtime)
+    [index] = table.vector_indexes
+    moment = Moment(0.0, views=VectorViews(400_000))  # more than a half of it is needed
+    query = Query.of("EUCLIDEAN", (7.2, 0.0))
+    snapshot = _store(docs).snapshot()
+    steps: Any = search.nearest(index, b"", query, None, 2, moment)
+    read = next(steps)
+    while type(read) is not kv.Range or read.space != index.space:
+        read = steps.send(snapshot.read(read))
+    other: Any = search.nearest(index, b"", query, None, 2, moment)
+    expected = [match.row.raw for match in drive(other, snapshot)]
+    left = list(_reads(steps, snapshot, read))
+    assert len(expected) == 2
+    assert left[-1] == expected
+    assert sum(type(each) is kv.Range and each.space == index.space for each in left) == 1
+    snapshot.close()
+
+
+def _reads(steps: Any, snapshot: kv.Snapshot, read: Any) -> Iterator[Any]:
+    """The reads that are left, and the raw keys of the matches."""
+    try:
+        while True:
+            yield read
+            read = steps.send(snapshot.read(read))
+    except StopIteration as end:
+        yield [match.row.raw for match in end.value]
+
+
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
 def test_a_search_may_be_as_old_as_reads_of_an_index(cache_bytes: int) -> None:
     clock = TestClock()
@@ -243,10 +330,6 @@ def test_hash_values_in_one_slot_of_the_log_are_told_apart() -> None:
 
 def test_a_search_in_an_older_snapshot_does_not_see_a_later_view(docs: Database) -> None:
     """A view that another search has brought further is not used for an earlier moment."""
-    from hashrange.engine.fetch import Moment
-    from hashrange.runtime.drive import drive
-    from hashrange.runtime.vector_views import VectorViews
-
     put(docs, "old", 0, 0)
     runtime: Any = docs.runtime
     kept = VectorViews(1 << 20)
@@ -272,10 +355,12 @@ def test_a_search_in_an_older_snapshot_does_not_see_a_later_view(docs: Database)
         before.close()
 
 
-def _tables(runtime: Any) -> Any:
-    from hashrange.engine import fetch
-    from hashrange.runtime.drive import drive
+def _store(database: Database) -> Any:
+    runtime: Any = database.runtime
+    return runtime._store
 
+
+def _tables(runtime: Any) -> Any:
     snapshot = runtime._store.snapshot()
     try:
         steps: Any = fetch.all_tables()

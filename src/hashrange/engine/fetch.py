@@ -5,6 +5,7 @@ cache of the catalog as of the same snapshot, and `Admit`, which the meter of th
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -76,8 +77,9 @@ class Views(Protocol):
 
     def keep(self, place: kv.Key, view: Any, /) -> None: ...
 
-    def fits(self, size_bytes: int, /) -> bool:
-        """Whether a view of this size may be kept."""
+    def room(self) -> AbstractContextManager[Callable[[int], bool]]:
+        """Room for a view while it is loaded. The function is called with its size in bytes so far
+        and tells whether the view may be kept."""
         ...
 
 
@@ -90,8 +92,8 @@ class _NoViews:
     def keep(self, place: kv.Key, view: Any, /) -> None:
         pass
 
-    def fits(self, size_bytes: int, /) -> bool:
-        return False
+    def room(self) -> AbstractContextManager[Callable[[int], bool]]:
+        return nullcontext(lambda size_bytes: False)
 
 
 NO_VIEWS = _NoViews()

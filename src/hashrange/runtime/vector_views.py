@@ -1,7 +1,8 @@
 """Keeps what searches of vectors have read, up to a number of bytes."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Lock
 
 from hashrange import kv
@@ -13,14 +14,18 @@ still use the one before. They share their unchanged blocks."""
 
 
 class VectorViews:
-    """The views of one database, for all its threads. The place that was used last goes last."""
+    """The views of one database, for all its threads. The place that was used last goes last.
+
+    Views that are kept and views that are being loaded have at most `bytes_max` together.
+    """
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
         self._lock = Lock()
         self._views: OrderedDict[kv.Key, list[View]] = OrderedDict()
-        self._bytes = 0
-        """Those of the newest view of each place: earlier ones share nearly all their blocks."""
+        self._bytes: dict[kv.Key, int] = {}
+        self._loading: dict[object, int] = {}
+        """The size in bytes of each view that is being loaded, so far."""
 
     def kept(self, place: kv.Key, /) -> Sequence[View]:
         with self._lock:
@@ -32,19 +37,44 @@ class VectorViews:
 
     def keep(self, place: kv.Key, view: View, /) -> None:
         with self._lock:
-            before = self._views.get(place, [])
-            self._bytes += view.bytes - sum(each.bytes for each in before[:1])
-            self._views[place] = [view, *before][:VERSIONS_MAX]
+            views = [view, *self._views.get(place, ())][:VERSIONS_MAX]
+            self._views[place], self._bytes[place] = views, _bytes_of(views)
             self._views.move_to_end(place)
-            while self._bytes > self._bytes_max:
-                _, gone = self._views.popitem(last=False)
-                self._bytes -= gone[0].bytes
+            self._make_room()
+
+    @contextmanager
+    def room(self) -> Iterator[Callable[[int], bool]]:
+        load = object()
+
+        def takes(size_bytes: int) -> bool:
+            with self._lock:
+                self._loading[load] = size_bytes
+                if sum(self._loading.values()) >= self._bytes_max:
+                    del self._loading[load]
+                    return False
+                self._make_room()
+                return True
+
+        try:
+            yield takes
+        finally:
+            with self._lock:
+                self._loading.pop(load, None)
 
     def clear(self) -> None:
         """Keep none, since the rows of the database have become others."""
         with self._lock:
             self._views.clear()
-            self._bytes = 0
+            self._bytes.clear()
 
-    def fits(self, size_bytes: int, /) -> bool:
-        return size_bytes < self._bytes_max
+    def _make_room(self) -> None:
+        loading = sum(self._loading.values())
+        while self._views and sum(self._bytes.values()) + loading > self._bytes_max:
+            place, _ = self._views.popitem(last=False)
+            del self._bytes[place]
+
+
+def _bytes_of(views: Sequence[View]) -> int:
+    """The size of views in memory. They share most of their blocks, unless one was loaded anew."""
+    blocks = {id(part.block): part.block for view in views for part in view.parts}
+    return sum(block.bytes for block in blocks.values())

@@ -4,7 +4,8 @@ With numpy, a block tells which of its rows may be among the nearest in 32-bit a
 error has a proven bound: the computed dot product of x and q differs from the true one by at most
 g |x| |q|, where g = d u / (1 - d u) for d dimensions and u = 2^-24, plus d times the smallest
 number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Where the products
-could overflow, 64 bits are used. Without numpy every row is a candidate.
+could overflow, 64 bits are used. Rows that 32 bits cannot tell apart get closer bounds from their
+differences in 64 bits. Without numpy every row is a candidate.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ Filters = Sequence[tuple[str, Any] | None]
 
 _ROUNDING_32, _ROUNDING_64 = 2.0**-24, 2.0**-53
 _SMALLEST_32, _SMALLEST_64 = 2.0**-149, 2.0**-1074
+_COSINE_ROUNDING = 64 * _ROUNDING_64
+"""More than the error of a cosine distance as it is computed here, or by `Query.score`, if the
+vectors are near; it grows with the distance otherwise."""
 _SAFE = 1e37
 """No partial sum of 32-bit products overflows while the product of the norms is below this."""
 _OVERHEAD_BYTES = 400
@@ -94,6 +98,33 @@ class Block:
             low, high = low[rows], high[rows]
         return Candidates(rows, low, high)
 
+    def closer(self, query: Query, found: Candidates) -> Candidates:
+        """The same rows with bounds that are close even if their vectors are near duplicates.
+
+        The sum of squares of differences has a small error in relation to itself. It makes copies
+        of the rows in 64 bits.
+        """
+        np = numpy()
+        numbers, vector = self._matrix[found.rows].astype(np.float64), np.array(query.numbers)
+        norms, dimensions = self._norms[found.rows], len(vector)
+        match query.distance:
+            case "DOT_PRODUCT":
+                middle = -(numbers @ vector)
+                error = dimensions * _ROUNDING_64 * norms * query.norm * (1 + 1e-9)
+                error += dimensions * _SMALLEST_64
+            case "EUCLIDEAN":
+                middle = _squares(np, numbers, vector)
+                error = 4 * (dimensions + 8) * _ROUNDING_64 * middle
+            case "COSINE":
+                pairs = norms > 0 if query.norm else np.zeros(len(norms), bool)
+                numbers /= np.where(pairs, norms, 1.0)[:, None]
+                squares = _squares(np, numbers, vector / (query.norm or 1.0))
+                middle = np.where(pairs, squares / 2, 1.0)
+                error = 4 * dimensions * _ROUNDING_64 * middle + _COSINE_ROUNDING
+                error = np.where(pairs, error, 0.0)
+        low, high = np.maximum(found.low, middle - error), np.minimum(found.high, middle + error)
+        return Candidates(found.rows, low, high)
+
     @cached_property
     def _matrix(self) -> Any:
         return numpy().frombuffer(self._packed, "<f4").reshape(len(self), -1)
@@ -132,6 +163,12 @@ class Block:
                     error = np.where(lengths > 0, error / lengths, 0.0)
                 error = error + 8 * dimensions * _ROUNDING_64
         return middle - error, middle + error
+
+
+def _squares(np: Any, numbers: Any, vector: Any) -> Any:
+    """The squared distance of each row to a vector. The numbers are overwritten."""
+    numbers -= vector
+    return np.einsum("ij,ij->i", numbers, numbers)
 
 
 def rows_max(index: VectorIndex) -> int:

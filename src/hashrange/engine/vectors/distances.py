@@ -15,6 +15,9 @@ from hashrange.model.tables import DistanceFunction
 _NO_DIRECTION = 1.0
 """The cosine distance if one of the vectors is zero (?)."""
 
+_SQUARING = 2.0**-50
+"""More than the error of a squared score."""
+
 
 class Query(Struct, gc=False):
     """The vector that others are compared with."""
@@ -42,6 +45,13 @@ class Query(Struct, gc=False):
     def rank(self, score: float) -> float:
         """A number that is lower the nearer a vector with this score is."""
         return -score if self.distance == "DOT_PRODUCT" else score
+
+    def bounds(self, score: float) -> tuple[float, float]:
+        """The lowest and the highest rank of a row with this score, as a block states them."""
+        if self.distance != "EUCLIDEAN":
+            return self.rank(score), self.rank(score)
+        square = score * score
+        return square * (1 - _SQUARING), square * (1 + _SQUARING)
 
 
 def norm(vector: Sequence[float]) -> float:

@@ -1,12 +1,13 @@
 """Finds the nearest rows of a view, or of an index that is too large to be kept in memory."""
 
+from collections.abc import Iterable
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Bounds, Fetch, Moment
 from hashrange.engine.vectors import blocks, views
-from hashrange.engine.vectors.blocks import Filters, StoredVector, numpy
+from hashrange.engine.vectors.blocks import Candidates, Filters, StoredVector, numpy
 from hashrange.engine.vectors.distances import Query
 from hashrange.engine.vectors.views import Part, View
 from hashrange.model.errors import ValidationException
@@ -15,7 +16,10 @@ from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000
 """How many rows are searched in plain Python, at about 60 microseconds for 768 dimensions."""
-_ROWS_PER_PAUSE = 32
+_NUMBERS_PER_PAUSE = 32 * 1024
+"""So many numbers are scored exactly in about two milliseconds."""
+_HELD_ROWS_MAX = 1024
+"""When more rows than this may be among the nearest, they are scored exactly."""
 NEEDS_NUMPY = (
     f"A search through more than {PLAIN_ROWS_MAX:,} vectors needs numpy on this server: "
     "pip install 'hashrange[vectors]'"
@@ -28,7 +32,10 @@ class Match(NamedTuple):
 
 
 class _Best:
-    """Rows that may be among the nearest `top`, after all those that were considered."""
+    """Rows that may be among the nearest `top`, after all those that were considered.
+
+    It holds at most `_HELD_ROWS_MAX` and those of one block, however many are equally near.
+    """
 
     def __init__(self, query: Query, filters: Filters | None, top: int) -> None:
         self._query = query
@@ -39,42 +46,68 @@ class _Best:
         self._high: list[float] = []
         self.considered = 0
 
-    def consider(self, part: Part) -> None:
-        found = part.block.candidates(self._query, self._filters, part.dead)
-        self.considered += len(part.block)
-        row = part.block.row
+    def consider(self, part: Part) -> Fetch[None]:
+        block = part.block
+        found = block.candidates(self._query, self._filters, part.dead)
+        self.considered += len(block)
         if found.low is None:
             if self.considered > PLAIN_ROWS_MAX and numpy() is None:
                 raise ValidationException(NEEDS_NUMPY)
-            self._rows += map(row, found.rows)
+            self._rows += map(block.row, found.rows)
             return
-        np = numpy()
-        bound = self._bound(np, found.high)
-        chosen = np.nonzero(found.low <= bound)[0]
-        self._rows += [row(found.rows[at]) for at in chosen]
-        self._low += found.low[chosen].tolist()
-        self._high += found.high[chosen].tolist()
+        found = self._within(self._bound(found.high), found)
+        if len(found.rows) > self._top:
+            found = block.closer(self._query, found)
+            found = self._within(self._bound(found.high), found)
+        self._add(map(block.row, found.rows), found.low.tolist(), found.high.tolist())
+        if len(self._rows) > _HELD_ROWS_MAX:
+            self._leave_out()
+        if len(self._rows) > _HELD_ROWS_MAX:
+            best = yield from self.matches()
+            self._rows, self._low, self._high = [], [], []
+            bounds = [self._query.bounds(match.score) for match in best]
+            self._add([match.row for match in best], *map(list, zip(*bounds, strict=True)))
 
-    def _bound(self, np: Any, more: Any) -> float:
+    def _add(self, rows: Iterable[StoredVector], low: list[float], high: list[float]) -> None:
+        self._rows += rows
+        self._low += low
+        self._high += high
+
+    def _bound(self, more: Any = ()) -> float:
         """The highest rank that the row at place `top` can have, with `more` rows."""
+        np = numpy()
         high = np.concatenate((np.array(self._high), more))
         if len(high) <= self._top:
             return float("inf")
         return float(np.partition(high, self._top - 1)[self._top - 1])
 
+    def _within(self, bound: float, found: Candidates) -> Candidates:
+        """The rows whose rank may be as low as the bound."""
+        [chosen] = (found.low <= bound).nonzero()
+        rows = [found.rows[at] for at in chosen]
+        return Candidates(rows, found.low[chosen], found.high[chosen])
+
+    def _leave_out(self) -> None:
+        """Leave rows out that are no longer among the nearest."""
+        bound = self._bound()
+        kept = [at for at, low in enumerate(self._low) if low <= bound]
+        self._rows = [self._rows[at] for at in kept]
+        self._low, self._high = ([each[at] for at in kept] for each in (self._low, self._high))
+
     def matches(self) -> Fetch[list[Match]]:
         """The nearest rows, scored exactly. Rows at the same distance are in the order of keys."""
-        rows = self._rows
-        if self._low and len(self._low) > self._top:
-            bound = nsmallest(self._top, self._high)[-1]
-            rows = [row for row, low in zip(rows, self._low, strict=True) if low <= bound]
+        if self._low:
+            self._leave_out()
+        query, rows = self._query, self._rows
         scores: dict[bytes, float] = {}
-        for at, row in enumerate(rows):
+        numbers = 0
+        for row in rows:
             if row.packed not in scores:
-                scores[row.packed] = self._query.score(unpack(row.packed))
-                if at % _ROWS_PER_PAUSE == 0:
+                scores[row.packed] = query.score(unpack(row.packed))
+                numbers += len(query.numbers)
+                if numbers > _NUMBERS_PER_PAUSE:
+                    numbers = 0
                     yield from fetch.pause()
-        query = self._query
         best = nsmallest(
             self._top, rows, key=lambda row: (query.rank(scores[row.packed]), row.raw, row.key)
         )
@@ -93,34 +126,48 @@ def nearest(
     best = _Best(query, filters, top)
     view = yield from views.current(index, group, moment)
     if view is None:
-        yield from _load(index, group, best, moment)
-    else:
+        view = yield from _load(index, group, best, moment)
+    if view is not None:
+        best = _Best(query, filters, top)
         for part in view.parts:
-            best.consider(part)
+            yield from best.consider(part)
             yield from fetch.pause()
     return (yield from best.matches())
 
 
-def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[None]:
-    """Consider all rows as they are read. They are kept as a view if they fit."""
+def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[View | None]:
+    """Consider all rows as they are read. They are kept as a view if there is room for it.
+
+    If another search has kept one meanwhile that can be used, that is returned instead.
+    """
+    place = index.space, group
+    known = moment.views.kept(place)
     positions = yield from views.heads(index, group)
     left: Bounds | None = views.bounds_of(group)
-    rows: list[StoredVector] = []
     most = blocks.rows_max(index)
-    kept: list[Part] | None = [] if moment.views.fits(0) else None
+    rows: list[StoredVector] = []
+    parts: list[Part] = []
     size = 0
-    while left is not None:
-        some, left = yield from views.page(index, left)
-        rows += some
-        whole = len(rows) if left is None else len(rows) // most * most
-        for block in blocks.blocks_of(index, rows[:whole]):
-            size += block.bytes
-            part = Part(block)
-            best.consider(part)
-            if kept is not None:
-                kept.append(part)
-        rows = rows[whole:]
-        if kept is not None and not moment.views.fits(size):
-            kept = None
-    if kept is not None:
-        moment.views.keep((index.space, group), View(positions, tuple(kept), moment.now))
+    with moment.views.room() as takes:
+        fits = takes(size)
+        while left is not None:
+            if moment.views.kept(place) != known:
+                known = moment.views.kept(place)
+                view = yield from views.current(index, group, moment)
+                if view is not None:
+                    return view
+            some, left = yield from views.page(index, left)
+            rows += some
+            whole = len(rows) if left is None else len(rows) // most * most
+            for block in blocks.blocks_of(index, rows[:whole]):
+                yield from best.consider(Part(block))
+                size += block.bytes
+                fits = fits and takes(size)
+                if fits:
+                    parts.append(Part(block))
+                else:
+                    parts.clear()
+            rows = rows[whole:]
+    if fits:
+        moment.views.keep(place, View(positions, tuple(parts), moment.now))
+    return None

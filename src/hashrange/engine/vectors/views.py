@@ -48,10 +48,6 @@ class View(Struct, frozen=True):
     parts: tuple[Part, ...]
     seen_at: float
 
-    @property
-    def bytes(self) -> int:
-        return sum(part.block.bytes for part in self.parts)
-
 
 def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | None]:
     """The view of the snapshot, made from one that is kept; None if none of them can be used."""

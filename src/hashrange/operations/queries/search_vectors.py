@@ -64,18 +64,29 @@ def parse(body: bytes) -> Request:
     return Request(given, vector, condition, projection)
 
 
-_PLAIN = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?", re.ASCII).fullmatch
-"""A number that has neither too many digits nor too large an exponent, whatever they are."""
+_NUMBER = r"-?[0-9]{1,18}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?"
+_plain = re.compile(f"{_NUMBER}(,{_NUMBER})*+", re.ASCII).fullmatch
+"""Numbers that have neither too many digits nor too large an exponent, whatever they are."""
 
 
 def _vector(elements: Sequence[AttributeValue]) -> list[float]:
-    for element in elements:
-        if len(element) != 1 or type(text := element.get("N")) is not str or not _PLAIN(text):
+    if not _is_plain(elements):
+        for element in elements:
             normalize(element)
     numbers = floats.numbers_of({"L": elements})
     if numbers is None or not floats.fits(numbers):
         raise ValidationException(INVALID_VECTOR)
     return numbers
+
+
+def _is_plain(elements: Sequence[AttributeValue]) -> bool:
+    """Whether all are numbers that need no closer look: a vector has thousands."""
+    try:
+        joined = ",".join([element["N"] for element in elements])
+    except (KeyError, TypeError):
+        return False
+    are_separate = joined.count(",") == len(elements) - 1 and set(map(len, elements)) == {1}
+    return are_separate and _plain(joined) is not None
 
 
 def decide(request: Request, moment: Moment) -> Decide:
