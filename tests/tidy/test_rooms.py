@@ -35,8 +35,10 @@ DESIGN = "msgspec pydantic annotated_types"
 CONSOLE = "starlette jinja2 markupsafe uvicorn"
 SHELL = "prompt_toolkit rich"
 DATA = "pyarrow yaml amazon zstandard"
+AGENTS = "mcp mcp_types"
 INTERFACES = (
-    f"msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest {CONSOLE} {SHELL} {DATA}"
+    "msgspec uvloop aiobotocore boto3 botocore prometheus_client pytest "
+    f"{CONSOLE} {SHELL} {DATA} {AGENTS}"
 )
 
 

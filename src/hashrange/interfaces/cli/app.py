@@ -22,6 +22,7 @@ from hashrange.interfaces.cli import (
     import_,
     inspect_,
     learn,
+    mcp,
     ping,
     query,
     serve,
@@ -79,7 +80,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
-        *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain, ping),
+        *(
+            serve,
+            console,
+            learn,
+            shell,
+            query,
+            backup,
+            archive,
+            check,
+            inspect_,
+            explain,
+            mcp,
+            ping,
+        ),
         *(tables, export_, import_, copy_, distribute, access, design),
     )
     for module in modules:
