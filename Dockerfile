@@ -29,7 +29,7 @@ WORKDIR /home/dynamodblocal
 ENV PYTHONDONTWRITEBYTECODE=1
 EXPOSE 8000
 ENTRYPOINT ["java"]
-CMD ["-jar", "DynamoDBLocal.jar", "-inMemory", "-sharedDb"]
+CMD ["-jar", "DynamoDBLocal.jar", "-inMemory"]
 
 FROM base
 # There is no VOLUME: it would make an unnamed volume for everybody who forgets to mount one, and

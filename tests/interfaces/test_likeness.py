@@ -4,16 +4,25 @@ before; and the shim that takes DynamoDB Local's command line."""
 import http.client
 import json
 import re
+import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
-from test_command_line import serving
+from botocore.exceptions import ClientError
+from test_command_line import fault, serving
 from waiting import SECONDS_MAX
 
+import hashrange
 from hashrange.interfaces.dynamodb_local import arguments
+from hashrange.interfaces.service.apart import DATABASES_MAX, Apart
 from hashrange.interfaces.service.likeness import LIKENESSES
+from hashrange.model.caller import Caller
+from hashrange.model.errors import LimitExceededException
 
 pytestmark = pytest.mark.slow
 
@@ -65,13 +74,73 @@ def test_options_of_dynamodb_local(tmp_path: Path) -> None:
     asked = arguments((*SHARED, "-dbPath", str(tmp_path), "-cors", "http://a,http://b"))
     assert asked[:2] == ["serve", str(tmp_path / "hashrange.db")]
     assert asked[-4:] == ["--cors", "http://a", "--cors", "http://b"]
+    alone = arguments(("-jar", "DynamoDBLocal.jar", "-inMemory"))
+    assert alone[:2] == ["serve", "--apart"]
+    files = arguments(("-jar", "DynamoDBLocal.jar", "-dbPath", str(tmp_path)))
+    assert files[:3] == ["serve", str(tmp_path), "--apart"]
     assert arguments(("-jar", "x", "-version")) == ["--version"]
+
+
+@pytest.mark.parametrize("in_files", [False, True])
+def test_each_key_and_region_has_its_database(tmp_path: Path, in_files: bool) -> None:
+    place = [tmp_path] if in_files else []
+
+    def client(port: int, key: str, region: str) -> Any:
+        return boto3.client(
+            "dynamodb",
+            endpoint_url=f"http://127.0.0.1:{port}",
+            region_name=region,
+            aws_access_key_id=key,
+            aws_secret_access_key="x",
+        )
+
+    def names(one: Any) -> list[str]:
+        found: list[str] = one.list_tables()["TableNames"]
+        return found
+
+    with serving(*place, "--apart") as server:
+        first = client(server.port, "one", "us-east-1")
+        first.create_table(
+            TableName="things",
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        first.put_item(TableName="things", Item={"pk": {"S": "a" * 1000}})
+        assert names(first) == ["things"]
+        assert names(client(server.port, "two", "us-east-1")) == []
+        assert names(client(server.port, "one", "eu-west-1")) == []
+        with pytest.raises(ClientError, match="UnrecognizedClientException"):
+            names(client(server.port, "..one", "us-east-1"))
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait() == 0
+    files = sorted(path.name for path in tmp_path.glob("*.db"))
+    assert len(files) == (3 if in_files else 0)
+    if in_files:
+        with serving(tmp_path, "--apart") as server:
+            assert names(client(server.port, "one", "us-east-1")) == ["things"]
+
+
+def test_databases_apart_have_a_limit() -> None:
+    with hashrange.connect() as first, closing(Apart(first, None, opened)) as apart:
+        for number in range(DATABASES_MAX):
+            apart.call("ListTables", b"{}", Caller("us-east-1", access_key=f"k{number}"))
+        with pytest.raises(LimitExceededException):
+            apart.call("ListTables", b"{}", Caller("us-east-1", access_key="more"))
+
+
+def opened(path: Path | None) -> hashrange.Database:
+    return hashrange.connect(path)
+
+
+def test_what_apart_excludes(tmp_path: Path) -> None:
+    assert "--apart excludes --console" in fault("serve", "--apart", "--console")
+    assert "name a folder" in fault("serve", "--apart", tmp_path / "a.db")
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("-jar", "DynamoDBLocal.jar", "-inMemory"), "without -sharedDb"),
         ((*SHARED, "-cors", "*"), "name the origins"),
         ((*SHARED, "-inMemory", "-dbPath", "."), "exclude each other"),
         ((*SHARED, "-delayTransientStatuses"), "not an option"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 FILE = "hashrange.db"
+OUR_FILES = "hashrange*.db"
 THEIR_FILES = "*_*.db", "shared-local-instance.db"
 _WITH_VALUE = ("-port", "-dbPath", "-cors")
 _FLAGS = ("-inMemory", "-sharedDb")
@@ -33,8 +34,6 @@ def arguments(given: Sequence[str]) -> list[str]:
         return ["--version"]
     if "-help" in options:
         return ["serve", "--help"]
-    if "-sharedDb" not in options:
-        _fail("without -sharedDb each key and region would need a database of its own; add it")
     place = _place(options)
     cors = [origin for origin in options.get("-cors", "").split(",") if origin]
     if "*" in cors:
@@ -57,20 +56,21 @@ def _options(given: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(options: dict[str, str]) -> list[str]:
-    """The database file, or nothing for one in memory."""
+    """The database file, or nothing for one in memory; without -sharedDb, a folder for files."""
+    apart = [] if "-sharedDb" in options else ["--apart"]
     if "-inMemory" in options:
         if "-dbPath" in options:
             _fail("-inMemory and -dbPath exclude each other")
-        return []
+        return apart
     folder = Path(options.get("-dbPath", "."))
     file = folder / FILE
     theirs = [path for form in THEIR_FILES for path in folder.glob(form)]
-    if theirs and not file.exists():
+    if theirs and not any(folder.glob(OUR_FILES)):
         _fail(
             f"{theirs[0]} is a file of DynamoDB Local, which stays as it is: serve it with "
             f"DynamoDB Local once more, and run hashrange copy http://... {file}"
         )
-    return [str(file)]
+    return [str(folder), *apart] if apart else [str(file)]
 
 
 def _fail(reason: str) -> NoReturn:

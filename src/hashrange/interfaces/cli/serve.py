@@ -53,6 +53,11 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     )
 
     parser.add_argument(
+        "--apart",
+        action="store_true",
+        help="a database for each access key and region: in memory, or files in the folder PATH",
+    )
+    parser.add_argument(
         "--tables",
         metavar="FILE",
         type=Path,

@@ -5,8 +5,9 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hashrange.interfaces import logs
 from hashrange.interfaces.failing import console_room, printed
@@ -20,9 +21,11 @@ from hashrange.interfaces.server.opening import opened_database
 from hashrange.interfaces.server.reload import Reload
 from hashrange.interfaces.server.server import Beside, new_runner
 from hashrange.interfaces.service.options import Options, admin_listener
+from hashrange.model.settings import Settings
 
 if TYPE_CHECKING:
     from hashrange.database import Database
+    from hashrange.interfaces.service.apart import Apart
     from hashrange.interfaces.service.monitor import Monitor
 
 
@@ -126,6 +129,21 @@ async def _check_account(database: "Database", account: str) -> None:
 
 
 @contextmanager
+def _apart(options: Options, database: "Database", settings: Settings) -> "Iterator[Apart | None]":
+    """The databases of keys and regions; `database` stays empty beside them."""
+    if not options.apart:
+        yield None
+        return
+    import hashrange
+    from hashrange.interfaces.service.apart import Apart
+
+    folder = options.path if isinstance(options.path, Path) else None
+    given: Any = {"durability": options.durability, "settings": settings}
+    with closing(Apart(database, folder, partial(hashrange.connect, **given))) as apart:
+        yield apart
+
+
+@contextmanager
 def opened_service(
     options: Options, listener: Listener, balance: Balance | None = None
 ) -> Iterator[Service]:
@@ -134,9 +152,11 @@ def opened_service(
     for name in BLAS_THREADS:
         # More threads would only take processors away from other workers and requests.
         os.environ.setdefault(name, "1")
+    path = None if options.apart else options.path
     with (
         new_runner() as runner,
-        opened_database(runner, options.path, options.durability, settings) as database,
+        opened_database(runner, path, options.durability, settings) as database,
+        _apart(options, database, settings) as apart,
     ):
         if listener.access is not None:
             runner.run(_check_account(database, listener.access.account))
@@ -158,7 +178,7 @@ def opened_service(
 
             start_triggers(database, options.triggers(), options.own_url(listener))
         server = Server(
-            database.runtime,
+            apart or database.runtime,
             listener,
             non_api=options.likeness.non_api,
             observer=together(observers),

@@ -59,6 +59,7 @@ class Options(NamedTuple):
     port: int | None
     host: str
     workers: int
+    apart: bool
     tables: Path | None
     keys: Path | None
     access: Path | None
@@ -93,6 +94,8 @@ class Options(NamedTuple):
             self._check_workers()
         if self.resettable:
             self._check_resettable()
+        if self.apart:
+            self._check_apart()
         self._check_outside()
         if self.trigger:
             from hashrange.interfaces.triggers.functions import check_functions
@@ -183,6 +186,8 @@ class Options(NamedTuple):
         return self.accept_unsupported
 
     def _where(self) -> str:
+        if self.apart:
+            return f"a database for each key and region in {self.path or 'memory'}"
         if self.path is None:
             return "a database in memory"
         if isinstance(self.path, Path):
@@ -202,6 +207,23 @@ class Options(NamedTuple):
             raise ServerError("--eventual needs --workers 1: old values are kept by one process")
         if self.console:
             raise ServerError("--console needs --workers 1; or run hashrange console URL beside it")
+
+    def _check_apart(self) -> None:
+        if self.path is not None and not (isinstance(self.path, Path) and self.path.is_dir()):
+            raise ServerError(f"--apart: {self._where()}: name a folder for the files, or none")
+        other = {
+            "--workers": self.workers > 1,
+            "--tables": self.tables,
+            "--access": self.access,
+            "--admin-port": self.admin_port is not None,
+            "--console": self.console,
+            "--objects": self.objects,
+            "--kinesis": self.kinesis,
+            "--archive": self.archive,
+            "--trigger": self.trigger,
+        }
+        if given := [name for name, value in other.items() if value]:
+            raise ServerError(f"--apart excludes {given[0]}, which is for a single database")
 
     def _check_outside(self) -> None:
         """Check the places outside the database that the server works with."""
