@@ -4,6 +4,7 @@ The sequences follow the order in which these tools call the API: create, wait u
 the settings that CreateTable does not take, read everything, change, delete.
 """
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,16 @@ from typing import Any
 import pytest
 
 import hashrange
-from hashrange.model.errors import ResourceNotFoundException, ValidationException
+from hashrange.model.errors import (
+    PolicyNotFoundException,
+    ResourceNotFoundException,
+    ValidationException,
+)
 from hashrange.model.settings import Settings
 
 STREAM = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
 KEY = "arn:aws:kms:us-east-1:000000000000:key/11111111-2222-3333-4444-555555555555"
+POINT = "PointInTimeRecoveryDescription"
 PRECISION = "ApproximateCreationDateTimePrecision"
 NAMED = {"TableName": "orders"}
 TABLE: dict[str, Any] = NAMED | {
@@ -52,6 +58,7 @@ class Tool:
         return {
             "table": table,
             "tags": tags,
+            "policy": self.policy(table["TableArn"]),
             **{
                 name: self.call(f"Describe{name}")
                 for name in (
@@ -61,13 +68,31 @@ class Tool:
             },
         }
 
+    def policy(self, arn: str) -> Any:
+        """As the tools compare it: the order of members and the spaces do not matter."""
+        try:
+            found = self.database.execute("GetResourcePolicy", {"ResourceArn": arn})
+        except PolicyNotFoundException:
+            return None
+        return json.loads(found["Policy"])
+
     def destinations(self) -> list[tuple[str, str | None]]:
         found = self.call("DescribeKinesisStreamingDestination")["KinesisDataStreamDestinations"]
         return [(each["DestinationStatus"], each.get(PRECISION)) for each in found]
 
 
-def created() -> Tool:
-    tool = Tool()
+def policy(principal: str = "arn:aws:iam::000000000000:role/reader") -> dict[str, Any]:
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"AWS": principal},
+        "Action": ["dynamodb:GetItem", "dynamodb:Query"],
+        "Resource": "arn:aws:dynamodb:us-east-1:000000000000:table/orders",
+    }
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def created(path: Path | None = None) -> Tool:
+    tool = Tool(path)
     assert tool.database.execute("CreateTable", TABLE)["TableDescription"]["TableStatus"] == (
         "CREATING"
     )
@@ -75,15 +100,38 @@ def created() -> Tool:
     expiry = {"Enabled": True, "AttributeName": "until"}
     tool.call("UpdateTimeToLive", TimeToLiveSpecification=expiry)
     tool.call("UpdateContributorInsights", ContributorInsightsAction="ENABLE")
+    backups = tool.call("DescribeContinuousBackups")["ContinuousBackupsDescription"]
+    assert backups["ContinuousBackupsStatus"] == "ENABLED"
+    tool.call("UpdateContinuousBackups", PointInTimeRecoverySpecification=recovery(True))
+    arn = tool.call("DescribeTable")["Table"]["TableArn"]
+    given = {"ResourceArn": arn, "Policy": json.dumps(policy(), indent=2)}
+    tool.database.execute("PutResourcePolicy", given)
+    if path is not None:
+        return tool  # a file does not accept a destination that gets no records
     enabling = tool.call("EnableKinesisStreamingDestination", StreamArn=STREAM)
     assert enabling == NAMED | {"StreamArn": STREAM, "DestinationStatus": "ENABLING"}
     return tool
 
 
-def test_a_second_plan_has_no_difference() -> None:
-    tool = created()
+def recovery(enabled: bool, **more: Any) -> dict[str, Any]:
+    return {"PointInTimeRecoveryEnabled": enabled, **more}
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_second_plan_has_no_difference(tmp_path: Path, in_file: bool) -> None:
+    tool = created(tmp_path / "a.db" if in_file else None)
     state = tool.read()
-    assert state == tool.read()
+    point = state["ContinuousBackups"]["ContinuousBackupsDescription"][POINT]
+    again = tool.read()
+    now = again["ContinuousBackups"]["ContinuousBackupsDescription"][POINT]
+    for times in (point, now):  # they go on, and no tool compares them
+        del times["LatestRestorableDateTime"]
+        times.pop("EarliestRestorableDateTime")
+    assert again == state
+    assert point["PointInTimeRecoveryStatus"] == "ENABLED"
+    assert point["RecoveryPeriodInDays"] == 35
+    assert state["policy"] == policy()
+    assert state["KinesisStreamingDestination"]["TableName"] == "orders"
     table = state["table"]
     assert table["DeletionProtectionEnabled"] is True
     assert table["SSEDescription"]["KMSMasterKeyArn"] == KEY
@@ -91,7 +139,8 @@ def test_a_second_plan_has_no_difference() -> None:
     assert state["tags"] == {"Tags": TABLE["Tags"]}
     assert state["TimeToLive"]["TimeToLiveDescription"]["TimeToLiveStatus"] == "ENABLED"
     assert state["ContributorInsights"]["ContributorInsightsStatus"] == "ENABLED"
-    assert tool.destinations() == [("ACTIVE", None)]
+    assert tool.destinations() == ([] if in_file else [("ACTIVE", None)])
+    tool.database.close()
 
 
 def test_a_change_and_the_end() -> None:
@@ -102,6 +151,19 @@ def test_a_change_and_the_end() -> None:
     assert tool.destinations() == [("ACTIVE", "MICROSECOND")]
     with pytest.raises(ValidationException, match="already set to the desired value"):
         tool.call("UpdateKinesisStreamingDestination", StreamArn=STREAM, **changed)
+    arn = tool.read()["table"]["TableArn"]
+    later = json.dumps(policy("arn:aws:iam::000000000000:role/writer"))
+    tool.database.execute("PutResourcePolicy", {"ResourceArn": arn, "Policy": later})
+    assert tool.read()["policy"] == json.loads(later)
+    tool.database.execute("DeleteResourcePolicy", {"ResourceArn": arn})
+    assert tool.read()["policy"] is None
+    shorter = recovery(True, RecoveryPeriodInDays=7)
+    tool.call("UpdateContinuousBackups", PointInTimeRecoverySpecification=shorter)
+    described = tool.call("DescribeContinuousBackups")["ContinuousBackupsDescription"]
+    assert described[POINT]["RecoveryPeriodInDays"] == 7
+    tool.call("UpdateContinuousBackups", PointInTimeRecoverySpecification=recovery(False))
+    described = tool.call("DescribeContinuousBackups")["ContinuousBackupsDescription"]
+    assert described[POINT]["PointInTimeRecoveryStatus"] == "DISABLED"
     tool.call("UpdateTable", SSESpecification={"Enabled": False})
     assert "SSEDescription" not in tool.read()["table"]
     with pytest.raises(ValidationException, match="protected against deletion"):
@@ -152,3 +214,39 @@ def test_a_file_accepts_only_what_it_has_until_it_is_asked(tmp_path: Path) -> No
     tool.moment += 10
     assert tool.destinations() == [("ACTIVE", None)]
     tool.database.close()
+
+
+def test_indexes_and_modes_change_one_at_a_time() -> None:
+    """Terraform waits for each index and for the warm throughput, and deletes before it creates."""
+    tool = created()
+    index = {
+        "IndexName": "by_kind",
+        "KeySchema": [{"AttributeName": "kind", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    kind = [*TABLE["AttributeDefinitions"], {"AttributeName": "kind", "AttributeType": "S"}]
+    tool.call(
+        "UpdateTable",
+        AttributeDefinitions=kind,
+        GlobalSecondaryIndexUpdates=[{"Create": index}],
+    )
+    tool.database.run_upkeep()
+    table = tool.read()["table"]
+    assert table["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+    assert table["WarmThroughput"]["Status"] == "ACTIVE"
+    assert table["GlobalSecondaryIndexes"][0]["WarmThroughput"]["Status"] == "ACTIVE"
+    units = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}
+    tool.call(
+        "UpdateTable",
+        BillingMode="PROVISIONED",
+        ProvisionedThroughput=units,
+        GlobalSecondaryIndexUpdates=[
+            {"Update": {"IndexName": "by_kind", "ProvisionedThroughput": units}}
+        ],
+    )
+    found = tool.read()["table"]["GlobalSecondaryIndexes"][0]["ProvisionedThroughput"]
+    assert {name: found[name] for name in units} == units
+    removed = [{"Delete": {"IndexName": "by_kind"}}]
+    tool.call("UpdateTable", GlobalSecondaryIndexUpdates=removed)
+    tool.database.run_upkeep()
+    assert "GlobalSecondaryIndexes" not in tool.read()["table"]
