@@ -26,6 +26,17 @@ class Raw:
         yield self.body
 
 
+def test_a_lease_that_is_too_short_is_named(
+    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hashrange.design.migrate.following.LONGEST_PAUSE_SECONDS", 0.01)
+    OLD.create(database)
+    client = database.boto3_session().client("dynamodb")
+    db = st.Migration(OLD, NEW, lease_seconds=0).open(Readings, client)
+    with pytest.raises(st.MigrationError, match="within the lease of 0 s"):
+        db.create(Reading(device="d", at=AT, serial="s"))
+
+
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_repeated_attempt_is_not_signed_after_the_lease(
     database: hashrange.Database, lost: bool

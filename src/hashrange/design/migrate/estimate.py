@@ -3,10 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hashrange.design.execute.steps import Steps
 from hashrange.design.migrate.indexes import Indexes
+from hashrange.design.migrate.policy import kept_out, policy, unprotected
 from hashrange.design.migrate.twins import Twin
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.price_list import prices_of
@@ -34,12 +35,18 @@ class Step:
 
 @dataclass(frozen=True)
 class MigrationPlan:
-    """The result of `Migration.plan`: steps in order, and what the owner has to know."""
+    """The result of `Migration.plan`: steps in order, and what the owner has to know.
+
+    `policy` is the resource policy that keeps programs out that do not follow, None if there can
+    be none, and `kept_out` whether they are kept out now.
+    """
 
     table: str
     entities: tuple[str, ...]
     steps: tuple[Step, ...]
     notes: tuple[str, ...]
+    policy: dict[str, Any] | None = None
+    kept_out: bool = False
 
     def __str__(self) -> str:
         lines = [f"{self.table}: {'; '.join(self.entities)}", ""]
@@ -51,7 +58,10 @@ class MigrationPlan:
             if step.hours is not None:
                 line += f", {step.hours:,.1f} hours"
             lines.append(line)
-        return "\n".join([*lines, "", *self.notes])
+        lines += ["", *self.notes]
+        if self.policy is not None and not self.kept_out:
+            lines += ["", json.dumps(self.policy, indent=2)]
+        return "\n".join(lines)
 
     def json(self) -> str:
         return json.dumps(asdict(self), indent=2, ensure_ascii=False)
@@ -93,7 +103,17 @@ def estimate(
     ]
     dropped = ", ".join(str(source) for source in indexes.dropped)
     steps.append(step("done", f"drops {dropped}" if dropped else "programs open the new table"))
-    return MigrationPlan(old.name, tuple(map(_shown, twins)), tuple(steps), _notes(migration))
+    side = migration.migrator().side
+    reason = unprotected(side)
+    kept = yield from kept_out(side)
+    return MigrationPlan(
+        old.name,
+        tuple(map(_shown, twins)),
+        tuple(steps),
+        (*_notes(migration), _note(reason, kept)),
+        policy(side, described.get("TableArn", "*")) if reason is None else None,
+        kept,
+    )
 
 
 def _items(old: Table, twin: Twin, table_items: int) -> int:
@@ -117,6 +137,16 @@ def _notes(migration: "Migration") -> tuple[str, ...]:
         f"From dual to new, a write of a changed item costs {unit} write units a kilobyte, and a "
         "read before it.",
         "The key ranges of both models are disjoint in the table and in every index.",
-        "A program that does not follow the migration is not kept out: give its role no right to "
-        "write to the table. What such a program writes is found by `verify`, not prevented.",
+    )
+
+
+def _note(reason: str | None, kept: bool) -> str:
+    if kept:
+        return "A policy keeps programs out that do not follow: remove it after `finish`."
+    found = "What such a program writes is found by `verify`, not prevented."
+    if reason is not None:
+        return f"A program that does not follow the migration is not kept out: {reason}. {found}"
+    return (
+        "A program that does not follow the migration is not kept out, unless the table gets this "
+        f"policy before the start. {found}"
     )

@@ -148,7 +148,7 @@ class FollowingSteps(StoreSteps):
         return {}
 
     def _write(self, call: ApiCall) -> Steps[dict[str, Any]]:
-        longest = 0.01
+        longest, late = 0.01, 0
         for _ in range(ATTEMPTS):
             state = yield from self.lease.current()
             translated = call.payload.get("ClientRequestToken") is not None
@@ -163,12 +163,17 @@ class FollowingSteps(StoreSteps):
                         "a write got no answer before its lease ended, so it may have happened: "
                         "read the item before you write again"
                     ) from None
-                response = None
+                response, late = None, late + 1
             if response is not None:
                 return response
             self.lease.end()
             yield Pause(random.uniform(0, longest))
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
+        if late == ATTEMPTS:
+            raise MigrationError(
+                f"no write could be signed within the lease of {self.lease.seconds:g} s: give the "
+                "migration, and so all programs, longer lease_seconds"
+            )
         raise Conflict(f"other writers changed the item {ATTEMPTS} times meanwhile")
 
     def _send(self, call: ApiCall) -> Steps[dict[str, Any]]:

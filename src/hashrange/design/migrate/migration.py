@@ -21,6 +21,7 @@ from hashrange.design.migrate.lease import Lease, guard_signatures
 from hashrange.design.migrate.ledger import GUARDS_MAX, Ledger
 from hashrange.design.migrate.migrator import Migrator, Report
 from hashrange.design.migrate.phases import State
+from hashrange.design.migrate.policy import kept_out
 from hashrange.design.migrate.shadow import shadow_model, shadows
 from hashrange.design.migrate.sides import Side
 from hashrange.design.migrate.twins import Twin, replacement, twins
@@ -137,6 +138,10 @@ class Migration:
         """What each step costs, by the table's present number of items. Changes nothing."""
         steps = estimate(self.old, self.twins, self._indexes, rate, self)
         return run(steps, connect(connection))
+
+    def keeps_out(self, connection: Any) -> bool:
+        """Whether programs that do not follow are denied to write, by the policy of `plan`."""
+        return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:
         """Add the new indexes. Programs still read and write as before."""

@@ -38,6 +38,11 @@ class Side:
         moved = [twin.own for twin in self.twins if not twin.keeps_key]
         return tuple(f"unique#{u.namespace}#" for entity in moved for u in entity.unique)
 
+    @property
+    def marker_patterns(self) -> list[str]:
+        """What the keys of such markers are like, as IAM's policies write it."""
+        return [f"{namespace}*" for namespace in self._namespaces]
+
     def is_marker(self, key: Item) -> bool:
         """Whether it is the key of a marker whose owner may be of a re-keyed entity."""
         texts = [key[name].get("S", "") for name in self.names]

@@ -144,6 +144,8 @@ def _change(name: str, what: str, options: Options) -> None:
         if options.get("dry_run"):
             _show(steps, target)
             return
+        if name == "start" and not migration.keeps_out(target.client):
+            say("programs that do not follow are not kept out: see the policy of `plan`")
         ask_before_writing(target, f"{what} the migration of {migration.old.name}", options["yes"])
         from hashrange.design.execute.connection import connect
         from hashrange.design.execute.steps import run

@@ -1,0 +1,101 @@
+"""The policy that keeps programs out that do not follow a migration, and a probe of it.
+
+Every write of a program that follows names the stamp of a changed item, which IAM can ask about:
+`dynamodb:Attributes` has the attributes that a request names. So a policy can deny the writes
+without a stamp whose partition keys are those of changed items, whatever role sends them.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hashrange.design.declare.possible_texts import ANY
+from hashrange.design.declare.schema import KeyColumn
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
+from hashrange.design.migrate.sides import Side
+from hashrange.design.migrate.twins import EPOCH
+
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete")
+_ESCAPED = str.maketrans({"*": "${*}", "?": "${?}", "$": "${$}"})
+_PROBED = "~probe"
+
+
+def unprotected(side: Side) -> str | None:
+    """Why no policy can tell the changed items from others; None if one can."""
+    changed = [twin.own for twin in side.twins]
+    for entity in side.model.entities:
+        if entity in changed:
+            continue
+        for column in _columns(side):
+            if column.meets(entity.key.hash[0], ANY, ANY):
+                return (
+                    f"no policy can keep them out, since {entity}, whose writes do not change, is "
+                    f"in partitions of {column.template} too"
+                )
+    return None
+
+
+def policy(side: Side, arn: str) -> dict[str, Any]:
+    """A resource policy of the table; without its principals, one of a role."""
+    keys = {"dynamodb:LeadingKeys": sorted({*map(_pattern, _columns(side)), *side.marker_patterns})}
+    unstamped = {"ForAllValues:StringNotEquals": {"dynamodb:Attributes": [EPOCH]}}
+
+    def deny(name: str, actions: tuple[str, ...], condition: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "Sid": name,
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": [f"dynamodb:{action}" for action in actions],
+            "Resource": arn,
+            "Condition": {"ForAnyValue:StringLike": keys, **condition},
+        }
+
+    batches = deny("BatchesOfChangedItems", ("BatchWriteItem",), {})
+    return {
+        "Version": "2012-10-17",
+        "Statement": [deny("WritesThatDoNotFollow", _WRITES, unstamped), batches],
+    }
+
+
+def kept_out(side: Side) -> Steps[bool]:
+    """Whether a write without a stamp is denied, and one with a stamp is not.
+
+    Both are deletes whose conditions do not hold, so nothing is written.
+    """
+    for column in _columns(side):
+        text = _pattern(column).replace("*", _PROBED)
+        texts = (text, *[_PROBED] * (len(side.names) - 1))
+        key = {name: {"S": each} for name, each in zip(side.names, texts, strict=True)}
+        for name, wanted in ((side.names[0], True), (EPOCH, False)):
+            if (yield from _is_denied(side.model.name, key, name)) is not wanted:
+                return False
+    return True
+
+
+def _is_denied(table: str, key: dict[str, Any], name: str) -> Steps[bool]:
+    request = {
+        "TableName": table,
+        "Key": key,
+        "ConditionExpression": "attribute_exists(#name)",
+        "ExpressionAttributeNames": {"#name": name},
+    }
+    try:
+        yield ApiCall("DeleteItem", request)
+    except ApiFailure as failure:
+        if failure.code == "ConditionalCheckFailedException":
+            return False
+        if failure.code.startswith("AccessDenied"):
+            return True
+        raise
+    raise AssertionError("an item has the key of a probe")
+
+
+def _columns(side: Side) -> Iterator[KeyColumn]:
+    """The partition keys of changed items in both models."""
+    for twin in side.twins:
+        for entity in (twin.own, twin.other):
+            yield entity.key.hash[0]
+
+
+def _pattern(column: KeyColumn) -> str:
+    parts = column.template.parts
+    return "".join(part.translate(_ESCAPED) if isinstance(part, str) else "*" for part in parts)
