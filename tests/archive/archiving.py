@@ -51,6 +51,10 @@ class Archived:
     def restored_rows(self, at: float | None = None) -> list[Any]:
         return rows(self.restore(at)[0])
 
+    def snapshots(self) -> list[str]:
+        """Their names."""
+        return [each.name for each in self.contents.objects.list("snapshots/")]
+
     def generations(self) -> int:
         return len(self.contents.generations())
 

@@ -113,7 +113,14 @@ def test_beyond_a_limit_the_log_is_not_kept(
         expected = rows(in_bucket.path)
     assert in_bucket.generations() == 2
     assert in_bucket.restored_rows() == expected
-    assert keys(in_bucket.restore(in_bucket.clock.now() - 1)[0]) == {"before"}
+    path, restored = in_bucket.restore(in_bucket.clock.now() - 1)
+    assert keys(path) == {"before"}
+    assert restored.gap == ""
+    in_bucket.contents.objects.delete(in_bucket.snapshots()[-1])
+    path, restored = in_bucket.restore()
+    assert keys(path) == {"before"}
+    lost = "; later commits are not in the archive: the archive could not be written for too long"
+    assert str(restored).endswith(lost)
 
 
 def test_a_server_starts_while_the_place_is_away(

@@ -21,16 +21,21 @@ from hashrange.storage.sqlite.tail import FRAME, FRAME_HEADER_BYTES
 
 
 class Restored(NamedTuple):
-    """The state that a restored file has: that after the commits of the segment."""
+    """The state that a restored file has: that after the commits of the segment.
+
+    `gap` says why the archive lacks commits between it and the wanted moment, if it may.
+    """
 
     segment: Segment
+    gap: str = ""
 
     def __str__(self) -> str:
         at = self.segment
-        return (
+        told = (
             f"{f.written(at.time)} (generation {at.generation}, segment {at.number}, "
             f"commit {at.commits})"
         )
+        return f"{told}; later commits are not in the archive: {self.gap}" if self.gap else told
 
 
 def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
@@ -45,7 +50,7 @@ def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
             raise StoreError(f"{name}: exists already; name a new file")
     with _announced(objects), maintenance.unfinished(path) as unfinished:
         try:
-            segment = build(objects, unfinished, at)
+            restored = build(objects, unfinished, at)
             maintenance.check(unfinished, f"{path}: not restored")
             maintenance.give_name(unfinished, path)
             maintenance.sync_folder(path)
@@ -53,15 +58,14 @@ def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
             raise explain(error, path) from error
         except OSError as error:
             raise StoreError(f"{path}: not restored: {error.strerror}") from error
-    return Restored(segment)
+    return restored
 
 
-def build(objects: Objects, path: str, at: float | None = None) -> Segment:
-    """Write the pages of that moment to a file that exists, and sync it. Returns the last segment
-    that was applied.
-    """
+def build(objects: Objects, path: str, at: float | None = None) -> Restored:
+    """Write the pages of that moment to a file that exists, and sync it."""
     contents = Contents(objects)
-    snapshot, until = _base(contents, at)
+    generations = contents.generations()
+    snapshot, until = _base(contents, generations, at)
     with open(path, "rb+") as file:
         for number in range(len(snapshot.parts)):
             file.seek(number * f.PART_BYTES)
@@ -69,16 +73,19 @@ def build(objects: Objects, path: str, at: float | None = None) -> Segment:
         last = _apply(contents, snapshot, until, file)
         file.flush()
         os.fsync(file.fileno())
-    return last
+    later = [each for number, each in generations.items() if number > last.generation]
+    begun = [each.reason for each in later if at is None or each.time <= at]
+    return Restored(last, begun[0] if begun else "")
 
 
-def _base(contents: Contents, at: float | None) -> tuple[Snapshot, float]:
+def _base(
+    contents: Contents, generations: dict[int, f.Generation], at: float | None
+) -> tuple[Snapshot, float]:
     """The snapshot to begin with, and the time after which no segment is applied.
 
     Segments that a generation got when the next one had begun are not part of the history: a
     server wrote them that had been replaced and did not know.
     """
-    generations = contents.generations()
     if not generations:
         raise ArchiveError(f"{contents.objects.address}: there is no archive here")
     until = float("inf") if at is None else at
