@@ -26,7 +26,8 @@ def s3(service: FakeS3, monkeypatch: pytest.MonkeyPatch) -> FakeS3:
     service.buckets = {"bucket": {}}
     service.uploads, service.calls = {}, []
     service.fault = lambda method, key: None
-    service.honours_conditions, service.page = True, 1_000
+    service.honours_conditions = service.honours_conditions_of_parts = True
+    service.page = 1_000
     return service
 
 

@@ -31,6 +31,7 @@ class FakeS3:
         self.calls: list[tuple[str, str]] = []
         self.fault: Callable[[str, str], Fault] = lambda method, key: None
         self.honours_conditions = True
+        self.honours_conditions_of_parts = True
         self.page = PAGE
         self.lock = threading.Lock()
         self.url = ""
@@ -158,12 +159,13 @@ class _Handler(BaseHTTPRequestHandler):
             for element in ElementTree.fromstring(body).iter()
             if element.tag.endswith("PartNumber")
         ]
-        self._put(objects, key, b"".join(parts[number] for number in numbers))
+        whole = b"".join(parts[number] for number in numbers)
+        self._put(objects, key, whole, self.state.honours_conditions_of_parts)
         del self.state.uploads[query["uploadId"]]
 
-    def _put(self, objects: dict[str, bytes], key: str, body: bytes) -> None:
+    def _put(self, objects: dict[str, bytes], key: str, body: bytes, honours: bool = True) -> None:
         conditional = self.headers["If-None-Match"] == "*" and self.state.honours_conditions
-        if conditional and key in objects:
+        if conditional and honours and key in objects:
             raise _Refused(412, "PreconditionFailed")
         objects[key] = body
 
