@@ -316,6 +316,16 @@ def test_a_disk_with_little_room() -> None:
     assert ready(health) == (200, "ready")
 
 
+def test_an_archive_that_is_too_far_behind() -> None:
+    figures = {"archive_lag_seconds": 60}
+    health = Health(Probed(lambda: None), lambda: figures, Clock(), archive_lag_max=60)
+    assert ready(health) == (200, "ready")
+    figures["archive_lag_seconds"] = 1_061
+    behind = "the archive is 1,061 seconds behind; the log says why it cannot be written"
+    assert ready(health) == (503, behind)
+    assert ready(Health(Probed(lambda: None), lambda: figures, Clock())) == (200, "ready")
+
+
 def test_a_request_that_found_no_room() -> None:
     """A quota shows only in what fails."""
     store = FaultyStore(MemoryStore(), faults={"commit": [Full]})

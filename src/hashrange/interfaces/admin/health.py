@@ -44,7 +44,8 @@ def readiness(problem: str) -> Answer:
 
 class Health:
     """Probes a runtime, and remembers what the answers of the server have met. `store_figures`
-    returns the store's, of which it uses `disk_free_bytes`.
+    returns the store's, of which it uses `disk_free_bytes` and `archive_lag_seconds`. A server
+    whose archive is more than `archive_lag_max` seconds behind is not ready.
     """
 
     def __init__(
@@ -52,10 +53,12 @@ class Health:
         runtime: Runtime,
         store_figures: Figures = dict,
         clock: Callable[[], float] = monotonic,
+        archive_lag_max: float | None = None,
     ) -> None:
         self._runtime = runtime
         self._store_figures = store_figures
         self._clock = clock
+        self._archive_lag_max = archive_lag_max
         self._lock = Lock()
         self._probing: Future[str] | None = None
         self._fresh_until = 0.0
@@ -88,7 +91,7 @@ class Health:
             problem = self._latest().result(PROBE_SECONDS_MAX)
         except TimeoutError:
             return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
-        return problem or self._damage or self._lack_of_room()
+        return problem or self._damage or self._lack_of_room() or self._lag_of_archive()
 
     def _latest(self) -> "Future[str]":
         """The probe that is under way or fresh, or a new one."""
@@ -108,6 +111,12 @@ class Health:
         if self._clock() < self._full_until:
             return "a request has just found no room on the disk; free some space"
         return ""
+
+    def _lag_of_archive(self) -> str:
+        lag = self._store_figures().get("archive_lag_seconds", 0)
+        if self._archive_lag_max is None or lag <= self._archive_lag_max:
+            return ""
+        return f"the archive is {lag:,} seconds behind; the log says why it cannot be written"
 
     def _probe(self, probe: "Future[str]") -> None:
         problem: str | BaseException = ""

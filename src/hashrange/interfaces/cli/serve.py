@@ -1,6 +1,7 @@
 """hashrange serve"""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,9 +169,16 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--archive-days",
         metavar="N",
-        type=_days,
+        type=_number_of("days"),
         default=35,
         help="for how many days moments can be restored, default: 35",
+    )
+    parser.add_argument(
+        "--archive-lag-max",
+        metavar="SECONDS",
+        type=_number_of("seconds"),
+        help="let /readyz of the admin port answer 503 while the archive is so far behind; "
+        "default: it does not look at the archive",
     )
     parser.add_argument(
         "--fault",
@@ -235,14 +243,17 @@ def _workers(text: str) -> int:
     return int(text)
 
 
-def _days(text: str) -> float:
-    try:
-        days = float(text)
-    except ValueError:
-        days = 0.0
-    if not 0 < days < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days")
-    return days
+def _number_of(unit: str) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}")
+        return number
+
+    return parse
 
 
 def serve(**given: Any) -> None:

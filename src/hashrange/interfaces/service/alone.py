@@ -170,7 +170,11 @@ def opened_service(
         if options.admin_port is not None:
             from hashrange.interfaces.service.monitor import Monitor
 
-            monitor = Monitor.of(database, lambda: server.figures())  # noqa: PLW0108  made below
+            monitor = Monitor.of(
+                database,
+                lambda: server.figures(),  # noqa: PLW0108  made below
+                options.archive_lag_max,
+            )
             observers.append(monitor.metrics.observe)
         database.runtime.evaluate_elsewhere()
         if options.trigger:

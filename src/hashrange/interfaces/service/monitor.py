@@ -15,8 +15,13 @@ class Monitor(NamedTuple):
     inspection: Inspection
 
     @classmethod
-    def of(cls, database: "Database", server_figures: Figures) -> "Monitor":
-        health = Health(database.runtime, database.figures)
+    def of(
+        cls,
+        database: "Database",
+        server_figures: Figures,
+        archive_lag_max: float | None = None,
+    ) -> "Monitor":
+        health = Health(database.runtime, database.figures, archive_lag_max=archive_lag_max)
         metrics = Metrics(
             lambda: {**database.figures(), **server_figures(), **health.figures()},
             health.note,

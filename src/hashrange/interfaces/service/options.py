@@ -77,6 +77,7 @@ class Options(NamedTuple):
     trigger_host: list[str]
     archive: str | None
     archive_days: float
+    archive_lag_max: float | None
     fault: list[str]
     eventual: str | None
     admin_port: int | None
