@@ -24,7 +24,8 @@ class Caller(Struct, frozen=True):
 
     `access_key` is empty for a request that is not signed, as requests in process are not.
     Without a `principal` everything is allowed. `address` is the client's, and `secure` whether
-    it uses TLS.
+    it uses TLS. `invocation` is what the client's library calls the request, and `attempt` counts
+    how often it has sent it, if a load is recorded.
     """
 
     region: str = DEFAULT_REGION
@@ -33,6 +34,8 @@ class Caller(Struct, frozen=True):
     principal: Principal | None = None
     address: str = ""
     secure: bool = False
+    invocation: str = ""
+    attempt: int = 1
 
 
 DEFAULT_CALLER = Caller()

@@ -38,6 +38,8 @@ class Settings(NamedTuple):
       kept up to `archive_log_bytes` and for `archive_log_seconds`; then moments are lost.
     - `access`: the path of an access file, which says what the principals of access keys may do.
       None lets everybody do everything.
+    - `record`: a new file, to which the load is recorded for `hashrange predict`. `record_keys`:
+      "hmac" keeps no keys, and "exact" keeps them.
 
     The other settings are the limits of partitions:
 
@@ -67,6 +69,8 @@ class Settings(NamedTuple):
     archive_log_bytes: int = 10_000 * MB
     archive_log_seconds: float = 86_400
     access: Any = None
+    record: str | None = None
+    record_keys: Literal["hmac", "exact"] = "hmac"
     partition_bytes: int = PARTITION_BYTES_MAX
     partition_read_units: float = 3000
     partition_write_units: float = 1000
@@ -86,6 +90,10 @@ class Settings(NamedTuple):
             raise ValueError(
                 f"throughput must be one of {get_args(Throughput)}, not {self.throughput!r}"
             )
+        if self.record is not None and self.throughput == "off":
+            raise ValueError('record needs throughput="measured" or "enforced"')
+        if self.record_keys not in ("hmac", "exact"):
+            raise ValueError(f'record_keys must be "hmac" or "exact", not {self.record_keys!r}')
         for name in _NOT_NEGATIVE:
             check_number(name, getattr(self, name), above_zero=False)
         for name in _POSITIVE:

@@ -145,7 +145,7 @@ class Batch(Struct, eq=False):
         follow, pressure = self.environment.indexes_follow, self.environment.back_pressure
         if pressure is not None:
             pressure = self.environment.pressure()
-        asks = pressure is not None or (meter is not None and meter.enforced)
+        asks = pressure is not None or (meter is not None and meter.asks)
         remembers, timer = self.remembers, self.environment.clock.timer
         deadline = self._deadline() if len(self.submissions) > 1 else 0.0
         self.needs_upkeep = redefined = wrote = False
@@ -162,7 +162,8 @@ class Batch(Struct, eq=False):
             account = submission.account
             if meter is not None:
                 if account is None:
-                    account = submission.account = Account(meter, now)
+                    account = meter.account(submission.operation.name, submission.caller, now)
+                    submission.account = account
                 account.asked = 0
             reads: list[Reading] = []
             try:

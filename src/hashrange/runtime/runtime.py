@@ -24,7 +24,7 @@ from hashrange.runtime.consistency.history import History
 from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.ending import Done, Outcome, internal_error
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.meter.recording import RecordingMeter, meter_of
 from hashrange.runtime.reads.reads import Reads
 from hashrange.runtime.reads.turn import Turn
 from hashrange.runtime.upgrade import bring_up_to_date
@@ -49,7 +49,7 @@ class Runtime(BaseRuntime):
     ) -> None:
         bring_up_to_date(store)
         settings.check()
-        meter = Meter(settings, wake_upkeep) if settings.throughput != "off" else None
+        meter = meter_of(settings, wake_upkeep)
         times = Clock.of(clock)
         lagging, watch = None, None
         if settings.consistency is not None or settings.throughput == "enforced":
@@ -159,6 +159,8 @@ class Runtime(BaseRuntime):
         self._closed = True
         self._jobs.close()
         self._committer.close()
+        if isinstance(self.environment.meter, RecordingMeter):
+            self.environment.meter.close(self.environment.clock.now())
         self._reads.forget_closed_loops()
         self._store.close()
 

@@ -8,12 +8,14 @@ connection it ignores all further bytes. It refuses bytes that two programs coul
 requests: the parser refuses repeated lengths, a length together with chunks, and bare line feeds.
 """
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from msgspec.structs import replace
 
 from hashrange.model.caller import DEFAULT_ACCOUNT, Caller
 from hashrange.model.errors import ApiError, SerializationException
@@ -38,6 +40,9 @@ from hashrange.wire.signature import Digest, Verifier
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known; it answers 400, too
 HEADERS_MAX = 64
+
+INVOCATION_BYTES_MAX = 64
+_ATTEMPT = re.compile(rb"attempt=(\d{1,6})")
 
 HEADER_OVERHEAD_BYTES = 128
 """Bytes that a header takes in memory besides its characters."""
@@ -111,7 +116,7 @@ class Connection:
     call per header.
 
     `non_api` answers requests that are not calls of the API. `origins` are those whose pages may
-    call the server.
+    call the server. If it `tells_attempts`, callers have the attempts of their requests.
     """
 
     def __init__(
@@ -120,6 +125,7 @@ class Connection:
         verifier: Verifier | None = None,
         non_api: NonApi = answer_non_api,
         origins: Origins = NO_ORIGINS,
+        tells_attempts: bool = False,
     ) -> None:
         self._targets = targets
         self._verifier = verifier
@@ -127,6 +133,7 @@ class Connection:
         self._origins = origins
         self._header_cache = HeaderCache(targets)
         self._events: list[Event] = []
+        self._tells_attempts = tells_attempts
         self.address, self.secure = "", False
         """Of the client, and whether it uses TLS: for policies."""
         self._closed = False
@@ -259,7 +266,8 @@ class Connection:
             self._complete_closely(body, digest)
         else:
             cached = self._header_cache
-            self._events.append(Call(self._operation, body, cached.caller, cached.form))
+            caller = self._attempt(cached.caller) if self._tells_attempts else cached.caller
+            self._events.append(Call(self._operation, body, caller, cached.form))
             self._operation = None
         self._url.clear()
         self._fields.clear()
@@ -271,6 +279,14 @@ class Connection:
         return Caller(
             signer.region, account, signer.access_key, principal, self.address, self.secure
         )
+
+    def _attempt(self, caller: Caller) -> Caller:
+        """The caller, with the attempt that the headers of an AWS SDK tell."""
+        sent = {name.lower(): value for name, value in self._fields.items()}
+        invocation = sent.get(b"amz-sdk-invocation-id", b"")[:INVOCATION_BYTES_MAX]
+        attempt = _ATTEMPT.search(sent.get(b"amz-sdk-request", b""))
+        number = int(attempt[1]) if attempt else 1
+        return replace(caller, invocation=invocation.decode("latin-1"), attempt=number)
 
     # ---- requests that the header cache does not admit ----
 
@@ -316,6 +332,8 @@ class Connection:
             sent = Sent(method, url, headers, body, digest)
             operation, signer = admit(self._targets, self._verifier, sent)
             caller = self._caller(signer)
+            if self._tells_attempts:
+                caller = self._attempt(caller)
             event = Call(operation, body, caller, form, headers.get(b"content-encoding", b""))
             if event.coding:
                 _decode_if_small(event)

@@ -120,6 +120,20 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "also refuses requests above the limits of tables and partitions, as DynamoDB does",
     )
     parser.add_argument(
+        "--record",
+        metavar="FILE",
+        type=Path,
+        help="record what the load consumes to a new file, for hashrange predict; values of items "
+        "are not recorded",
+    )
+    parser.add_argument(
+        "--record-keys",
+        choices=("hmac", "exact"),
+        default="hmac",
+        help="hmac (the default) replaces keys by random positions; exact keeps them, so that a "
+        "replay gives the same refusals one by one",
+    )
+    parser.add_argument(
         "--like",
         choices=("localstack", "dynamodb-local"),
         help="stand in the place of this program, for DynamoDB alone: its port, its health check, "

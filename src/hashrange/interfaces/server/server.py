@@ -38,7 +38,7 @@ class Server:
     """One listener and its clients. `non_api` answers requests that are not calls of the API.
 
     The `observer` is told of each answered call. There is a `balance` if several processes share
-    the listener.
+    the listener. Callers have the attempts of their requests if it `tells_attempts`.
     """
 
     clients: Clients
@@ -50,12 +50,14 @@ class Server:
         non_api: wire.NonApi = wire.answer_non_api,
         observer: Observer | None = None,
         balance: Balance | None = None,
+        tells_attempts: bool = False,
     ) -> None:
         self._balance = balance or Alone()
         self._runtime = runtime
         self._listener = listener
         self._non_api = non_api
         self._observer = observer
+        self._tells_attempts = tells_attempts
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -67,6 +69,7 @@ class Server:
             verifier,
             self._non_api,
             origins,
+            self._tells_attempts,
         )
         room = room_for_connections(CONNECTIONS_MAX)
         self.clients = Clients(loop, self._runtime, parser, room, self._observer)

@@ -187,6 +187,7 @@ def opened_service(
             non_api=options.likeness.non_api,
             observer=together(observers),
             balance=balance,
+            tells_attempts=options.record is not None,
         )
         reload = Reload(listener, options.files())
         yield Service(runner, database, server, reload, monitor)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from hashrange.interfaces.failing import printed
 from hashrange.interfaces.logs import LogFormat
@@ -69,6 +69,8 @@ class Options(NamedTuple):
     cors: list[str]
     durability: "Durability"
     throughput: Throughput
+    record: Path | None
+    record_keys: Literal["hmac", "exact"]
     like: str | None
     accept_unsupported: bool | None
     objects: str | None
@@ -91,6 +93,8 @@ class Options(NamedTuple):
     def check(self) -> None:
         """Raises ServerError for options that do not go together."""
         self.settings()
+        if self.record is not None and self.throughput == "off":
+            raise ServerError("--record needs --throughput measured or enforced")
         if self.workers > 1:
             self._check_workers()
         if self.resettable:
@@ -111,6 +115,8 @@ class Options(NamedTuple):
     def settings(self) -> Settings:
         return Settings(
             throughput=self.throughput,
+            record=str(self.record) if self.record else None,
+            record_keys=self.record_keys,
             consistency=Eventual(worst=self.eventual == "worst") if self.eventual else None,
             faults=_faults(self.fault),
             accept_unsupported=self._accept_unsupported(),
@@ -204,6 +210,8 @@ class Options(NamedTuple):
             raise ServerError(
                 "--throughput enforced needs --workers 1: each worker would have a meter of its own"
             )
+        if self.record is not None:
+            raise ServerError("--record needs --workers 1: each worker sees a part of the load")
         if self.eventual:
             raise ServerError("--eventual needs --workers 1: old values are kept by one process")
         if self.console:

@@ -297,9 +297,9 @@ class Jobs(forks.Forkable):
         meter = self._environment.meter
         if meter is not None:
             if job.account is None:
-                job.account = Account(meter, now)
+                job.account = meter.account(job.name, job.caller, now)
             job.account.asked = 0
-        asks = meter is not None and meter.enforced
+        asks = meter is not None and meter.asks
         asks |= job.writes and self._environment.pressure() is not None
         moment = self._environment.moment(now, job.caller, job.entropy, asks)
         job.evaluation = self.evaluator.begin(job.name, job.body, moment)

@@ -264,6 +264,8 @@ class AsyncRuntime(BaseRuntime):
 
 def _check_processes(settings: Settings) -> None:
     """Raises StoreError for what only a process that is alone with its database can do."""
+    if settings.record is not None:
+        raise kv.StoreError(NEEDS_ONE_PROCESS.format("record"))
     if settings.throughput == "enforced":
         raise kv.StoreError(NEEDS_ONE_PROCESS.format('throughput="enforced"'))
     if settings.consistency is not None:

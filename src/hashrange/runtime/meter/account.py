@@ -1,13 +1,20 @@
-"""The account of one request that writes, if throughput is measured."""
+"""The account of one request that writes or asks, if throughput is measured."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
-from hashrange.runtime.meter.meter import Expected, Meter
+from hashrange.runtime.meter.buckets import Bucket
+
+if TYPE_CHECKING:
+    from hashrange.runtime.meter.meter import Meter
+
+Expected = dict[Bucket, float]
+"""The least units that the admitted members of a batch will consume, by bucket."""
 
 
 class Account(Struct, gc=False):
@@ -16,7 +23,7 @@ class Account(Struct, gc=False):
     A request that is run again, because it lost a race, gets the same answers and is charged once.
     """
 
-    meter: Meter
+    meter: "Meter"
     now: float
     answers: list[Sequence[Limit]] = field(default_factory=list)
     asked: int = 0
@@ -29,7 +36,7 @@ class Account(Struct, gc=False):
         self.asked = number + 1
         if number < len(self.answers):
             return self.answers[number]
-        limits = self.meter.limits(asked, self.expected, self.now)
+        limits = self._ask(asked)
         self.answers.append(limits)
         return limits
 
@@ -40,4 +47,10 @@ class Account(Struct, gc=False):
     def charge(self, receipt: Receipt | Charge, now: float) -> None:
         if not self.charged:
             self.charged = True
-            self.meter.charge(receipt, now)
+            self._pay(receipt, now)
+
+    def _ask(self, asked: Admit) -> Sequence[Limit]:
+        return self.meter.limits(asked, self.expected, self.now)
+
+    def _pay(self, receipt: Receipt | Charge, now: float) -> None:
+        self.meter.charge(receipt, now)

@@ -16,9 +16,10 @@ from typing import Any
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
+from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table, TableOrIndex
-from hashrange.runtime.meter.buckets import Bucket
+from hashrange.runtime.meter.account import Account, Expected
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.heat import Heat
 from hashrange.runtime.meter.index_queue import Waiting
@@ -33,9 +34,6 @@ the load."""
 
 NO_LIMITS: Sequence[Limit] = ()
 
-Expected = dict[Bucket, float]
-"""The least units that the admitted members of a batch will consume, by bucket."""
-
 
 class Meter:
     """Answers and charges the requests of one process, from any thread.
@@ -45,7 +43,8 @@ class Meter:
     """
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
-        self.enforced = settings.throughput == "enforced"
+        self.asks = self.enforced = settings.throughput == "enforced"
+        """Whether operations ask if they are admitted, and whether they may be refused."""
         self.has_indexes = False
         """Whether a global index is known, so that entries may have to wait."""
         self.late: set[int] = set()
@@ -85,6 +84,10 @@ class Meter:
             self._written.pop(space, None)
             self.late.discard(space)
             self._usage.forget(space)
+
+    def account(self, operation: str, caller: Caller, now: float) -> Account:
+        """The account of a request."""
+        return Account(self, now)
 
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
         """The limits that keep a read or write from being admitted; none if it is.

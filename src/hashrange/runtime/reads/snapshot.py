@@ -11,7 +11,8 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Steps, begin
 from hashrange.runtime.ending import charged, encode, refused
 from hashrange.runtime.environment import HEAD, Environment
-from hashrange.runtime.meter.meter import Expected
+from hashrange.runtime.meter.account import Account
+from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.source import Source
 
 
@@ -19,11 +20,11 @@ class ReadSnapshot:
     """A snapshot with its tables, and a time that is not before anything in it.
 
     It serves one request after the other. Their reads are answered by `source`: the snapshot
-    itself, unless throughput is enforced.
+    itself, unless the meter asks.
     """
 
     __slots__ = (
-        *("_expected", "_lagging", "_meter", "_settings", "_views"),
+        *("_lagging", "_meter", "_payer", "_settings", "_views"),
         *("now", "snapshot", "source", "tables"),
     )
 
@@ -32,15 +33,16 @@ class ReadSnapshot:
         self._settings = environment.settings
         self._views = environment.views
         self._meter = meter = environment.meter
+        self._payer: Account | Meter | None = meter
         self._lagging = environment.lagging
-        self.source: Source = self if meter is not None and meter.enforced else snapshot
+        self.source: Source = self if meter is not None and meter.asks else snapshot
         self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""
         asks = self.source is self
-        if asks:
-            self._expected: Expected = {}
+        if asks and self._meter is not None:
+            self._payer = self._meter.account(operation.name, caller, self.now)
         moment = Moment(
             self.now, b"", caller, self._settings, asks_admission=asks, views=self._views
         )
@@ -53,19 +55,17 @@ class ReadSnapshot:
     def read(self, read: Any) -> Any:
         """Answer a read, or the question whether the request is admitted."""
         if type(read) is Admit:
-            assert self._meter is not None, "throughput is enforced"
-            return self._meter.limits(read, self._expected, self.now)
+            assert isinstance(self._payer, Account), "the meter asks"
+            return self._payer.limits(read)
         return self.snapshot.read(read)
 
     def response(self, decision: Decision) -> bytes:
         """The response of a decision over this snapshot, after its units are charged."""
-        if self._meter is None:
-            return encode(decision.response())
-        return charged(encode(decision.response()), decision.receipt, self._meter, self.now)
+        return charged(encode(decision.response()), decision.receipt, self._payer, self.now)
 
     def refusal(self, error: Exception) -> ApiError:
         """The error that the caller gets, after the units of the refused request are charged."""
-        return refused(error, self._meter, self.now)
+        return refused(error, self._payer, self.now)
 
     def close(self) -> None:
         self.snapshot.close()

@@ -1,0 +1,216 @@
+"""The trace of a load: what requests asked of the meter and consumed, as lines of JSON.
+
+    {"hashrange_trace":1,"keys":…}        the head: what the keys are, when it began, the settings
+    {"table":…}                           a table as it is from here on, with its partitions
+    {"gone":[…]}                          spaces that no longer exist
+    [time,id,invocation,attempt,operation,whole,asks,paid]     an attempt of a request
+
+Times are microseconds since the beginning, and never fall. An attempt has one line, unless others
+came between its first question and its charge: then it has several, with the same id. So the lines
+are in the order in which the meter was asked and paid, and it gives the same answers again. A trace
+has no values of items, and no keys either if they are `hmac`: then the positions of keys are those
+of a keyed hash, whose secret nobody keeps.
+"""
+
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hashrange import kv
+from hashrange.kv import PARTITION_BYTES
+from hashrange.model.partitions import Partition
+from hashrange.model.settings import Settings
+from hashrange.model.tables import Index, Table
+
+VERSION = 1
+Keys = Literal["hmac", "exact"]
+POSITION_BYTES = 8
+"""How many bytes a position has that stands for a key."""
+BOUNDARY_BYTES = 2
+"""Where a partition begins, without a part of a key that could be guessed from it."""
+SECOND = 1_000_000
+LIMITS = (
+    *("partition_read_units", "partition_write_units", "burst_seconds", "index_backlog_units"),
+    *("heat_share", "heat_seconds", "growth_seconds"),
+)
+"""The settings that decide what the meter answers."""
+
+
+class Head(Struct, kw_only=True):
+    """`started` is in epoch seconds. `throughput` is how the load was answered: what was only
+    measured was never refused. `source` says what recorded it, and `missing` what that could not
+    see."""
+
+    hashrange_trace: int = VERSION
+    keys: Keys
+    started: float
+    throughput: str
+    settings: dict[str, float]
+    source: str = "serve"
+    missing: list[str] = []
+
+
+class Ask(Struct, array_like=True, gc=False):
+    """The question whether a read or write is admitted, and the limits that refused it, each a
+    space and a kind."""
+
+    space: int
+    key: bytes
+    raw: bytes
+    written: bool
+    units: float
+    refused: list[tuple[int, str]] = []
+
+
+class Paid(Struct, array_like=True, gc=False):
+    space: int
+    key: bytes
+    raw: bytes
+    written: bool
+    units: float
+
+
+class Event(Struct, array_like=True, gc=False):
+    """`whole` tells whether one refused question refuses the whole request. `paid` is None if the
+    request has not been charged (yet)."""
+
+    time: int
+    id: int
+    invocation: str
+    attempt: int
+    operation: str
+    whole: bool
+    asks: list[Ask]
+    paid: list[Paid] | None = None
+
+
+class Definition(Struct):
+    table: Table
+
+
+class Gone(Struct):
+    gone: list[int]
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Positions:
+    """What stands for the keys of a trace."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._secret = os.urandom(32) if keys == "hmac" else b""
+
+    def key(self, space: int, key: bytes) -> bytes:
+        if not self._secret:
+            return key
+        named = space.to_bytes(8, "big") + key[:PARTITION_BYTES]
+        return blake2b(named, key=self._secret, digest_size=POSITION_BYTES).digest()
+
+    def raw(self, raw: bytes) -> bytes:
+        return b"" if self._secret else raw
+
+    def table(self, table: Table) -> Table:
+        """What a replay needs of a table's definition."""
+        bare = replace(
+            table, tags={}, resource_policy=None, stream_policies={}, kms_key_arn=None,
+            recovery=None, history=None, restored=None, former_vectors=(), vector_indexes=(),
+        )  # fmt: skip
+        if not self._secret:
+            return bare
+        indexes = tuple(replace(each, partitions=_rough(each.partitions)) for each in bare.indexes)
+        return replace(bare, partitions=_rough(bare.partitions), indexes=indexes)
+
+
+def _rough(partitions: Sequence[Partition]) -> tuple[Partition, ...]:
+    starts: dict[bytes, Partition] = {}
+    for each in partitions:
+        start = each.start[:BOUNDARY_BYTES].ljust(BOUNDARY_BYTES, b"\0") if each.start else b""
+        starts.setdefault(start, Partition(each.number, start))
+    return tuple(starts.values())
+
+
+class TraceWriter:
+    """Writes a trace to a new file, which only its owner may read. Raises StoreError if there is
+    one already, or it cannot be written.
+
+    A trace that can no longer be written ends; the requests go on.
+    """
+
+    def __init__(self, path: str, keys: Keys, settings: Settings, source: str = "serve") -> None:
+        self.positions = Positions(keys)
+        self._path = path
+        self._head: Any = {
+            "keys": keys,
+            "throughput": settings.throughput,
+            "settings": {name: getattr(settings, name) for name in LIMITS},
+            "source": source,
+        }
+        self.started: float | None = None
+        self._tables: dict[int, Table] = {}
+        self._flushed = 0
+        self.problem: str | None = None
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            self._file = os.fdopen(os.open(path, flags, 0o600), "wb", buffering=1 << 20)
+        except FileExistsError:
+            raise kv.StoreError(f"{path}: exists already; name a new file for the trace") from None
+        except OSError as error:
+            raise kv.StoreError(f"{path}: {error.strerror}") from None
+
+    def begin(self, now: float) -> None:
+        if self.started is None:
+            self.started = now
+            self._write(_encode(Head(started=now, **self._head)))
+
+    def define(self, table: Table) -> None:
+        """Write the definition of a table, unless it is the latest one that was written."""
+        if self._tables.get(table.space) != table:
+            self._write(_encode(Definition(self.positions.table(table))))
+        self._tables[table.space] = table
+
+    def knows(self, table: Table) -> bool:
+        return self._tables.get(table.space) is table
+
+    def forget(self, spaces: Sequence[int]) -> None:
+        if spaces and self.started is not None:
+            for space in spaces:
+                self._tables.pop(space, None)
+            self._write(_encode(Gone(list(spaces))))
+
+    def add(self, event: Event) -> None:
+        self._write(_encode(event))
+        if event.time >= self._flushed + SECOND:
+            self._flushed = event.time
+            self._guarded(self._file.flush)
+
+    def close(self, now: float) -> None:
+        self.begin(now)
+        self._guarded(self._file.close)
+
+    def _write(self, line: bytes) -> None:
+        if self.problem is None:
+            self._guarded(lambda: self._file.write(line + b"\n"))
+
+    def _guarded(self, write: Any) -> None:
+        try:
+            write()
+        except OSError as error:
+            self.problem = f"{self._path}: {error.strerror}"
+
+
+def limit_places(limits: Sequence[Any]) -> list[tuple[int, str]]:
+    """The spaces and the kinds of limits that have been reached."""
+    return [((limit.index or limit.table).space, limit.kind) for limit in limits]
+
+
+def source_of(table: Table, space: int) -> Table | Index:
+    """The table or its index that has this space."""
+    if space == table.space:
+        return table
+    return next(index for index in table.indexes if index.space == space)
