@@ -46,6 +46,8 @@ class Settings(NamedTuple):
     - `partition_bytes`: a partition that has grown above this size is split.
     - `partition_read_units`, `partition_write_units`: the units that a partition serves per second.
     - `burst_seconds`: for how many seconds provisioned units that were not used are kept.
+    - `initial_burst_seconds`: how many seconds of its provisioned units a new table or index can
+      use at once (?).
     - `index_backlog_units`: how many units the writes of a global index may be behind before the
       writes of its table are refused.
     - `heat_share`, `heat_seconds`: a partition that used this share of its units for so many
@@ -75,6 +77,7 @@ class Settings(NamedTuple):
     partition_read_units: float = 3000
     partition_write_units: float = 1000
     burst_seconds: float = 300
+    initial_burst_seconds: float = 1
     index_backlog_units: float = 1000
     heat_share: float = 0.8
     heat_seconds: float = 300
@@ -105,7 +108,13 @@ class Settings(NamedTuple):
             self.faults.check()
 
 
-_NOT_NEGATIVE = ("table_delay", "vector_cache_bytes", "index_backlog_units", "growth_seconds")
+_NOT_NEGATIVE = (
+    "initial_burst_seconds",
+    "table_delay",
+    "vector_cache_bytes",
+    "index_backlog_units",
+    "growth_seconds",
+)
 _POSITIVE = (
     "archive_seconds",
     "archive_log_bytes",

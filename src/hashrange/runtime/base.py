@@ -4,12 +4,15 @@ from contextlib import closing
 from typing import Any
 
 from hashrange import forks, kv
+from hashrange.engine import fetch
 from hashrange.model.caller import DEFAULT_CALLER, Caller
+from hashrange.model.tables import Table
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.cut import Cut
+from hashrange.runtime.drive import drive
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.inspection.capacities import Capacity, capacities
 from hashrange.runtime.inspection.explain import Explanation, explain
@@ -50,6 +53,13 @@ class BaseRuntime(forks.Forkable):
         """The contents and the load of tables: see `Database.inspect`."""
         environment = self.environment
         return inspect(self._threads, environment.meter, environment.clock.now(), table_name)
+
+    def definitions(self) -> list[Table]:
+        """The definitions of all tables."""
+        with closing(self._threads.snapshot()) as snapshot:
+            steps: Any = fetch.all_tables()
+            tables: list[Table] = drive(steps, snapshot)
+        return tables
 
     def cut(self, table_name: str) -> Cut:
         """A table with its history. Close it soon: the store keeps what is overwritten."""

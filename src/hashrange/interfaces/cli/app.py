@@ -24,6 +24,7 @@ from hashrange.interfaces.cli import (
     learn,
     mcp,
     ping,
+    predict,
     query,
     serve,
     shell,
@@ -80,21 +81,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
-        *(
-            serve,
-            console,
-            learn,
-            shell,
-            query,
-            backup,
-            archive,
-            check,
-            inspect_,
-            explain,
-            mcp,
-            ping,
-        ),
-        *(tables, export_, import_, copy_, distribute, access, design),
+        *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain),
+        *(mcp, ping, predict, tables, export_, import_, copy_, distribute, access, design),
     )
     for module in modules:
         module.add(commands)

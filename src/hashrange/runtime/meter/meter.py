@@ -134,6 +134,11 @@ class Meter:
         if len(waiting) >= CHARGES_MAX:
             self._count(sampled=True)
 
+    def partition_units(self, written: bool) -> float:
+        """What a partition serves in a second."""
+        settings = self._settings
+        return settings.partition_write_units if written else settings.partition_read_units
+
     def credits(
         self, table: Table, source: Table | Index, written: bool, now: float
     ) -> dict[int | None, float]:

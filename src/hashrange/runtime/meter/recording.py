@@ -94,6 +94,8 @@ class RecordingMeter(Meter):
             if self._open is not account or account.time != time:
                 self._end_open()
                 account.time = time
+            if not (receipt.charges or account.asks):
+                return
             positions, paid = self._writer.positions, list[Paid]()
             for charge in receipt.charges:
                 self._define(charge.table)
@@ -123,7 +125,7 @@ class RecordingMeter(Meter):
         writer = self._writer
         writer.begin(now)
         assert writer.started is not None
-        self._latest = max(self._latest, int((now - writer.started) * SECOND))
+        self._latest = max(self._latest, round((now - writer.started) * SECOND))
         return self._latest, writer.started + self._latest / SECOND
 
     def _define(self, table: Table) -> None:

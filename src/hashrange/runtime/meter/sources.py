@@ -7,9 +7,6 @@ from hashrange.runtime.meter.buckets import Bucket, Place
 from hashrange.runtime.meter.growth import Growth
 from hashrange.runtime.meter.index_queue import IndexQueue, Waiting
 
-INITIAL_BURST_SECONDS = 1.0
-"""(?) How many seconds of its provisioned units a new table or index can use at once."""
-
 
 class SourceBuckets:
     """The bucket of the whole table or index, if it has one, and those of its partitions.
@@ -90,7 +87,8 @@ class SourceBuckets:
             units = given.write if self.written else given.read
             limit = Limit(table, self._index, self.written, "ProvisionedThroughput")
             burst = units * self._settings.burst_seconds
-            return self._bucket(place, limit, units, burst, units * INITIAL_BURST_SECONDS, known)
+            initial = units * self._settings.initial_burst_seconds
+            return self._bucket(place, limit, units, burst, initial, known)
         maxima = source.on_demand_limits if isinstance(source, Table) else source.on_demand
         name = "MaxWriteRequestUnits" if self.written else "MaxReadRequestUnits"
         if maxima is None or name not in maxima:

@@ -36,7 +36,7 @@ BOUNDARY_BYTES = 2
 SECOND = 1_000_000
 LIMITS = (
     *("partition_read_units", "partition_write_units", "burst_seconds", "index_backlog_units"),
-    *("heat_share", "heat_seconds", "growth_seconds"),
+    *("initial_burst_seconds", "heat_share", "heat_seconds", "growth_seconds"),
 )
 """The settings that decide what the meter answers."""
 
@@ -109,6 +109,8 @@ class Positions:
     def key(self, space: int, key: bytes) -> bytes:
         if not self._secret:
             return key
+        if len(key) < PARTITION_BYTES:  # where a partition begins
+            return key[:BOUNDARY_BYTES]
         named = space.to_bytes(8, "big") + key[:PARTITION_BYTES]
         return blake2b(named, key=self._secret, digest_size=POSITION_BYTES).digest()
 

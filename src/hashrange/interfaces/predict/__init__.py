@@ -1,0 +1,1 @@
+"""`hashrange predict`: descriptions of loads, scenarios as text, reports and pictures."""

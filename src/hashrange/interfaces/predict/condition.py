@@ -1,0 +1,54 @@
+"""`--fail-if 'throttled > 0.1%'`: a condition on the range of a prediction.
+
+It fails if it holds for the whole range; if it holds for a part, that is a straddle.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
+
+from hashrange.runtime.prediction.reading import TraceError
+
+FORM = re.compile(r"(throttled|lag|dollars) *(>=|<=|>|<) *(\d+(?:\.\d+)?)(%|s|\$)?")
+UNITS = {"throttled": "%", "lag": "s", "dollars": "$"}
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+class Verdict(IntEnum):
+    """The exit status. Argparse has 2."""
+
+    HOLDS_NOT = 0
+    FAILS = 1
+    STRADDLES = 3
+
+
+class Condition(NamedTuple):
+    text: str
+    name: str
+    sign: str
+    number: float
+
+    def verdict(self, low: float, high: float) -> Verdict:
+        holds = [COMPARE[self.sign](value, self.number) for value in (low, high)]
+        if all(holds):
+            return Verdict.FAILS
+        return Verdict.STRADDLES if any(holds) else Verdict.HOLDS_NOT
+
+
+def condition(text: str) -> Condition:
+    """Raises TraceError."""
+    found = FORM.fullmatch(text.strip())
+    if found is None or found[4] not in (None, UNITS[found[1]]):
+        raise TraceError(
+            f"--fail-if {text!r}: give for example 'throttled > 0.1%', 'lag > 5s' or "
+            "'dollars > 100$'"
+        )
+    number = float(found[3])
+    return Condition(text, found[1], found[2], number / 100 if found[4] == "%" else number)

@@ -1,0 +1,156 @@
+"""A time-lapse of partitions: the hash from left to right, and time downwards.
+
+Each row shows the partitions at a time. The colour of a partition is the share of its limit that it
+uses; red stands for refusals. A split is a point where a line begins. Partitions within one divided
+item collection are a band.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from hashrange.design.drawing.svg import Canvas
+from hashrange.kv import PARTITION_BYTES
+
+LEFT, WIDTH = 96.0, 720.0
+HEIGHT = 300.0
+ROW_LEAST, ROW_MOST = 4.0, 34.0
+CELL_LEAST = 16.0
+"""The least width of a partition, so that those of one key can be seen."""
+TONES = 10
+HASH_BYTES = 8
+
+CSS = """
+.paper{fill:#fff}.ink{fill:#1c2733;font-family:system-ui,sans-serif}
+.dim{fill:#5a6775;font-family:system-ui,sans-serif}.bold{font-weight:600}
+.edge{stroke:#33475b;stroke-width:1}.split{fill:#33475b}
+.band{fill:none;stroke:#7a3fb5;stroke-width:2}
+.refused{fill:#d62839}
+@media (prefers-color-scheme:dark){.paper{fill:#14191f}.ink{fill:#e8edf2}.dim{fill:#a6b2be}
+.edge{stroke:#a6b2be}.split{fill:#e8edf2}.band{stroke:#c79bf0}}
+"""
+SHADES = (
+    *("#eef4f9", "#dcebf6", "#c6dff1", "#a9cfe9", "#88bbdf"),
+    *("#66a5d3", "#478dc4", "#2e75b3", "#1c5d9c", "#104680"),
+)
+
+
+class Cell(Struct):
+    """A partition in a row: where it begins, the share of its limit, and the share of its requests
+    that were refused. `text` is its tooltip or label."""
+
+    start: bytes
+    share: float
+    refused: float = 0.0
+    text: str = ""
+
+
+class Lapse(Struct):
+    """`rows` are labels with the partitions from then on; the rows are as high as they take
+    time."""
+
+    title: str
+    rows: list[tuple[str, float, list[Cell]]]
+    note: str = ""
+
+
+def drawn(heading: str, lapses: Sequence[Lapse]) -> str:
+    """The picture, as SVG."""
+    canvas, y = Canvas(), 34.0
+    canvas.text(24, y, heading, "ink bold", size=16)
+    for lapse in lapses:
+        y = _draw(canvas, lapse, y + 34)
+    y = _legend(canvas, y + 34)
+    shades = "".join(f".s{n}{{fill:{colour}}}" for n, colour in enumerate(SHADES))
+    return canvas.render(heading, CSS + shades)
+
+
+def _draw(canvas: Canvas, lapse: Lapse, top: float) -> float:
+    canvas.text(24, top, lapse.title, "ink bold", size=13)
+    if lapse.note:
+        top += 18
+        canvas.text(24, top, lapse.note, "dim", size=12)
+    places = _places(lapse)
+    total = sum(height for _, height, _ in lapse.rows)
+    wanted = min(max(HEIGHT, ROW_LEAST * len(lapse.rows)), ROW_MOST * len(lapse.rows))
+    canvas.text(LEFT, top + 18, "0", "dim", size=10)
+    canvas.text(LEFT + WIDTH - 52, top + 18, "hash  → end", "dim", size=10)
+    y = first = top + 24
+    known: set[bytes] = set()
+    labelled = -100.0
+    for number, (label, height, cells) in enumerate(lapse.rows):
+        below = y + height / total * wanted
+        if y - labelled >= 16 or number == 0:
+            canvas.text(24, y + min(11.0, below - y + 4), label, "dim", size=11)
+            labelled = y
+        _row(canvas, cells, places, y, below)
+        if number:
+            for cell in cells:
+                if cell.start not in known:
+                    canvas.circle(places[cell.start], y, 3.5, "split")
+        known = {cell.start for cell in cells}
+        y = below
+    _bands(canvas, lapse, places, first, y)
+    return y
+
+
+def _row(
+    canvas: Canvas, cells: list[Cell], places: dict[bytes, float], top: float, below: float
+) -> None:
+    ends = [*(places[cell.start] for cell in cells[1:]), LEFT + WIDTH]
+    for cell, end in zip(cells, ends, strict=True):
+        x = places[cell.start]
+        shade = min(int(cell.share * TONES), TONES - 1)
+        canvas.rect(x, top, end - x, below - top + 0.4, f"s{shade}")
+        if cell.refused > 0:
+            share = min(max(cell.refused, 0.06), 1.0)
+            canvas.rect(end - (end - x) * share, top, (end - x) * share, below - top, "refused")
+        canvas.line(x, top, x, below, "edge")
+        if cell.text and below - top >= 12 and end - x >= 30:
+            canvas.text(x + 4, top + 12, cell.text, "ink", size=10, most=int((end - x) / 6))
+    canvas.line(LEFT + WIDTH, top, LEFT + WIDTH, below, "edge")
+
+
+def _bands(
+    canvas: Canvas, lapse: Lapse, places: dict[bytes, float], top: float, below: float
+) -> None:
+    """A frame around the partitions of each divided collection."""
+    starts = sorted(places)
+    inside = [start for start in starts if len(start) > PARTITION_BYTES]
+    for collection in sorted({start[:PARTITION_BYTES] for start in inside}):
+        mine = [start for start in inside if start.startswith(collection)]
+        after = [places[start] for start in starts if start > mine[-1]]
+        begin = max([places[s] for s in starts if s < mine[0]], default=LEFT)
+        end = after[0] if after else LEFT + WIDTH
+        canvas.rect(begin, top - 2, end - begin, below - top + 4, "band", round=3)
+        canvas.text(begin + 3, below + 13, "one item collection, divided", "dim", size=10)
+
+
+def _places(lapse: Lapse) -> dict[bytes, float]:
+    """Where each partition of any row begins. None is narrower than can be seen."""
+    starts = sorted({cell.start for _, _, cells in lapse.rows for cell in cells})
+    whole = 1 << 8 * HASH_BYTES
+    hashes = [int.from_bytes(s[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big") for s in starts]
+    widths = [end - start for start, end in pairwise([*hashes, whole])]
+    least = min(CELL_LEAST, WIDTH / len(starts))
+    spare = WIDTH - least * len(starts)
+    places, x = {}, LEFT
+    for start, width in zip(starts, widths, strict=True):
+        places[start] = x
+        x += least + spare * width / whole
+    return places
+
+
+def _legend(canvas: Canvas, y: float) -> float:
+    canvas.text(24, y + 11, "share of its limit", "dim", size=11)
+    x = LEFT + 44
+    for number in range(TONES):
+        canvas.rect(x + 18 * number, y, 18, 14, f"s{number}")
+    canvas.text(x + 18 * TONES + 6, y + 11, "all", "dim", size=11)
+    x += 18 * TONES + 44
+    canvas.rect(x, y, 18, 14, "refused")
+    canvas.text(x + 24, y + 11, "refused", "dim", size=11)
+    canvas.circle(x + 92, y + 7, 3.5, "split")
+    canvas.text(x + 102, y + 11, "a partition is split", "dim", size=11)
+    return y + 14

@@ -1,0 +1,49 @@
+"""Scenarios as text: `on-demand`, `provisioned:500/200`, `shard(GSI4, 16)`, `index(GSI4).write=50`.
+
+Several parts joined with `&` are one scenario.
+"""
+
+import re
+from typing import Any
+
+from hashrange.runtime.prediction.reading import TraceError
+from hashrange.runtime.prediction.scenarios import Scenario, Units
+
+UNITS_MAX = 10_000_000
+SHARDS_MAX = 10_000
+AS_IT_IS = Scenario(name="as it is")
+_PROVISIONED = re.compile(r"provisioned:(\d+)/(\d+)")
+_SHARD = re.compile(r"shard\(([\w.-]+), *(\d+)\)")
+_UNITS = re.compile(r"(?:index|table)\(([\w.-]+)\)\.(read|write)=(\d+)")
+FORMS = "on-demand, provisioned:500/200, shard(GSI4, 16) and index(GSI4).write=50"
+
+
+def scenario(text: str) -> Scenario:
+    """Raises TraceError."""
+    made: dict[str, Any] = {"changed": {}, "shards": {}}
+    for part in text.split("&"):
+        _add(made, text, part.strip())
+    return Scenario(name=text.strip(), **made)
+
+
+def _add(made: dict[str, Any], text: str, part: str) -> None:
+    if part == "on-demand":
+        made["mode"] = part
+    elif found := _PROVISIONED.fullmatch(part):
+        read, write = (_number(text, each, UNITS_MAX) for each in found.groups())
+        made |= {"mode": "provisioned", "units": Units(read, write)}
+    elif found := _SHARD.fullmatch(part):
+        made["shards"][found[1]] = _number(text, found[2], SHARDS_MAX)
+    elif found := _UNITS.fullmatch(part):
+        units = _number(text, found[3], UNITS_MAX)
+        read, write = made["changed"].get(found[1], (None, None))
+        made["changed"][found[1]] = (units, write) if found[2] == "read" else (read, units)
+    else:
+        raise TraceError(f"{text!r}: no scenario; there are {FORMS}, and several joined with &")
+
+
+def _number(text: str, digits: str, most: int) -> int:
+    number = int(digits[:12])
+    if not 1 <= number <= most:
+        raise TraceError(f"{text!r}: {digits} is not a number from 1 to {most:,}")
+    return number

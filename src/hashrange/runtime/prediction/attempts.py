@@ -1,0 +1,148 @@
+"""The first attempts of requests, with what they would consume: an open loop.
+
+A scenario refuses other requests than the recording did, so it cannot know which would be sent
+again; it takes each request once, when it was sent first. If that attempt was refused, nothing was
+consumed. Then what a later attempt of the same invocation consumed stands for it, or else what such
+requests consumed on average.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hashrange.runtime.meter.trace import SECOND, Ask, Event, Paid
+from hashrange.runtime.prediction.reading import Line
+
+WAIT_MICROSECONDS = 60 * SECOND
+WAITING_MAX = 100_000
+"""How long, and how many lines, a refused request waits for an attempt that is not refused."""
+
+
+class Held(Struct, gc=False):
+    """A line that is passed on in its turn."""
+
+    number: int
+    line: Line
+    incomplete: bool = False
+
+
+class Assumed(Struct):
+    """How many requests there were, and of how many it is assumed what they would consume."""
+
+    requests: int = 0
+    retried: int = 0
+    assumed: int = 0
+
+
+class Averages:
+    """What requests of an operation consume besides what they ask for, by what they ask for."""
+
+    def __init__(self) -> None:
+        self._paid: defaultdict[tuple[str, int], dict[int, list[float]]] = defaultdict(dict)
+        self._count: defaultdict[tuple[str, int], int] = defaultdict(int)
+
+    def note(self, event: Event) -> None:
+        if len(event.asks) == 1 and event.paid:
+            place = event.operation, event.asks[0].space
+            self._count[place] += 1
+            for paid in event.paid:
+                total = self._paid[place].setdefault(paid.space, [0.0])
+                total[0] += paid.units
+
+    def paid(self, event: Event) -> list[Paid]:
+        """What a request would have consumed whose attempts were all refused."""
+        found = []
+        for ask in event.asks:
+            place = event.operation, ask.space
+            count, totals = self._count.get(place, 0), self._paid.get(place, {})
+            if not count:
+                found.append(Paid(ask.space, ask.key, ask.raw, ask.written, max(ask.units, 0.5)))
+            for space, [total] in totals.items():
+                found.append(Paid(space, ask.key, ask.raw, ask.written, total / count))
+        return found
+
+
+class FirstAttempts:
+    """Lines in their order, without the attempts of a request after its first one."""
+
+    def __init__(self) -> None:
+        self.counted = Assumed()
+        self._held: deque[Held] = deque()
+        self._open: dict[str | int, Held] = {}
+        self._averages = Averages()
+
+    def of(self, lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
+        for number, line in lines:
+            if not isinstance(line, Event):
+                self._held.append(Held(number, line))
+            elif not self._joins(line):
+                self._add(number, line)
+            yield from self._ready(line.time if isinstance(line, Event) else None)
+        yield from self._ready(None, all_of_them=True)
+
+    def _joins(self, event: Event) -> bool:
+        """Whether the line belongs to a request that is known by an earlier line."""
+        held = self._open.get(event.id)
+        if held is None and event.attempt > 1:
+            self.counted.retried += 1
+            held = self._open.get(event.invocation)
+            if held is None:
+                return True  # its first attempt has been passed on, or was not recorded
+        if held is None:
+            return False
+        first = held.line
+        assert isinstance(first, Event)
+        if event.id == first.id:
+            first.asks += event.asks
+        if event.paid is not None:
+            asks = first.asks if event.id == first.id else event.asks or first.asks
+            held.line = replace(first, asks=[_plain(ask) for ask in asks], paid=event.paid)
+            held.incomplete = False
+            self._forget(held)
+        return True
+
+    def _add(self, number: int, event: Event) -> None:
+        self.counted.requests += 1
+        held = Held(number, event, incomplete=event.paid is None)
+        self._held.append(held)
+        if held.incomplete:
+            self._open[event.id] = held
+            if event.invocation:
+                self._open[event.invocation] = held
+        else:
+            self._averages.note(event)
+            if any(ask.refused for ask in event.asks):
+                held.line = replace(event, asks=[_plain(ask) for ask in event.asks])
+
+    def _ready(self, now: int | None, all_of_them: bool = False) -> Iterator[tuple[int, Line]]:
+        held = self._held
+        while held:
+            first = held[0]
+            if first.incomplete and not all_of_them and len(held) < WAITING_MAX:
+                assert isinstance(first.line, Event)
+                if now is None or now < first.line.time + WAIT_MICROSECONDS:
+                    return
+            held.popleft()
+            if first.incomplete:
+                self._complete(first)
+            yield first.number, first.line
+
+    def _complete(self, held: Held) -> None:
+        event = held.line
+        assert isinstance(event, Event)
+        self.counted.assumed += 1
+        self._forget(held)
+        asks = [_plain(ask) for ask in event.asks]
+        held.line = replace(event, asks=asks, paid=self._averages.paid(event))
+
+    def _forget(self, held: Held) -> None:
+        event = held.line
+        assert isinstance(event, Event)
+        self._open.pop(event.id, None)
+        self._open.pop(event.invocation, None)
+
+
+def _plain(ask: Ask) -> Ask:
+    return replace(ask, refused=[]) if ask.refused else ask

@@ -1,0 +1,212 @@
+"""Predictions: a load on several scenarios, with what they depend on.
+
+Everything is synchronous, and follows from the load alone: the same load gives the same figures.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+from msgspec import Struct
+
+from hashrange.runtime.meter.trace import Event
+from hashrange.runtime.prediction.attempts import Assumed, FirstAttempts
+from hashrange.runtime.prediction.outcome import Outcome
+from hashrange.runtime.prediction.provisioning import UNITS_MAX, Demand
+from hashrange.runtime.prediction.reading import Line, Load, TraceError, settings_of
+from hashrange.runtime.prediction.replay import Chosen, Replay
+from hashrange.runtime.prediction.scenarios import Scenario
+from hashrange.runtime.prediction.sensitivity import (
+    CONSTANTS,
+    PLACEMENT,
+    REQUESTS_MAX,
+    SEEDS,
+    Range,
+    Result,
+    Varied,
+    matter,
+)
+
+Wanted = dict[str, tuple[int | None, int | None]]
+"""Read and write units by the names of tables and indexes."""
+
+TRIALS_MAX = 8
+
+
+class Smallest(Struct):
+    """The smallest provisioning without a refusal. `units` is None if none suffices; then `why`
+    says what is refused nevertheless."""
+
+    units: Wanted | None
+    why: str = ""
+    outcome: Outcome | None = None
+
+
+class Predicted(Struct):
+    scenario: Scenario
+    outcome: Outcome
+    range: Range | None = None
+
+
+class Prediction(Struct):
+    scenarios: list[Predicted]
+    smallest: Smallest
+    assumed: Assumed
+    seconds: float
+    demand: Demand
+
+
+class Predictor:
+    """`progress` is called with a word on what is done next."""
+
+    def __init__(self, load: Load, progress: Callable[[str], None] = lambda _: None) -> None:
+        self._load = load
+        self._progress = progress
+        self._settings = settings_of(load.head)
+
+    def predict(self, scenarios: Sequence[Scenario], add_smallest: bool = False) -> Prediction:
+        """Raises TraceError. With `add_smallest`, the smallest provisioning is a scenario."""
+        self._progress("replaying the load")
+        replays = [Replay(self._load.head, each) for each in scenarios]
+        demand, first = Demand(), FirstAttempts()
+        time = -1
+        for line in self._lines(first):
+            demand.feed(line)
+            for replay in replays:
+                replay.feed(line)
+            if type(line) is Event:
+                time = line.time
+        if time < 0:
+            raise TraceError(f"{self._load.path}: it has no requests")
+        for replay in replays:
+            replay.end(time)
+        predicted = [Predicted(each.scenario, each.outcome) for each in replays]
+        self._check_names(scenarios, demand)
+        smallest = self._smallest(demand)
+        if add_smallest and smallest.units is not None and smallest.outcome is not None:
+            made = _provisioned("smallest provisioned", smallest.units)
+            predicted.append(Predicted(made, smallest.outcome))
+        self._vary(predicted, first.counted.requests, demand)
+        seconds = time / 1e6
+        return Prediction(predicted, smallest, first.counted, seconds, demand)
+
+    def _lines(self, first: FirstAttempts) -> Iterator[Line]:
+        for _, line in first.of(self._load.lines()):
+            yield line
+
+    def _check_names(self, scenarios: Sequence[Scenario], demand: Demand) -> None:
+        known = [s.name for t in demand.tables.values() for s in t.with_global_indexes()]
+        for scenario in scenarios:
+            for name in (*scenario.changed, *scenario.shards):
+                if name not in known:
+                    raise TraceError(
+                        f"{scenario.name}: the load has no table or index {name} (it has "
+                        f"{', '.join(known)})"
+                    )
+
+    # ---- the smallest provisioning ----
+
+    def _smallest(self, demand: Demand) -> Smallest:
+        self._progress("looking for the smallest provisioning")
+        units = demand.smallest(self._load.head.started, self._settings)
+        if units is None:
+            return Smallest(None, f"{UNITS_MAX:,} units, the default quota, are not enough")
+        outcome = self._try(units)
+        if outcome.first is None:
+            return Smallest(units, "", outcome)
+        # More units make more partitions, which may be enough for keys that are not alone.
+        ample: Wanted = dict.fromkeys(units, (UNITS_MAX, UNITS_MAX))
+        best = self._try(ample)
+        if best.first is not None:
+            where = best.first.index or best.first.table
+            why = f"one key alone is too much: {best.first.reason}, {where}, key {best.first.key}"
+            return Smallest(None, why)
+        low, high, found = 1.0, UNITS_MAX / 1.0, best
+        chosen = ample
+        for _ in range(TRIALS_MAX):
+            middle = (low * high) ** 0.5
+            more: Wanted = {name: _times(pair, middle) for name, pair in units.items()}
+            outcome = self._try(more)
+            if outcome.first is None:
+                high, chosen, found = middle, more, outcome
+            else:
+                low = middle
+        return Smallest(chosen, "", found)
+
+    def _try(self, units: Wanted) -> Outcome:
+        """The outcome of the load with these units; it ends at the first refusal."""
+        replay = Replay(self._load.head, _provisioned("a trial", units))
+        time = 0
+        for line in self._lines(FirstAttempts()):
+            replay.feed(line)
+            if type(line) is Event:
+                time = line.time
+                if replay.outcome.first is not None:
+                    break
+        replay.end(time)
+        return replay.outcome
+
+    # ---- variations ----
+
+    def _vary(self, predicted: Sequence[Predicted], requests: int, demand: Demand) -> None:
+        thinned = max(1, -(-requests // REQUESTS_MAX))
+        runs = [self._variations(each, thinned, demand) for each in predicted]
+        everything = [replay for run in runs for replays in run.values() for replay in replays]
+        if everything:
+            self._progress(f"varying what is not known: {len(everything)} replays")
+            self._replay_some(everything, thinned)
+        for each, run in zip(predicted, runs, strict=True):
+            whole = Result.of(each.outcome)
+            results = {name: [Result.of(r.outcome) for r in rs] for name, rs in run.items()}
+            [base] = results.pop("", [whole])
+            varied = [_extremes(name, found) for name, found in results.items()]
+            each.range = Range(whole, base, varied, thinned)
+
+    def _replay_some(self, replays: Sequence[Replay], thinned: int) -> None:
+        """Of each `thinned` requests in a row, one is drawn."""
+        random, time, left, behind = Random(0), 0, 1, 0
+        for line in self._lines(FirstAttempts()):
+            if type(line) is Event:
+                time = line.time
+                left -= 1
+                if left:
+                    continue
+                before = int(random.random() * thinned)
+                left, behind = behind + before + 1, thinned - before - 1
+            for replay in replays:
+                replay.feed(line)
+        for replay in replays:
+            replay.end(time)
+
+    def _variations(
+        self, predicted: Predicted, thinned: int, demand: Demand
+    ) -> dict[str, list[Replay]]:
+        """The replays that may come out otherwise, by what is varied in them."""
+
+        def replay(settings: dict[str, float] | None = None, seed: int | None = None) -> Replay:
+            chosen = Chosen(settings or {}, seed, thinned, brief=True)
+            return Replay(self._load.head, predicted.scenario, chosen)
+
+        names = matter(predicted.outcome, predicted.scenario, demand, self._settings)
+        runs = {"": [replay()]} if names else {}
+        for each in CONSTANTS:
+            if each.name in names:
+                values = (each.low, each.high)
+                runs[each.name] = [replay({each.setting: value}) for value in values]
+        if PLACEMENT in names:
+            runs[PLACEMENT] = [replay(seed=n) for n in range(SEEDS)]
+        return runs
+
+
+def _provisioned(name: str, units: Wanted) -> Scenario:
+    return Scenario(name=name, mode="provisioned", changed=units)
+
+
+def _times(units: tuple[int | None, int | None], factor: float) -> tuple[int, int]:
+    read, write = (min(round((each or 1) * factor), UNITS_MAX) for each in units)
+    return read, write
+
+
+def _extremes(name: str, found: Sequence[Result]) -> Varied:
+    throttled = [each.throttled for each in found]
+    lags = [each.lag_seconds for each in found]
+    return Varied(name, Result(min(throttled), min(lags)), Result(max(throttled), max(lags)))

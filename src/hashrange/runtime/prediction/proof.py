@@ -1,0 +1,84 @@
+"""The proof of a replay: the meter gives the same answers as when the load was recorded."""
+
+from collections import OrderedDict
+from typing import Any
+
+from msgspec import Struct
+
+from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.fetch import Admit
+from hashrange.model.tables import Index, Table
+from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.meter.trace import SECOND, Definition, Event, Gone, Paid, limit_places
+from hashrange.runtime.prediction.reading import Trace, TraceError, settings_of
+
+OPEN_MAX = 10_000
+"""How many requests may be under way at a time."""
+
+
+class Proof(Struct):
+    """`difference` is the first answer that was not the same."""
+
+    asks: int = 0
+    refusals: int = 0
+    differences: int = 0
+    difference: str | None = None
+
+
+def prove(trace: Trace) -> Proof:
+    """Replay all attempts as they were recorded, with the tables as they were. Raises TraceError
+    if the trace cannot be proved."""
+    if trace.head.throughput != "enforced":
+        raise TraceError(f"{trace.path}: nothing was refused in it: its throughput was measured")
+    if trace.head.keys != "exact":
+        raise TraceError(f"{trace.path}: it has no keys; record it with --record-keys exact")
+    replayed = _Replayed(trace)
+    for number, line in trace.lines():
+        if type(line) is Event:
+            replayed.send(number, line)
+        elif type(line) is Definition:
+            replayed.define(line.table)
+        else:
+            assert type(line) is Gone
+            replayed.meter.redefine(None, line.gone)
+    return replayed.proof
+
+
+class _Replayed:
+    def __init__(self, trace: Trace) -> None:
+        self.meter = Meter(settings_of(trace.head))
+        self.proof = Proof()
+        self._trace = trace
+        self._places: dict[int, tuple[Table, Table | Index]] = {}
+        self._expected: OrderedDict[int, Any] = OrderedDict()  # of requests, by their ids
+
+    def define(self, table: Table) -> None:
+        self.meter.redefine(table, ())
+        self._places[table.space] = (table, table)
+        self._places |= {index.space: (table, index) for index in table.indexes}
+
+    def send(self, number: int, event: Event) -> None:
+        now, proof = self._trace.head.started + event.time / SECOND, self.proof
+        expected = self._expected.setdefault(event.id, {})
+        for ask in event.asks:
+            table, source = self._places[ask.space]
+            asked = Admit(table, source, ask.key, ask.written, ask.units, ask.raw)
+            limits = limit_places(self.meter.limits(asked, expected, now))
+            proof.asks += 1
+            proof.refusals += bool(ask.refused)
+            if limits != ask.refused:
+                proof.differences += 1
+                proof.difference = proof.difference or (
+                    f"{self._trace.path}, line {number}: recorded {ask.refused}, replayed {limits}"
+                )
+        if event.paid is not None:
+            del self._expected[event.id]
+            if event.paid:
+                self.meter.charge(Receipt(False, [self._charge(each) for each in event.paid]), now)
+        elif len(self._expected) > OPEN_MAX:
+            self._expected.popitem(last=False)
+
+    def _charge(self, paid: Paid) -> Charge:
+        table, source = self._places[paid.space]
+        index = source if isinstance(source, Index) else None
+        return Charge(table, index, paid.key, paid.units, paid.written, paid.raw)

@@ -1,0 +1,139 @@
+"""The smallest provisioned capacity that refuses nothing: by bisection.
+
+What a table or index consumes is kept in bins of time. For each bin it is assumed that all of its
+requests come at its beginning, so the capacity that is found is never too small. Whether a bucket
+refuses is decided by the meter's own `Bucket`. A replay through the whole meter tells afterwards
+whether partitions refuse requests nevertheless.
+"""
+
+from array import array
+
+from hashrange.engine.throughput import Limit
+from hashrange.model.settings import Settings
+from hashrange.model.tables import Index, Table
+from hashrange.runtime.meter.buckets import Bucket
+from hashrange.runtime.meter.trace import SECOND, Definition, Event
+from hashrange.runtime.prediction.reading import Line
+
+BINS_MAX = 32_768
+UNITS_MAX = 40_000
+"""What a table may have by default. Source: developer guide, Service quotas."""
+
+
+class Bins:
+    """The units of one table or index in one direction: by bin, all of them and those of the last
+    charge. If there are too many bins, two become one."""
+
+    def __init__(self) -> None:
+        self.microseconds = 10_000
+        self._times = array("q")
+        self._units = array("d")
+        self._last = array("d")
+
+    def add(self, time: int, units: float) -> None:
+        at = time // self.microseconds
+        if self._times and self._times[-1] == at:
+            self._units[-1] += units
+            self._last[-1] = units
+            return
+        if len(self._times) == BINS_MAX:
+            self._widen()
+            self.add(time, units)
+            return
+        self._times.append(at)
+        self._units.append(units)
+        self._last.append(units)
+
+    def _widen(self) -> None:
+        old = (self._times, self._units, self._last)
+        self.microseconds *= 2
+        self._times, self._units, self._last = array("q"), array("d"), array("d")
+        for at, units, last in zip(*old, strict=True):
+            if self._times and self._times[-1] == at // 2:
+                self._units[-1] += units
+                self._last[-1] = last
+            else:
+                self._times.append(at // 2)
+                self._units.append(units)
+                self._last.append(last)
+
+    def suffices(self, rate: int, table: Table, started: float, settings: Settings) -> bool:
+        """Whether no request is refused at this rate."""
+        limit = Limit(table, None, True, "ProvisionedThroughput")
+        bucket = Bucket(
+            *((table.space, None, True), limit, rate, rate * settings.burst_seconds),
+            *(rate * settings.initial_burst_seconds, table.active_at),
+        )
+        for at, units, last in zip(self._times, self._units, self._last, strict=True):
+            now = started + at * self.microseconds / SECOND
+            if bucket.credit_at(now) <= units - last:
+                return False
+            bucket.pay(units, now)
+        return True
+
+    def smallest(self, table: Table, started: float, settings: Settings) -> int | None:
+        """The smallest rate that suffices; None if the largest does not."""
+        low, high = 0, 1
+        while not self.suffices(high, table, started, settings):
+            if high == UNITS_MAX:
+                return None
+            low, high = high, min(2 * high, UNITS_MAX)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.suffices(middle, table, started, settings):
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+class Demand:
+    """What a load asks of each table and index, whatever is admitted."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {}
+        self._owners: dict[int, tuple[Table, Table | Index]] = {}
+        self._bins: dict[tuple[int, bool], Bins] = {}
+        self._second = -1
+        self._units: dict[tuple[int, bool], float] = {}
+        self.peaks: dict[tuple[int, bool], float] = {}
+        """The most units in a second of each space, read and written."""
+
+    def feed(self, line: Line) -> None:
+        if type(line) is Event:
+            if (second := line.time // SECOND) != self._second:
+                self._second = second
+                self._units.clear()
+            for paid in line.paid or ():
+                _, owner = self._owners[paid.space]
+                place = owner.space, paid.written
+                self._units[place] = units = self._units.get(place, 0.0) + paid.units
+                if units > self.peaks.get(place, 0.0):
+                    self.peaks[place] = units
+                bins = self._bins.get((owner.space, paid.written))
+                if bins is None:
+                    bins = self._bins[owner.space, paid.written] = Bins()
+                bins.add(line.time, paid.units)
+        elif type(line) is Definition:
+            table = line.table
+            self.tables[table.name] = table
+            self._owners[table.space] = (table, table)
+            for index in table.indexes:
+                self._owners[index.space] = (table, table if index.local else index)
+
+    def smallest(
+        self, started: float, settings: Settings
+    ) -> dict[str, tuple[int | None, int | None]] | None:
+        """Read and write units by the names of tables and indexes; None if none suffices."""
+        found: dict[str, tuple[int | None, int | None]] = {}
+        for table in self.tables.values():
+            for source in table.with_global_indexes():
+                units = []
+                for written in (False, True):
+                    bins = self._bins.get((source.space, written))
+                    least = 1 if bins is None else bins.smallest(table, started, settings)
+                    if least is None:
+                        return None
+                    units.append(least)
+                found[source.name] = (units[0], units[1])
+        return found

@@ -1,0 +1,110 @@
+"""What a prediction depends on that nobody outside DynamoDB knows.
+
+Each constant is varied by itself, and the keys are placed elsewhere. That is no confidence
+interval: the values are ours, and the true one may lie outside. docs/reference/predict.md has them.
+"""
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from hashrange.model.settings import Settings
+from hashrange.runtime.prediction.outcome import Outcome
+from hashrange.runtime.prediction.provisioning import Demand
+from hashrange.runtime.prediction.scenarios import Scenario
+
+SEEDS = 20
+REQUESTS_MAX = 60_000
+"""How many requests a variation replays. Of a longer load, one stands for several."""
+
+
+class Constant(NamedTuple):
+    """`setting` is the setting of the meter. The default is that of the recording."""
+
+    name: str
+    setting: str
+    low: float
+    default: float
+    high: float
+    unit: str
+
+
+INITIAL = Constant("initial credit", "initial_burst_seconds", 0, 1, 300, "s of the units")
+HEAT_SHARE = Constant("heat share", "heat_share", 0.5, 0.8, 1.0, "of the units")
+HEAT_SECONDS = Constant("heat seconds", "heat_seconds", 60, 300, 900, "s")
+BACKLOG = Constant("backlog of an index", "index_backlog_units", 100, 1000, 10_000, "units")
+CONSTANTS = (INITIAL, HEAT_SHARE, HEAT_SECONDS, BACKLOG)
+PLACEMENT = "placement of keys"
+LAG = Constant("lag", "", 0.0, 0.01, 1.0, "s")
+"""How long an entry takes to reach an index that is not behind. It is added to the lag."""
+
+
+class Result(Struct):
+    """The figures of one variation."""
+
+    throttled: float
+    lag_seconds: float
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Result":
+        return cls(outcome.throttled, outcome.lag_seconds)
+
+
+class Varied(Struct):
+    """What varying one thing does: `low` and `high` are the least and the largest figures."""
+
+    name: str
+    low: Result
+    high: Result
+
+
+class Range(Struct):
+    """The least and the largest figures of a scenario, over all variations.
+
+    `base` are the figures of the requests that the variations replay, one of `thinned`; those of
+    the whole load are `whole`. What a variation changes is its difference from `base`.
+    """
+
+    whole: Result
+    base: Result
+    varied: list[Varied]
+    thinned: int
+
+    @property
+    def throttled(self) -> tuple[float, float]:
+        changes = [end.throttled - self.base.throttled for end in self._ends]
+        low, high = (self.whole.throttled + change(changes) for change in (min, max))
+        return max(low, 0.0), min(high, 1.0)
+
+    @property
+    def lag_seconds(self) -> tuple[float, float]:
+        changes = [end.lag_seconds - self.base.lag_seconds for end in self._ends]
+        low, high = (self.whole.lag_seconds + change(changes) for change in (min, max))
+        return max(low, 0.0) + LAG.low, high + LAG.high
+
+    @property
+    def _ends(self) -> list[Result]:
+        return [self.base, *(end for each in self.varied for end in (each.low, each.high))]
+
+
+def matter(outcome: Outcome, scenario: Scenario, demand: Demand, settings: Settings) -> set[str]:
+    """The names of what may change the figures of a scenario if it is varied.
+
+    The others are left out, because they cannot: the initial credit if nothing is provisioned,
+    heat if no partition comes near its limit, the backlog if no index is behind, and the placement
+    if all of a table would fit into one partition.
+    """
+    found = set()
+    tables = [scenario.of(table) for table in demand.tables.values()]
+    if not all(table.on_demand for table in tables):
+        found.add(INITIAL.name)
+    ranges = any("KeyRange" in reason for reason, _, _ in outcome.reasons)
+    if ranges or outcome.peak_share >= HEAT_SHARE.low:
+        found |= {HEAT_SHARE.name, HEAT_SECONDS.name}
+    if outcome.lags:
+        found.add(BACKLOG.name)
+    for (_, written), peak in demand.peaks.items():
+        most = settings.partition_write_units if written else settings.partition_read_units
+        if 2 * peak > most:  # in no second, wherever it begins, is there more than `most`
+            found.add(PLACEMENT)
+    return found
