@@ -26,7 +26,7 @@ CSS = """
 .dim{fill:#5a6775;font-family:system-ui,sans-serif}.bold{font-weight:600}
 .edge{stroke:#33475b;stroke-width:1}.split{fill:#33475b}
 .band{fill:none;stroke:#7a3fb5;stroke-width:2}
-.refused{fill:#d62839}
+rect,line{shape-rendering:crispEdges}.refused{fill:#d62839}
 @media (prefers-color-scheme:dark){.paper{fill:#14191f}.ink{fill:#e8edf2}.dim{fill:#a6b2be}
 .edge{stroke:#a6b2be}.split{fill:#e8edf2}.band{stroke:#c79bf0}}
 """
@@ -150,7 +150,7 @@ def _legend(canvas: Canvas, y: float) -> float:
     canvas.text(x + 18 * TONES + 6, y + 11, "all", "dim", size=11)
     x += 18 * TONES + 44
     canvas.rect(x, y, 18, 14, "refused")
-    canvas.text(x + 24, y + 11, "refused", "dim", size=11)
-    canvas.circle(x + 92, y + 7, 3.5, "split")
-    canvas.text(x + 102, y + 11, "a partition is split", "dim", size=11)
+    canvas.text(x + 24, y + 11, "part that is refused", "dim", size=11)
+    canvas.circle(x + 158, y + 7, 3.5, "split")
+    canvas.text(x + 168, y + 11, "a partition is split", "dim", size=11)
     return y + 14
