@@ -11,7 +11,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from hashrange.design.drawing.svg import Canvas
-from hashrange.kv import PARTITION_BYTES
+from hashrange.model.streams import PARTITION_BYTES
 
 LEFT, WIDTH = 96.0, 720.0
 HEIGHT = 300.0
