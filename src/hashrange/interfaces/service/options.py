@@ -230,6 +230,7 @@ class Options(NamedTuple):
             "--kinesis": self.kinesis,
             "--archive": self.archive,
             "--trigger": self.trigger,
+            "--record": self.record,
         }
         if given := [name for name, value in other.items() if value]:
             raise ServerError(f"--apart excludes {given[0]}, which is for a single database")
@@ -258,10 +259,10 @@ class Options(NamedTuple):
             raise ServerError("--resettable is for tests: only a database in memory goes back")
         if self.admin_port is None:
             raise ServerError("--resettable needs --admin-port, where POST /reset is answered")
-        if self.eventual or self.throughput == "enforced":
+        if self.eventual or self.throughput == "enforced" or self.record:
             raise ServerError(
-                "--resettable excludes --eventual and --throughput enforced: they remember old "
-                "values, which would be another state's"
+                "--resettable excludes --eventual, --throughput enforced and --record: they keep "
+                "what would be another state's"
             )
 
 
