@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from moving_data import Run, fault, folder, run
 from test_command_line import serving
+from waiting import wait_until
 
 import hashrange
 from hashrange.interfaces.data.items import DataError
 from hashrange.interfaces.declared.intrinsics import Intrinsics
 from hashrange.interfaces.declared.reading import read
 from hashrange.interfaces.declared.unresolved import Unresolved
+from hashrange.testing.postgres_server import PostgresServer
 
 __all__ = ["folder", "run"]  # fixtures
 
@@ -351,3 +353,32 @@ def test_a_server_creates_what_is_missing(folder: Path, workers: int) -> None:
         server.process.terminate()
         _, log = server.process.communicate(timeout=30)
     assert log.count("--tables: created Users") == 1
+
+
+@pytest.mark.slow
+def test_servers_over_postgresql_create_tables_and_call_functions(
+    folder: Path, durable_postgres_server: PostgresServer
+) -> None:
+    """Each server has the same template and the same trigger; one of them calls."""
+    Path("app.py").write_text(
+        "def handler(event, context):\n"
+        "    with open('seen', 'a') as file:\n"
+        "        for record in event['Records']:\n"
+        "            print(record['dynamodb']['Keys']['id']['S'], file=file)\n"
+    )
+    declared = {
+        "TableName": "orders",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    }
+    Path("t.json").write_text(json.dumps({"Table": declared}))
+    dsn = durable_postgres_server.new_schema()
+    arguments = (dsn, "--tables", "t.json", "--trigger", "orders=app:handler")
+    with serving(*arguments) as first, serving(*arguments) as second:
+        for number, server in enumerate((first, second)):
+            item = {"id": {"S": f"item-{number}"}}
+            server.client().put_item(TableName="orders", Item=item)
+        wait_until(lambda: Path("seen").exists() and len(Path("seen").read_text().split()) == 2)
+        assert sorted(Path("seen").read_text().split()) == ["item-0", "item-1"]

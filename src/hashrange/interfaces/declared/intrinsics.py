@@ -166,4 +166,7 @@ def _text(value: Any) -> str:
 
 
 def _shown(argument: Any) -> str:
+    """The argument of a function for a message: `Stream.Arn` for `[Stream, Arn]`."""
+    if isinstance(argument, list) and all(isinstance(part, str) for part in argument):
+        return ".".join(argument)
     return argument if isinstance(argument, str) else "of several parts"
