@@ -57,7 +57,7 @@ def applies(one: Document, action: str, resource: str, keys: Keys) -> bool:
         return False
     name = "Resource" if "Resource" in one else "NotResource"
     filled = [fill(each, keys) for each in one[name]]
-    matched = any(each is not None and glob(each, resource) for each in filled)
+    matched = any(each is not None and glob(each, resource, arn=True) for each in filled)
     if None in filled and not matched:
         if not deny:
             return False
@@ -125,12 +125,18 @@ def fill(text: str, keys: Keys, keep: bool = False) -> str | None:
     return None if missing else done
 
 
-def glob(pattern: str, text: str) -> bool:
+def glob(pattern: str, text: str, arn: bool = False, colons: int = 0) -> bool:
+    """A star of an ARN stays before the next of its five colons, unless it stands just before a
+    colon of the pattern, or at its end."""
     if not pattern:
         return not text
+    within = arn and colons < 5
     if pattern[0] == "*":
-        return any(glob(pattern[1:], text[at:]) for at in range(len(text) + 1))
+        stays = within and pattern[1:2] not in (":", "")
+        reached = text.partition(":")[0] if stays else text
+        return any(glob(pattern[1:], text[at:], arn, colons) for at in range(len(reached) + 1))
     if not text:
         return False
     first = "*" if pattern[0] == STAR else pattern[0]
-    return (pattern[0] == "?" or first == text[0]) and glob(pattern[1:], text[1:])
+    fits = first == text[0] if pattern[0] != "?" else not (within and text[0] == ":")
+    return fits and glob(pattern[1:], text[1:], arn, colons + (first == ":"))

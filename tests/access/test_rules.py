@@ -199,6 +199,9 @@ def test_variables() -> None:
     assert not like("${*}", "x")
     assert like("${aws:username}", "${aws:username}", version="2008-10-17")
     assert not like("${aws:username}", "ann", version="2008-10-17")
+    null = {"Null": {"dynamodb:Select": "${aws:PrincipalTag/absent}"}}
+    assert not decided(allow(Condition=null))
+    assert not decided(allow(), statement("Deny", "*", Condition=null))
     # A missing variable: an Allow does not apply, and a Deny does, negated or not.
     for operator in ("StringEquals", "StringNotEquals"):
         condition = {operator: {"dynamodb:Select": "${aws:PrincipalTag/absent}"}}
@@ -229,6 +232,9 @@ def test_deny_boundary_and_session() -> None:
 FAULTS: list[tuple[Any, str]] = [
     ("[]", "it is not an object with a Statement"),
     ("{", "line 1: it is not JSON"),
+    ('{"Statement": %s}' % ("1" * 5000), "it has a number of too many digits"),
+    ('{"Id": "\\ud800", "Statement": []}', "one half of a character"),
+    ('{"Id": 1, "Statement": []}', "Id: must be a text"),
     ('{"Statement": [], "Statement": []}', "a member of an object stands there twice"),
     ('{"Version": "2020-01-01", "Statement": []}', "Version: '2020-01-01' is neither"),
     ('{"Statements": []}', "the policy: there is no member 'Statements'"),
@@ -279,3 +285,7 @@ def test_hostile_patterns_end() -> None:
     assert not decided(allow(Condition=condition), keys={LEADING: ["a" * 2048]})
     arn = THINGS.replace("things", "*a" * 120 + "b")
     assert not decided(statement("Allow", GET, arn), resource=THINGS.replace("things", "a" * 255))
+    # Stars that go beyond colons, and a text of colons: a client chooses what an iterator names.
+    for pattern in ("arn:*:*:*:*:x", "*:*:*:*:*:*x*:y", "*:a*:b*:c*:d*:e"):
+        for text in (":" * 2000, ":a:b:c:d" * 250, "a:" * 1000):
+            assert not decided(statement("Allow", GET, pattern), resource=text)

@@ -7,8 +7,9 @@ from access_files import ACCOUNT, TABLES, USER
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from hashrange.access import policy
+from hashrange.access import patterns, policy
 from hashrange.access.evaluation import RequestContext, evaluate
+from hashrange.access.policy import NOTHING
 from hashrange.access.principals import Principal
 
 from . import plain
@@ -28,6 +29,7 @@ resources = st.lists(
     st.sampled_from(
         (
             *("*", f"{TABLES}a", f"{TABLES}*", f"{TABLES}?", f"{TABLES}a/index/*"),
+            *("arn:aws:dynamodb:*", "arn:*:dynamodb:*:*:table/a", "arn:aws:dynamodb:*:table/b"),
             TABLES + "${aws:PrincipalTag/table}",
             TABLES + "${aws:PrincipalTag/absent}",
         )
@@ -126,3 +128,14 @@ def test_both_evaluators_agree(
         verdict = evaluate(principal, action, resource, context, resource_policy)
         assert verdict.allowed is expected, verdict
     event("allowed" if expected else "denied")
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    pattern=st.text("ab:*?", max_size=10),
+    text=st.text("ab:", max_size=10),
+    arn=st.booleans(),
+)
+def test_both_matchers_agree(pattern: str, text: str, arn: bool) -> None:
+    found = patterns.parse(pattern, arn=arn).matches(text, NOTHING)
+    assert found is plain.glob(pattern, text, arn)

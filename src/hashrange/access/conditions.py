@@ -68,9 +68,9 @@ class Condition(Struct, frozen=True):
         """
         found = context.values(self.key)
         if self.name == NULL:
-            absent = "false" if found else "true"
-            return any(self.operator.test(absent, value, context) for value in self.values)
-        known = self._compare(found, context)
+            known = self._matches("false" if found else "true", context)
+        else:
+            known = self._compare(found, context)
         return lenient if known is None else known
 
     def _compare(self, found: tuple[str, ...], context: Context) -> Known:

@@ -122,7 +122,7 @@ def evaluate(
     Statements about the same action and resource are looked for once, and so is a verdict without
     conditions and variables.
     """
-    asked = (action, resource, resource_policy.name if resource_policy else "")
+    asked = (action, resource, resource_policy.text if resource_policy else "")
     plan: _Plan | None = principal.remembered.get(asked)
     if plan is None:
         plan = _plan(principal, action, resource, resource_policy)

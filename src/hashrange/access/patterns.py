@@ -130,37 +130,46 @@ COLONS = 5
 
 @lru_cache(maxsize=4096)
 def _compiled(parts: tuple[str | Wildcard, ...], arn: bool) -> re.Pattern[str]:
-    """What stands between two stars is an atomic group, which is matched as early as possible, so
-    that no text takes long. A star that may go beyond a colon in the middle of an ARN is the
-    exception: there the earliest match may be wrong, and there are at most five of them.
+    """No text takes long. Before the fifth colon of an ARN a star stays within its segment, unless
+    it is the last character there: then it may go beyond the colon.
+
+    What stands between two stars that match anything has a fixed number of colons, so where it
+    matches first it also ends first. Hence it is an atomic group, which is matched just once; and
+    so is what stands between two stars of one segment. Only the last star of all has to try.
     """
-    found, piece, star, colons = "", "", "", 0
+    groups, colons = [[""]], 0
     for at, part in enumerate(parts):
         free = not arn or colons >= COLONS
         if isinstance(part, str):
             colons += part.count(":")
-            piece += re.escape(part)
+            groups[-1][-1] += re.escape(part)
         elif part.letter == "?":
-            piece += "." if free else "[^:]"
+            groups[-1][-1] += "." if free else "[^:]"
+        elif free or _ends_segment(parts, at):
+            groups.append([""])
         else:
-            following = parts[at + 1] if at + 1 < len(parts) else ":"
-            last = isinstance(following, str) and following.startswith(":")
-            kind = "." if free else ".:" if last else "[^:]"
-            if not star or piece:
-                found += _until(star, piece)
-                piece = ""
-            elif star != "[^:]":
-                continue  # of two stars side by side one suffices
-            star = kind
-    end = f"{star[:1] if star == '.:' else star}*{piece}" if star else piece
-    return re.compile(found + end, re.DOTALL)
+            groups[-1].append("")
+    first, *others = groups
+    if not others:
+        return re.compile(_within(first, ends=True), re.DOTALL)
+    between = "".join(f"(?>.*?{_within(each)})" for each in others[:-1] if each != [""])
+    end = f".*{_within(others[-1], ends=True)}"
+    return re.compile(_within(first) + between + end, re.DOTALL)
 
 
-def _until(star: str, piece: str) -> str:
-    """A star (its characters; ".:" if it goes beyond colons of an ARN) and what follows it."""
-    if not star:
-        return piece
-    return f".*?{piece}" if star == ".:" else f"(?>{star}*?{piece})"
+def _ends_segment(parts: tuple[str | Wildcard, ...], at: int) -> bool:
+    following = parts[at + 1] if at + 1 < len(parts) else ":"
+    return isinstance(following, str) and following.startswith(":")
+
+
+def _within(pieces: list[str], ends: bool = False) -> str:
+    """Pieces of one text with stars between them that stay within their segments."""
+    first, *others = pieces
+    if others and ends:
+        others, last = others[:-1], f"[^:]*{others[-1]}"
+    else:
+        last = ""
+    return first + "".join(f"(?>[^:]*?{each})" for each in others if each) + last
 
 
 def parse(text: str, variables: bool = True, arn: bool = False) -> Pattern:

@@ -65,15 +65,16 @@ NOTHING: Context = _Nothing()
 
 
 class Policy(Struct, frozen=True):
-    """`name` says where it is from."""
+    """`name` says where it is from, and `text` is its JSON."""
 
     name: str
     statements: tuple[Statement, ...]
+    text: str = ""
 
 
 def parse(text: str, name: str, of_resource: bool = False) -> Policy:
     """A policy from its JSON; that of a resource has principals. Raises PolicyError."""
-    return Policy(name, tuple(_Reader(_decoded(text), of_resource).statements()))
+    return Policy(name, tuple(_Reader(_decoded(text), of_resource).statements()), text)
 
 
 def _decoded(text: str) -> dict[str, Any]:
@@ -87,10 +88,15 @@ def _decoded(text: str) -> dict[str, Any]:
 
     try:
         document = json.loads(text, object_pairs_hook=once)
+        json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as fault:
         raise PolicyError(f"line {fault.lineno}: it is not JSON: {fault.msg}") from None
     except RecursionError:
         raise PolicyError("it is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise PolicyError("it has one half of a character, a surrogate") from None
+    except ValueError:
+        raise PolicyError("it has a number of too many digits") from None
     if not isinstance(document, dict):
         raise PolicyError("it is not an object with a Statement")
     return document
@@ -109,6 +115,8 @@ class _Reader:
         version = document.get("Version", FIRST)
         if version not in (CURRENT, FIRST):
             raise PolicyError(f"Version: {version!r} is neither {CURRENT} nor {FIRST}")
+        if not isinstance(document.get("Id", ""), str):
+            raise PolicyError("Id: must be a text")
         self._variables = version == CURRENT
 
     def statements(self) -> Iterable[Statement]:
