@@ -4,7 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from access_files import THINGS, allowed, client_of, document, statement
+from access_files import (
+    TABLES,
+    THINGS,
+    USER,
+    allowed,
+    client_of,
+    create_things,
+    document,
+    statement,
+)
 
 from .things import ANN, BOB, ITEM, LEADING, OTHER, PARTIQL, Asked, T, opened, query
 
@@ -106,6 +115,14 @@ CHECK = {"ConditionExpression": "attribute_exists(pk)"}
             {"TransactStatements": [{"Statement": "EXISTS(SELECT * FROM things WHERE "
                                                   "pk='bob#1' AND attribute_exists(n))"}]},
         ),
+        (
+            # Other conditions on the key make a SELECT a scan; EXISTS still reads one item.
+            "execute_transaction",
+            {"TransactStatements": [{"Statement": "EXISTS(SELECT * FROM things WHERE "
+                                                  "pk='ann#1' AND pk<>'x' AND secret='y')"}]},
+            {"TransactStatements": [{"Statement": "EXISTS(SELECT * FROM things WHERE "
+                                                  "pk='bob#1' AND pk<>'x' AND secret='y')"}]},
+        ),
     ],
 )  # fmt: skip
 def test_leading_keys(may: Asked, call: str, own: Any, foreign: Any) -> None:
@@ -139,8 +156,15 @@ def test_a_scan_has_no_leading_keys(may: Asked) -> None:
         ("SELECT * FROM things WHERE n = 1", False),
         ("SELECT * FROM things WHERE pk > 'a'", False),
         ("SELECT * FROM things WHERE pk = 'ann#1'", True),
+        ("SELECT * FROM things WHERE pk = 'ann#1' AND pk <> 'x'", False),
     ):
         assert may(no_scan, "execute_statement", Statement=text) is allowed_, text
+    check = "EXISTS(SELECT * FROM things WHERE pk='ann#1' AND pk<>'x')"
+    assert may(no_scan, "execute_transaction", TransactStatements=[{"Statement": check}])
+    # A statement that names two keys is refused for that, not for its keys.
+    both = "DELETE FROM things WHERE pk = 'ann#1' AND pk = 'bob#1'"
+    assert may(LEADING, "execute_statement", Statement=both)
+    assert not may(any_value, "execute_statement", Statement=both)
 
 
 PUBLIC = {
@@ -262,3 +286,24 @@ def test_a_table_that_carries_a_tag(folder: Path) -> None:
         assert not allowed(ann.get_item, TableName=foreign, Key=ANN)
         database.execute("UntagResource", {"ResourceArn": THINGS, "TagKeys": ["team"]})
         assert not allowed(ann.get_item, **T, Key=ANN)
+
+
+@pytest.mark.parametrize("name", ["backup", "export", "import", "stream", "index"])
+def test_tables_have_any_names(folder: Path, name: str) -> None:
+    """A table `backup` is no backup: it and its indexes have tags and a policy."""
+    tagged = {"StringEquals": {"aws:ResourceTag/team": "blue"}}
+    policy = document(statement("Allow", "*"), statement("Deny", "*", Condition=tagged))
+    with opened(folder, ann=policy, bob=document(statement("Allow", "*"))) as database:
+        create_things(database, name)
+        arn = f"{TABLES}{name}"
+        ann, bob = client_of(database, "ann"), client_of(database, "bob")
+        for client in (ann, bob):
+            assert allowed(client.scan, TableName=name, IndexName="by_owner")
+        database.execute(
+            "TagResource", {"ResourceArn": arn, "Tags": [{"Key": "team", "Value": "blue"}]}
+        )
+        assert not allowed(ann.scan, TableName=name, IndexName="by_owner")
+        resource = [arn, f"{arn}/index/*"]
+        denial = statement("Deny", "dynamodb:Scan", resource, Principal={"AWS": f"{USER}bob"})
+        database.execute("PutResourcePolicy", {"ResourceArn": arn, "Policy": document(denial)})
+        assert not allowed(bob.scan, TableName=name, IndexName="by_owner")

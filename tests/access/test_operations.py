@@ -5,12 +5,14 @@ Requests are made by boto3 in process; `test_serving.py` sends some over HTTP.
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from access_files import (
     ACCOUNT,
+    TABLES,
     THINGS,
     USER,
     allowed,
@@ -103,6 +105,8 @@ def test_full_access_answers_as_without_policies(each: hashrange.Database, name:
     assert len(set(outcomes)) == 1, outcomes
 
 
+REGIONS = ("us-east-1", "eu-west-1")
+
 # ---- resources ----
 
 
@@ -151,6 +155,57 @@ def test_a_table_has_one_arn(folder: Path) -> None:
         assert not allowed(other.get_item, **T, Key=ANN), "a name means the table's own ARN"
 
 
+def test_a_new_table_has_the_arn_of_its_creator(folder: Path) -> None:
+    """No other ARN creates it: neither around a Deny, nor for whoever may do everything."""
+    policy = document(statement("Allow", "*"), statement("Deny", "*", f"{TABLES}secret*"))
+    with opened(folder, ann=policy, all=document(statement("Allow", "*"))) as database:
+        own = f"{TABLES}secret"
+        assert code(client_of(database, "ann").create_table, own) == "AccessDeniedException"
+        for arn in (
+            own.replace("us-east-1", "eu-west-1"),
+            own.replace(ACCOUNT, "000000000000"),
+            own.replace("arn:aws:", "arn:aws-cn:"),
+        ):
+            for user in ("ann", "all"):
+                client = client_of(database, user)
+                assert code(client.create_table, arn) == "ResourceNotFoundException"
+        assert "secret" not in database.execute("ListTables", {})["TableNames"]
+        assert code(client_of(database, "all").create_table, own) == ""
+
+
+def code(create_table: Any, name: str) -> str:
+    try:
+        create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        )
+    except ClientError as error:
+        return str(error.response["Error"]["Code"])
+    return ""
+
+
+def test_a_foreign_arn_tells_nothing(folder: Path) -> None:
+    """Whoever may use the tables of another region does not learn which there are in this one."""
+    foreign = TABLES.replace("us-east-1", "eu-west-1")
+    with opened(folder, ann=document(statement("Allow", "*", f"{foreign}*"))) as database:
+        ann = client_of(database, "ann")
+        for call, more in (
+            (ann.describe_table, {}),
+            (ann.delete_table, {}),
+            (ann.get_item, {"Key": ANN}),
+            (ann.describe_continuous_backups, {}),
+            (ann.update_table, {"DeletionProtectionEnabled": True}),
+        ):
+            told = []
+            for name in ("things", "nothing"):
+                with pytest.raises(ClientError) as refused:
+                    call(TableName=f"{foreign}{name}", **more)
+                told.append(str(refused.value).replace(name, "TABLE"))
+            assert told[0] == told[1], told
+
+
 def test_members_of_a_batch_of_statements_are_denied_one_by_one(folder: Path) -> None:
     policy = document(statement("Allow", "dynamodb:PartiQL*", Condition=LEADING))
     with opened(folder, ann=policy) as database:
@@ -188,16 +243,19 @@ def test_streams(folder: Path) -> None:
 def test_nothing_that_is_stored_is_shown_to_whoever_may_do_nothing(folder: Path) -> None:
     """Existing and absent tables and items get the same answer, but for the name."""
     with opened(folder, nobody="") as database:
-        nobody = client_of(database, "nobody")
-        for call, request in (
-            ("get_item", {"Key": ANN}),
-            ("put_item", {"Item": {**ITEM, "pk": {"N": "1"}}}),
-            ("put_item", {"Item": ITEM, "ConditionExpression": "attribute_not_exists(pk)"}),
-            ("query", {**query("a"), "IndexName": "index"}),
-            ("scan", {"ExclusiveStartKey": {"x": {"S": "y"}}}),
-            ("describe_table", {}),
-            ("update_table", {"DeletionProtectionEnabled": True}),
-            ("delete_table", {}),
+        named = {"principal": f"{USER}nobody"}
+        for nobody, (call, request) in product(
+            [database.boto3_session(each, **named).client("dynamodb") for each in REGIONS],
+            (
+                ("get_item", {"Key": ANN}),
+                ("put_item", {"Item": {**ITEM, "pk": {"N": "1"}}}),
+                ("put_item", {"Item": ITEM, "ConditionExpression": "attribute_not_exists(pk)"}),
+                ("query", {**query("a"), "IndexName": "index"}),
+                ("scan", {"ExclusiveStartKey": {"x": {"S": "y"}}}),
+                ("describe_table", {}),
+                ("update_table", {"DeletionProtectionEnabled": True}),
+                ("delete_table", {}),
+            ),
         ):
             told = []
             for name in ("things", "nothing"):

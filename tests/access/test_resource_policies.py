@@ -20,6 +20,7 @@ from access_files import (
 from botocore.exceptions import ClientError
 
 import hashrange
+from hashrange.testing import TestClock
 
 KEY = {"TableName": "things", "Key": {"pk": {"S": "a"}}}
 SESSION = f"arn:aws:sts::{ACCOUNT}:assumed-role/worker/one"
@@ -179,6 +180,8 @@ def test_nobody_locks_the_door_behind_him(database: hashrange.Database) -> None:
         (document(granting("Allow", "s3:GetObject", USER)), "is not one of DynamoDB"),
         (document(granting("Allow", "dynamodb:GetItem", "*")), "unbounded access"),
         (" " * 20_481, "exceeds the maximum size"),
+        (document(granting("Allow", "dynamodb:GetItem", f"{USER}*")), "names nobody"),
+        (document(granting("Deny", "dynamodb:GetItem", "bob")), "names nobody"),
     ],
 )
 def test_a_faulty_policy_is_refused(database: hashrange.Database, text: str, message: str) -> None:
@@ -186,6 +189,24 @@ def test_a_faulty_policy_is_refused(database: hashrange.Database, text: str, mes
     with pytest.raises(ClientError, match=message) as refused:
         client.put_resource_policy(ResourceArn=THINGS, Policy=text)
     assert refused.value.response["Error"]["Code"] == "ValidationException"
+
+
+def test_revisions_of_one_millisecond_differ(tmp_path: Path) -> None:
+    """Nothing is remembered of a policy that has gone, even if the clock stands still."""
+    access = access_file(tmp_path, {"nobody": ""})
+    settings = hashrange.Settings(access=access)
+    with hashrange.connect(clock=TestClock("2026-11-26"), settings=settings) as database:
+        create_things(database)
+        nobody = client_of(database, "nobody")
+        granted = granting("Allow", "dynamodb:GetItem", f"{USER}nobody")
+        revisions = []
+        for effect in ("Allow", "Deny", "Allow"):
+            revisions.append(put(database, {**granted, "Effect": effect}))
+            assert allowed(nobody.get_item, **KEY) is (effect == "Allow")
+        assert len(set(revisions)) == 3
+        database.execute("DeleteResourcePolicy", {"ResourceArn": THINGS})
+        put(database, {**granted, "Effect": "Deny"})
+        assert not allowed(nobody.get_item, **KEY)
 
 
 def test_without_an_access_file_policies_are_only_kept() -> None:

@@ -5,6 +5,7 @@ Source: developer guide, "Resource-based policies for DynamoDB" and its consider
 (?) have not been seen in full.
 """
 
+import re
 from typing import Any
 
 from hashrange.access import patterns, policy
@@ -43,6 +44,7 @@ def checked(text: str, name: str) -> Policy:
     found = policy.parse(text, name, of_resource=True)
     for each in found.statements:
         _check_actions(each)
+        _check_principals(each)
         if each.allows and "*" in each.principals and not each.conditions:
             raise PolicyError(f"{each.place}.Principal: it grants unbounded access")
     return found
@@ -61,6 +63,18 @@ def _check_actions(statement: Statement) -> None:
                 raise PolicyError(
                     f"{statement.place}.Action: the policy of a resource cannot name {action}"
                 )
+
+
+_PRINCIPAL = re.compile(
+    r"\*|\d{12}|arn:[\w-]+:(?:iam|sts)::\d{12}:[\w-]+(?:/[^*?]+)?|[A-Z]\w+:.+", re.ASCII
+)
+
+
+def _check_principals(statement: Statement) -> None:
+    """A principal has no wildcards: a Deny for `user/*` would deny nobody anything."""
+    for each in statement.principals:
+        if not _PRINCIPAL.fullmatch(each):
+            raise PolicyError(f"{statement.place}.Principal: {each!r} names nobody")
 
 
 def canonical(text: str) -> str:

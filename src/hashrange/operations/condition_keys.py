@@ -259,14 +259,21 @@ def _statement_keys(statement: Statement, also: Keys, table: Table | None) -> Ke
             if statement.returning is not None:
                 found["dynamodb:returnvalues"] = (_returned(statement.returning),)
         case Exists(select):
-            found = _select_keys(select, table)
+            # It reads the one item whose key is among the conditions, whatever a SELECT would do.
+            found = _select_keys(select, table) | {"dynamodb:fulltablescan": ("false",)}
+            found |= _written(table, select.where)
         case Select():
             found = _select_keys(statement, table)
     return found | also
 
 
-def _written(table: Table | None, where: Node) -> Keys:
-    named = table and partiql_keys.one_key(where, table.key)
+def _written(table: Table | None, where: Node | None) -> Keys:
+    if table is None or where is None:
+        return {}
+    try:
+        named = partiql_keys.one_key(where, table.key)
+    except ApiError:  # the statement is refused for it, once it is allowed
+        return {}
     return _of_items(table, [named[0]]) if named else {}
 
 

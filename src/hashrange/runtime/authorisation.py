@@ -24,6 +24,7 @@ from hashrange.model.tables import Table
 from hashrange.operations import condition_keys
 from hashrange.operations.condition_keys import Keys, Member
 from hashrange.operations.operation import Operation
+from hashrange.operations.resources import table_arn
 
 _log = logging.getLogger("hashrange")
 
@@ -37,7 +38,7 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
     if table is not None and given.table_name == table.name:
         # A program asks the same again and again.
         policy, index = table.resource_policy, getattr(given, "index_name", None)
-        known = (operation.name, table.id, index, policy and policy.id)
+        known = (operation.name, table.id, index, policy and policy.text)
         if known in principal.remembered:
             return
     [member] = condition_keys.members(operation.name, request, moment.caller, operation.resources)
@@ -74,33 +75,35 @@ def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
 class Question(NamedTuple):
     """What the policies are asked: an action on a resource, and the condition keys.
 
-    It is about a foreign resource if the request names a table by an ARN that is not its own.
+    `named` is the resource as the request names it; messages have it, because the table's own ARN
+    would tell that the table exists. It is `foreign` if it is an ARN that is not the table's own.
     """
 
     action: str
     resource: str
     context: RequestContext
     policy: Policy | None
+    named: str
     foreign: bool
     now: float
 
 
 def question(principal: Principal, member: Member, table: Table | None, moment: Moment) -> Question:
-    resource, foreign = member.resource, False
-    if table is not None and ":table/" in resource:
-        own, written = _own_arn(resource, table), not member.table_name
-        if written or member.table_name.startswith("arn:"):
-            foreign = own != resource
-        resource = resource if foreign else own
+    named = resource = member.resource
+    foreign = False
+    if ":table/" in named:
+        own = _own_arn(named, table, moment.caller)
+        written = not member.table_name or member.table_name.startswith("arn:")
+        foreign = written and own != named and not (table is None and _outlives_table(named))
+        resource = named if written else own
     known = None if foreign else table
     context = RequestContext(
         _principal_keys(principal),
         partial(member.keys, known),
         partial(_surroundings, known, resource, moment),
     )
-    return Question(
-        member.action, resource, context, _policy_of(known, resource), foreign, moment.now
-    )
+    own_policy = _policy_of(known, resource)
+    return Question(member.action, resource, context, own_policy, named, foreign, moment.now)
 
 
 def ask(principal: Principal, asked: Question) -> Verdict:
@@ -153,13 +156,14 @@ def answers(operation: Operation, request: Any, moment: Moment) -> Fetch[list[An
 
 def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiError | None:
     if verdict.allowed:
-        # Nobody has a table of another account or region, and the own one is not meant.
+        # Nobody has a table of another account or region, and the own one is not meant. The message
+        # is the same whether or not there is one with this name.
         missing = ResourceNotFoundException("Requested resource not found")
         return missing if asked.foreign else None
     _log_denial(principal, asked, verdict)
     return AccessDeniedException(
         f"User: {principal.arn} is not authorized to perform: {asked.action} on resource: "
-        f"{asked.resource} {verdict.because}"
+        f"{asked.named} {verdict.because}"
     )
 
 
@@ -185,9 +189,13 @@ def _table_name(arn: str) -> str:
     return plain_name(arn).partition("/")[0]
 
 
-def _own_arn(written: str, table: Table) -> str:
-    """The ARN with the table's true region and account."""
-    return table.arn + written[written.index(":table/") + len(":table/") + len(table.name) :]
+def _own_arn(named: str, table: Table | None, caller: Caller) -> str:
+    """The same resource with the true region and account of its table.
+
+    A table that does not exist would be the caller's.
+    """
+    name, slash, rest = named.rpartition(":table/")[2].partition("/")
+    return (table.arn if table else table_arn(name, caller)) + slash + rest
 
 
 # ---- condition keys ----
@@ -203,16 +211,24 @@ def _surroundings(table: Table | None, resource: str, moment: Moment) -> Keys:
     parts = resource.split(":")
     if len(parts) > 4:
         found["aws:resourceaccount"] = (parts[4],)
-    if table is not None and not _is_copy(resource):
+    if table is not None and _kind(resource) not in _COPIES:
         for key, value in table.tags.items():
             name = f"aws:resourcetag/{key}".lower()
             found[name] = (*found.get(name, ()), value)
     return found
 
 
-def _is_copy(resource: str) -> bool:
-    """Whether it is a backup, an export or an import, which have no tags and no policies."""
-    return any(f"/{kind}/" in resource for kind in ("backup", "export", "import"))
+_COPIES = frozenset({"backup", "export", "import", "bulk-operation"})
+"""Kinds of resources that have neither tags nor policies."""
+
+
+def _kind(resource: str) -> str:
+    """What a resource is below a table, such as "index"; empty for the table itself."""
+    return resource.rpartition(":table/")[2].partition("/")[2].partition("/")[0]
+
+
+def _outlives_table(resource: str) -> bool:
+    return _kind(resource) in _COPIES or _kind(resource) == "stream"
 
 
 def _of_caller(caller: Caller) -> Keys:
@@ -238,13 +254,13 @@ def _of_time(now: float) -> Keys:
 
 def _policy_of(table: Table | None, resource: str) -> Policy | None:
     """The policy of a table, which its indexes share, or of its stream."""
-    if table is None or _is_copy(resource):
+    if table is None or _kind(resource) in _COPIES:
         return None
-    of_stream = "/stream/" in resource
+    of_stream = _kind(resource) == "stream"
     stored = table.stream_policies.get(resource) if of_stream else table.resource_policy
-    return None if stored is None else _parsed(stored.text, f"{resource} {table.id} {stored.id}")
+    return None if stored is None else _parsed(stored.text, resource)
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str, name: str) -> Policy:
-    return policy.parse(text, name, of_resource=True)
+def _parsed(text: str, resource: str) -> Policy:
+    return policy.parse(text, f"the policy of {resource}", of_resource=True)

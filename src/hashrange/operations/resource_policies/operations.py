@@ -41,7 +41,7 @@ def put(request: Request, moment: Moment) -> Decide:
     resource = yield from _find(request["ResourceArn"])
     _check_revision(request, resource)
     confirmed = bool(request.get("ConfirmRemoveSelfResourceAccess"))
-    policy = new_policy(request["Policy"], resource.arn, moment, confirmed)
+    policy = new_policy(request["Policy"], resource.arn, moment, confirmed, resource.policy)
     if resource.policy is not None and resource.policy.text == policy.text:
         return answer({"RevisionId": resource.policy.id})
     changed = with_policy(resource.table, resource.arn, policy)

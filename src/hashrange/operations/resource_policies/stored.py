@@ -16,8 +16,17 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import ResourcePolicy, Table
 
 
-def new_policy(text: str, resource: str, moment: Moment, confirmed: bool) -> ResourcePolicy:
-    """The policy of a request; its revision is the time. Raises ValidationException."""
+def new_policy(
+    text: str,
+    resource: str,
+    moment: Moment,
+    confirmed: bool,
+    old: ResourcePolicy | None = None,
+) -> ResourcePolicy:
+    """The policy of a request; its revision is the time, and later than that of the `old` one.
+
+    Raises ValidationException.
+    """
     if len(text.encode()) > POLICY_BYTES_MAX:
         raise invalid_parameter(
             f"Resource policy exceeds the maximum size of {POLICY_BYTES_MAX} bytes"  # (?)
@@ -33,7 +42,8 @@ def new_policy(text: str, resource: str, moment: Moment, confirmed: bool) -> Res
             "The new resource policy will not allow you to update the resource policy in the "
             "future."
         ) from None
-    return ResourcePolicy(resource_policies.canonical(text), str(int(moment.now * 1000)))
+    revision = max(int(moment.now * 1000), int(old.id) + 1 if old else 0)
+    return ResourcePolicy(resource_policies.canonical(text), str(revision))
 
 
 def _principal(caller: Caller) -> Principal:
