@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ from waiting import SECONDS_MAX
 import hashrange
 from console.asking import Browserless, Open
 from console.test_command import started
+from hashrange.design import lint
+from hashrange.interfaces.cli.design.model_files import tables_of
 from hashrange.interfaces.console import Console, serving
+from hashrange.interfaces.console.pages.learn.ending import model
 from hashrange.interfaces.console.rings import ring
 from hashrange.interfaces.console.tour import fill
 from hashrange.interfaces.target import Target
@@ -160,6 +164,15 @@ def test_a_hot_key_is_refused_and_many_keys_are_not(tour: Browserless) -> None:
     assert "600 written, 360 refused" in page
     assert "TableWriteKeyRangeThroughputExceeded" in page
     assert "960 written, 0 refused" in text_of(tour.ask("/learn/hot?run=1&rate=16&keys=16").text)
+
+
+def test_the_tour_ends_at_a_first_model(tour: Browserless, tmp_path: Path) -> None:
+    assert "Next: design a table" in tour.ask("/learn/hot").text
+    assert "class Order(st.Item)" in tour.ask("/learn/ending").text
+    (tmp_path / "shop.py").write_text(model())
+    [table] = tables_of(tmp_path / "shop.py")
+    assert not table.unserved
+    assert not lint(table).failed
 
 
 def test_the_command_opens_the_tour() -> None:

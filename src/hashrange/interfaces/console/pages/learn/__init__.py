@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from starlette.responses import Response
 
 from hashrange.interfaces.console.console import Console
-from hashrange.interfaces.console.pages.learn import hot, indexes, reads, ring, writes
+from hashrange.interfaces.console.pages.learn import ending, hot, indexes, reads, ring, writes
 from hashrange.interfaces.console.pages.learn.steps import PATH, STEPS
 from hashrange.interfaces.console.visits import Page, Route, Visit
 
@@ -24,6 +24,7 @@ def _routes() -> Iterable[Route]:
     yield Route(PATH, show)
     for lesson in LESSONS:
         yield from lesson.ROUTES
+    yield from ending.ROUTES
 
 
 PAGE = Page("Tour", PATH, tuple(_routes()), _shown)
