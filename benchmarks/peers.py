@@ -16,7 +16,7 @@ PEERS = ROOT / ".peers"
 RUNS = PEERS / "runs"
 """Where databases are while they are measured: on the disk of the project, not in memory."""
 
-DYNAMODB_LOCAL = "2.6.1"  # as in dynamodb-local.pom.xml
+DYNAMODB_LOCAL = "3.3.1"  # as in dynamodb-local.pom.xml
 DYNALITE = "4.0.0"
 DYNOXIDE = "3.2.0"
 MOTO = "5.2.5"
@@ -90,7 +90,7 @@ def dynamodb_local() -> list[Server]:
             f"-DoutputDirectory={folder}",
         )  # fmt: skip
     command = ["java", "-Djava.library.path=.", "-cp", "*"]
-    command += ["com.amazonaws.services.dynamodbv2.local.main.ServerRunner"]
+    command += ["software.amazon.dynamodb.services.local.main.ServerRunner"]
     command += ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", "{port}"]
     return [Server("DynamoDB Local", DYNAMODB_LOCAL, "memory", command, folder)]
 

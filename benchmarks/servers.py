@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from benchmarks import processor
 from benchmarks.load import http_request
 
-START_SECONDS_MAX = 30
+START_SECONDS_MAX = 60
 ANSWER_SECONDS_MAX = 20
 IDLE_SECONDS = 1.0
 """How long a server gets no requests before its idle memory is read."""
