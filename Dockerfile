@@ -20,7 +20,7 @@ WORKDIR /data
 # takes the options of DynamoDB Local. Like that image, it is for tests: it asks nobody for keys.
 FROM base AS dynamodb-local
 USER 0:0
-RUN printf '#!/bin/sh\nexec /opt/hashrange/bin/python -m hashrange.interfaces.dynamodb_local "$@"\n' \
+RUN printf '#!/bin/sh\nexec /opt/hashrange/bin/python -m hashrange.tools.dynamodb_local "$@"\n' \
     > /usr/local/bin/java \
     && chmod 755 /usr/local/bin/java \
     && install --directory --owner=10001 --group=10001 --mode=700 /home/dynamodblocal

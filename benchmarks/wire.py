@@ -25,10 +25,10 @@ import uvloop
 
 from benchmarks import load, processor
 from benchmarks.servers import free_port
-from hashrange.interfaces.calls import Done
-from hashrange.interfaces.server import Server, serve
-from hashrange.interfaces.server.listener import open_listener
+from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
+from hashrange.server import Server, serve
+from hashrange.server.listener import open_listener
 
 ROUNDS = 3
 SECONDS = 4

@@ -26,7 +26,7 @@ from hashrange import design
 CONSOLE = "templates/base.html", "static/console.css", "static/htmx.min.js"
 
 files = resources.files("hashrange")
-for name in ("py.typed", *(f"interfaces/console/{name}" for name in CONSOLE)):
+for name in ("py.typed", *(f"tools/console/{name}" for name in CONSOLE)):
     assert files.joinpath(name).is_file(), name
 with hashrange.connect(sys.argv[1]) as database:
     client = database.boto3_session().client("dynamodb")

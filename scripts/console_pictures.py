@@ -14,10 +14,10 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import hashrange
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.tour import fill
-from hashrange.interfaces.console.values import cursor
-from hashrange.interfaces.target import target_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.console.tour import fill
+from hashrange.tools.console.values import cursor
+from hashrange.tools.target import target_of
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"

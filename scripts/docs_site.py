@@ -13,7 +13,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-MARK = ROOT / "src/hashrange/interfaces/console/static/icon.svg"
+MARK = ROOT / "src/hashrange/tools/console/static/icon.svg"
 PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",

@@ -9,17 +9,26 @@ client = db.boto3_session().client("dynamodb")
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashrange.database import (
-        Database,
-        Eventual,
-        Faults,
-        Settings,
-        StoreError,
-        connect,
-        connect_async,
-    )
-    from hashrange.interfaces.mock import mock
-    from hashrange.interfaces.serving import serve
+    from hashrange.database.connecting import connect, connect_async
+    from hashrange.database.database import Database
+    from hashrange.embedded.mock import mock
+    from hashrange.embedded.serving import serve
+    from hashrange.kv import StoreError
+    from hashrange.model.consistency import Eventual
+    from hashrange.model.faults import Faults
+    from hashrange.model.settings import Settings
+
+_WHERE = {
+    "Database": "database.database",
+    "Eventual": "model.consistency",
+    "Faults": "model.faults",
+    "Settings": "model.settings",
+    "StoreError": "kv",
+    "connect": "database.connecting",
+    "connect_async": "database.connecting",
+    "mock": "embedded.mock",
+    "serve": "embedded.serving",
+}
 
 __all__ = [
     "Database",
@@ -37,22 +46,15 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for: a program that only designs tables, or has only installed the
     # pytest plugin, does not pay for a database.
-    if name == "mock":
-        from hashrange.interfaces.failing import needing
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from contextlib import nullcontext
+    from importlib import import_module
 
-        with needing("boto3"):
-            from hashrange.interfaces.mock import mock
+    from hashrange.failing import needing
 
-        return mock
-    if name == "serve":
-        from hashrange.interfaces.serving import serve
-
-        return serve
-    if name in __all__:
-        from hashrange import database
-
-        return getattr(database, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with needing("boto3") if name == "mock" else nullcontext():
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,5 @@
 """`python -m hashrange`: the command line where its script is not on PATH."""
 
-from hashrange.interfaces.cli import main
+from hashrange.tools.cli import main
 
 main()

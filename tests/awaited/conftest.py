@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hashrange import database
+from hashrange.database import connecting
 from hashrange.storage import MemoryStore
 from hashrange.testing.async_memory import AsyncMemoryStore
 from hashrange.testing.postgres_server import PostgresServer
@@ -25,7 +25,7 @@ def in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         assert dsn == IN_MEMORY
         return Store(inner)
 
-    monkeypatch.setattr(database, "_open_postgres", opened)
+    monkeypatch.setattr(connecting, "_open_postgres", opened)
     yield IN_MEMORY
     inner.close()
 

@@ -20,7 +20,7 @@ class Serving:
     """
 
     def __init__(self, dsn: str, port: str = "0", program: str = "") -> None:
-        start = f"{program}\nfrom hashrange.interfaces.cli import main; main()"
+        start = f"{program}\nfrom hashrange.tools.cli import main; main()"
         command = [sys.executable, "-c", start, "serve", dsn, "--port", port]
         self.process = subprocess.Popen(
             [*command, "--admin-port", "0"],

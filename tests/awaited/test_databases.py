@@ -12,14 +12,14 @@ from waiting import SECONDS_MAX, run
 
 import hashrange
 from hashrange.engine.price import UNITS_MAX
-from hashrange.interfaces.admin.metrics import Counts, rendered
-from hashrange.interfaces.service.monitor import Monitor
 from hashrange.model.errors import (
     IdempotentParameterMismatchException,
     TransactionCanceledException,
     ValidationException,
 )
 from hashrange.runtime.mistaken_calls import Closed
+from hashrange.server.admin.metrics import Counts, rendered
+from hashrange.server.workers.monitor import Monitor
 
 TABLE = "Things"
 CREATE: dict[str, Any] = {

@@ -158,7 +158,7 @@ async def read(streams: Any, arn: str, shard: dict[str, Any]) -> list[int]:
 
 
 def test_in_process_on_the_loop_that_the_store_belongs_to() -> None:
-    from hashrange.interfaces.aioboto import async_client
+    from hashrange.clients.aioboto import async_client
 
     async def scenario() -> None:
         store = await open_here(opened())

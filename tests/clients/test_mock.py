@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 import hashrange
-from hashrange.interfaces.mock import MockError
+from hashrange.embedded.mock import MockError
 
 TABLE: dict[str, Any] = {
     "TableName": "Things",

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
-from hashrange.runtime.upkeep import Upkeep
 from hashrange.testing.async_memory import AsyncMemoryStore
+from hashrange.upkeep.upkeep import Upkeep
 
 
 class AwaitedDatabase:

@@ -116,7 +116,7 @@ def wire(url: str) -> Iterator[Wire]:
 @pytest.fixture(scope="session")
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
     if request.param == AWAITED:
-        from hashrange.interfaces.boto import boto3_session
+        from hashrange.clients.boto import boto3_session
 
         from .awaited import awaited_database
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from hashrange import connect, kv
+from hashrange.database.database import Database
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace.keys import partition
@@ -19,7 +20,6 @@ from hashrange.model.consistency import Eventual
 from hashrange.model.errors import ValidationException
 from hashrange.model.floats import pack, unpack
 from hashrange.model.settings import Settings
-from hashrange.runtime.database import Database
 from hashrange.runtime.drive import drive
 from hashrange.runtime.vector_views import VectorViews
 from hashrange.testing.clock import TestClock

@@ -10,8 +10,8 @@ import drawn_items
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli.app import run as main
 from hashrange.model.values import normalize_item
+from hashrange.tools.cli.app import run as main
 
 Item = dict[str, Any]
 

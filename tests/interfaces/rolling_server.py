@@ -4,8 +4,8 @@ import sys
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.server import Server, serve
-from hashrange.interfaces.server.listener import open_listener
+from hashrange.server import Server, serve
+from hashrange.server.listener import open_listener
 
 if __name__ == "__main__":
     listener = open_listener("127.0.0.1", 0)

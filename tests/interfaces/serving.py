@@ -9,13 +9,13 @@ from typing import Any, Self, TypeVar, cast
 
 from waiting import SECONDS_MAX
 
-from hashrange.interfaces.calls import Done
-from hashrange.interfaces.server import Server
-from hashrange.interfaces.server.clients import Observer
-from hashrange.interfaces.server.connection import ClientConnection
-from hashrange.interfaces.server.listener import Listener, open_listener
+from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ResourceNotFoundException
+from hashrange.server import Server
+from hashrange.server.clients import Observer
+from hashrange.server.connection import ClientConnection
+from hashrange.server.listener import Listener, open_listener
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/dynamodb/aws4_request, "

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from serving import request, running
 
-from hashrange.interfaces.logs import Fields, JsonFormatter
-from hashrange.interfaces.server.access_log import access_log, log_access
+from hashrange.server.access_log import access_log, log_access
+from hashrange.server.logs import Fields, JsonFormatter
 
 
 def logged(caplog: pytest.LogCaptureFixture, *requests: bytes) -> list[dict[str, Any]]:

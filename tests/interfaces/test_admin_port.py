@@ -14,7 +14,10 @@ from serving import request, running
 from waiting import SECONDS_MAX, wait_until
 
 from hashrange import Database, Settings
-from hashrange.interfaces.admin import (
+from hashrange.kv import Full, ReadOnly, StoreError
+from hashrange.model.errors import InternalServerError
+from hashrange.runtime.inspection.capacities import Capacity
+from hashrange.server.admin import (
     AdminPort,
     Answer,
     Health,
@@ -25,11 +28,8 @@ from hashrange.interfaces.admin import (
     port,
     text_answer,
 )
-from hashrange.interfaces.admin.health import FREE_BYTES_MIN, FULL_SECONDS
-from hashrange.interfaces.server.listener import listening_socket
-from hashrange.kv import Full, ReadOnly, StoreError
-from hashrange.model.errors import InternalServerError
-from hashrange.runtime.inspection.capacities import Capacity
+from hashrange.server.admin.health import FREE_BYTES_MIN, FULL_SECONDS
+from hashrange.server.listener import listening_socket
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
 
@@ -293,7 +293,7 @@ def test_probes_within_a_second_are_one() -> None:
 
 
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.interfaces.admin.health.PROBE_SECONDS_MAX", 0.1)
+    monkeypatch.setattr("hashrange.server.admin.health.PROBE_SECONDS_MAX", 0.1)
     release = threading.Event()
     runtime = Probed(lambda: release.wait(SECONDS_MAX))
     health = Health(runtime, clock=Clock())

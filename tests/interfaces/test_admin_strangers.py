@@ -9,7 +9,7 @@ import pytest
 from test_admin_port import Admin
 from waiting import SECONDS_MAX, wait_until
 
-from hashrange.interfaces.admin import Answer, Route, port, text_answer
+from hashrange.server.admin import Answer, Route, port, text_answer
 
 
 def test_silent_connections_do_not_shut_the_port() -> None:

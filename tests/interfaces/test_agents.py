@@ -13,12 +13,12 @@ import pytest
 from test_command_line import command, fault, run
 
 import hashrange
-from hashrange.interfaces.agents import database_tools, model_tools, untrusted
-from hashrange.interfaces.agents.database_tools import DatabaseTools, Refused
-from hashrange.interfaces.agents.model_tools import ModelTools
-from hashrange.interfaces.agents.server import server_of
-from hashrange.interfaces.agents.skill import skill
-from hashrange.interfaces.target import Target, target_of
+from hashrange.tools.agents import database_tools, model_tools, untrusted
+from hashrange.tools.agents.database_tools import DatabaseTools, Refused
+from hashrange.tools.agents.model_tools import ModelTools
+from hashrange.tools.agents.server import server_of
+from hashrange.tools.agents.skill import skill
+from hashrange.tools.target import Target, target_of
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop.py"
 
@@ -203,7 +203,7 @@ def test_the_command_says_what_is_missing(tmp_path: Path) -> None:
     assert run("mcp", "--skill").stdout == skill()
     assert "name the database" in fault("mcp")
     assert "no such file" in fault("mcp", tmp_path / "nothing.db")
-    without = "import sys; sys.modules['mcp'] = None; from hashrange.interfaces.cli import main; "
+    without = "import sys; sys.modules['mcp'] = None; from hashrange.tools.cli import main; "
     ended = subprocess.run(
         [sys.executable, "-c", f"{without}sys.argv = ['hashrange', 'mcp', 'x.db']; main()"],
         capture_output=True,

@@ -9,10 +9,10 @@ import boto3
 import pytest
 from waiting import SECONDS_MAX
 
-from hashrange.interfaces.server import Server
-from hashrange.interfaces.server.listener import open_listener
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
+from hashrange.server import Server
+from hashrange.server.listener import open_listener
 from hashrange.testing.async_memory import AsyncMemoryStore
 
 TABLE = "Things"

@@ -11,8 +11,8 @@ from botocore.exceptions import ChecksumError
 from isolation import cut_off
 
 import hashrange
-from hashrange.interfaces.boto import boto3_session
-from hashrange.interfaces.calls import Done
+from hashrange.clients.boto import boto3_session
+from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
 
 pytestmark = pytest.mark.slow

@@ -14,14 +14,14 @@ from serving import Client, Running, request, running
 from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
-from hashrange.interfaces.server import budget as budgets
-from hashrange.interfaces.server import connection
-from hashrange.interfaces.server.budget import KB, MB, VALUES_MAX, Lane, Pot, Unsent, check_values
-from hashrange.interfaces.server.connection import ROOM_SECONDS_MAX, ClientConnection
-from hashrange.interfaces.server.listener import open_listener
-from hashrange.interfaces.server.patience import SLOW_SECONDS_MAX
-from hashrange.interfaces.server.turns import ARRIVALS_PER_TURN
 from hashrange.model.errors import ThrottlingException
+from hashrange.server import budget as budgets
+from hashrange.server import connection
+from hashrange.server.budget import KB, MB, VALUES_MAX, Lane, Pot, Unsent, check_values
+from hashrange.server.connection import ROOM_SECONDS_MAX, ClientConnection
+from hashrange.server.listener import open_listener
+from hashrange.server.patience import SLOW_SECONDS_MAX
+from hashrange.server.turns import ARRIVALS_PER_TURN
 from hashrange.wire import Key
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 def command(*arguments: object) -> list[str]:
-    program = "from hashrange.interfaces.cli import main; main()"
+    program = "from hashrange.tools.cli import main; main()"
     return [sys.executable, "-c", program, *map(str, arguments)]
 
 
@@ -260,7 +260,7 @@ def test_the_version() -> None:
 
 def test_ctrl_c_while_modules_are_imported() -> None:
     program = (
-        "import sys; from hashrange.interfaces.cli import main\n"
+        "import sys; from hashrange.tools.cli import main\n"
         "class Interrupted:\n"
         "    def find_spec(self, *_): raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupted()); main()"

@@ -9,10 +9,10 @@ import pytest
 from moving_data import Item, Run, content, fault, fill, folder, numbered, ordered, run
 
 import hashrange
-from hashrange.interfaces.data import exporting
-from hashrange.interfaces.data.items import DataError, Record
-from hashrange.interfaces.data.progress import Bookmark
-from hashrange.interfaces.data.sink import Sink
+from hashrange.formats.items import DataError, Record
+from hashrange.tools.moving import exporting
+from hashrange.tools.moving.progress import Bookmark
+from hashrange.tools.moving.sink import Sink
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow
@@ -108,7 +108,7 @@ def test_records_that_the_table_has_lost_are_imported_again(
 
 
 def test_a_folder_whose_finished_file_has_changed(folder: Path, run: Run) -> None:
-    from hashrange.interfaces.data import s3_export
+    from hashrange.formats import s3_export
 
     fill("b.db", ITEMS)
     before = s3_export.FILE_ITEMS

@@ -20,7 +20,7 @@ from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.data import tables
+from hashrange.declared import tables
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow

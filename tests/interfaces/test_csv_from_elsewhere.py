@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from moving_data import Item, Run, content, fault, fill, folder, run
 
-from hashrange.interfaces.data import progress
-from hashrange.interfaces.data.csv_columns import Hints
-from hashrange.interfaces.data.files import Input
-from hashrange.interfaces.data.formats import FORMATS
-from hashrange.interfaces.data.items import DataError, decode
+from hashrange.formats.csv_columns import Hints
+from hashrange.formats.files import Input
+from hashrange.formats.formats import FORMATS
+from hashrange.formats.items import DataError, decode
+from hashrange.tools.moving import progress
 
 __all__ = ["folder", "run"]  # fixtures
 

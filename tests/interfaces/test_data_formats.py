@@ -9,14 +9,15 @@ import drawn_items
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hashrange.interfaces.data import s3_export, tables
-from hashrange.interfaces.data.csv_columns import Hints
-from hashrange.interfaces.data.files import Input, write_whole
-from hashrange.interfaces.data.formats import FORMATS, for_input, for_output
-from hashrange.interfaces.data.items import DataError, decode, encode
-from hashrange.interfaces.data.progress import Bookmark
-from hashrange.interfaces.data.spool import Spool
+from hashrange.declared import tables
+from hashrange.formats import s3_export
+from hashrange.formats.csv_columns import Hints
+from hashrange.formats.files import Input, write_whole
+from hashrange.formats.formats import FORMATS, for_input, for_output
+from hashrange.formats.items import DataError, decode, encode
 from hashrange.model.values import normalize_item
+from hashrange.tools.moving.progress import Bookmark
+from hashrange.tools.moving.spool import Spool
 
 Item = dict[str, Any]
 

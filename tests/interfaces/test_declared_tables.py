@@ -10,10 +10,10 @@ from test_command_line import serving
 from waiting import wait_until
 
 import hashrange
-from hashrange.interfaces.data.items import DataError
-from hashrange.interfaces.declared.intrinsics import Intrinsics
-from hashrange.interfaces.declared.reading import read
-from hashrange.interfaces.declared.unresolved import Unresolved
+from hashrange.declared.intrinsics import Intrinsics
+from hashrange.declared.reading import read
+from hashrange.declared.unresolved import Unresolved
+from hashrange.formats.items import DataError
 from hashrange.testing.postgres_server import PostgresServer
 
 __all__ = ["folder", "run"]  # fixtures

@@ -12,8 +12,8 @@ from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange import StoreError
-from hashrange.interfaces.data import s3_export
-from hashrange.interfaces.data.items import DataError
+from hashrange.formats import s3_export
+from hashrange.formats.items import DataError
 from hashrange.storage.sqlite import maintenance
 
 pytestmark = pytest.mark.slow
@@ -76,11 +76,11 @@ READ = """
 import sys
 from typing import Any
 from pathlib import Path
-from hashrange.interfaces.data import s3_export
-from hashrange.interfaces.data.csv_columns import Hints
-from hashrange.interfaces.data.files import Input
-from hashrange.interfaces.data.formats import FORMATS
-from hashrange.interfaces.data.items import DataError
+from hashrange.formats import s3_export
+from hashrange.formats.csv_columns import Hints
+from hashrange.formats.files import Input
+from hashrange.formats.formats import FORMATS
+from hashrange.formats.items import DataError
 path = Path(sys.argv[1])
 try:
     if path.is_dir():

@@ -179,7 +179,7 @@ def test_order_survives_splits_restarts_and_unfinished_sends(
     In every second run the destination is away, so that partitions are split before their records
     are sent.
     """
-    from hashrange.interfaces.transfers import kinesis
+    from hashrange.transfers import kinesis
 
     seed = random.randrange(1 << 32)
     print("seed", seed)

@@ -18,11 +18,11 @@ from test_command_line import fault, serving
 from waiting import SECONDS_MAX
 
 import hashrange
-from hashrange.interfaces.dynamodb_local import arguments
-from hashrange.interfaces.service.apart import DATABASES_MAX, Apart
-from hashrange.interfaces.service.likeness import LIKENESSES
 from hashrange.model.caller import Caller
 from hashrange.model.errors import LimitExceededException
+from hashrange.server.workers.apart import DATABASES_MAX, Apart
+from hashrange.server.workers.likeness import LIKENESSES
+from hashrange.tools.dynamodb_local import arguments
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ SHARED = ("-Djava.library.path=./lib", "-jar", "DynamoDBLocal.jar", "-sharedDb")
 
 
 def test_the_command_line_of_dynamodb_local_serves() -> None:
-    command = (sys.executable, "-m", "hashrange.interfaces.dynamodb_local", *SHARED, "-inMemory")
+    command = (sys.executable, "-m", "hashrange.tools.dynamodb_local", *SHARED, "-inMemory")
     with subprocess.Popen((*command, "-port", "0"), stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout

@@ -22,7 +22,7 @@ from botocore.utils import InstanceMetadataFetcher
 from isolation import cut_off
 
 import hashrange
-from hashrange.interfaces.mock import MockError
+from hashrange.embedded.mock import MockError
 
 pytestmark = pytest.mark.slow
 
@@ -325,7 +325,7 @@ def test_function(tmp_path): assert add_a_table() == 1
 
 class TestWithout:
     def test_closed(self):
-        from hashrange.interfaces import mock
+        from hashrange.embedded import mock
         assert mock._open == []
 """
 

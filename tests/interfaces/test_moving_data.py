@@ -14,7 +14,7 @@ from moving_data import Item, Run, content, fault, fill, folder, numbered, order
 
 import hashrange
 from hashrange import Faults, Settings
-from hashrange.interfaces.data import progress
+from hashrange.tools.moving import progress
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow

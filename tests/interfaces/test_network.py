@@ -18,15 +18,15 @@ from serving import Client, Running, request, running
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange
-from hashrange.interfaces.server import Server
-from hashrange.interfaces.server.listener import (
+from hashrange.server import Server
+from hashrange.server.listener import (
     ServerError,
     configured_keys,
     open_listener,
     room_for_connections,
     tls_context,
 )
-from hashrange.interfaces.server.patience import SLOW_SECONDS_MAX
+from hashrange.server.patience import SLOW_SECONDS_MAX
 from hashrange.wire import read_keys
 from hashrange.wire.connection import BODY_BYTES_MAX
 

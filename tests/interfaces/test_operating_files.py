@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.interfaces.admin import Metrics
-from hashrange.interfaces.admin.figures import FIGURES
-from hashrange.interfaces.cli import serve
-from hashrange.interfaces.cli.environment import ONLY_VARIABLES, variable
+from hashrange.server.admin import Metrics
+from hashrange.server.admin.figures import FIGURES
+from hashrange.tools.cli import serve
+from hashrange.tools.cli.environment import ONLY_VARIABLES, variable
 
 ROOT = Path(__file__).parents[2]
 FILES = [

@@ -321,7 +321,7 @@ def test_a_mock_left_open_is_closed_before_the_next_test(tmp_path: Path) -> None
     suite = (
         "def test_1(): hashrange.mock().start()\n"
         "def test_2():\n"
-        "    from hashrange.interfaces.mock import open_mocks\n"
+        "    from hashrange.embedded.mock import open_mocks\n"
         "    assert open_mocks() == []\n"
         "def test_3(request): request.addfinalizer(started().stop)\n"
         "def started():\n"

@@ -197,9 +197,9 @@ class TestAdminPort:
     def test_it_costs_nothing_while_it_is_off(self) -> None:
         program = (
             "import builtins, os, signal, sys\n"
-            "from hashrange.interfaces.cli import main\n"
+            "from hashrange.tools.cli import main\n"
             "def greet(*lines, **_):\n"
-            "    sys.stdout.write(str('hashrange.interfaces.admin' in sys.modules))\n"
+            "    sys.stdout.write(str('hashrange.server.admin' in sys.modules))\n"
             "    os.kill(os.getpid(), signal.SIGTERM)\n"
             "builtins.print = greet\n"
             "sys.argv = ['hashrange', 'serve', '--port', '0', *sys.argv[1:]]\n"

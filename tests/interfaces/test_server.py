@@ -14,13 +14,13 @@ from serving import Client, EchoRuntime, Running, request, running
 from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
-from hashrange.interfaces.server import server as serving_server
-from hashrange.interfaces.server.clients import Clients
-from hashrange.interfaces.server.connection import ClientConnection
-from hashrange.interfaces.server.listener import ServerError, open_listener
-from hashrange.interfaces.server.patience import IDLE_SECONDS_MAX, SLOW_SECONDS_MAX
-from hashrange.interfaces.server.turns import Turns
 from hashrange.model.caller import Caller
+from hashrange.server import server as serving_server
+from hashrange.server.clients import Clients
+from hashrange.server.connection import ClientConnection
+from hashrange.server.listener import ServerError, open_listener
+from hashrange.server.patience import IDLE_SECONDS_MAX, SLOW_SECONDS_MAX
+from hashrange.server.turns import Turns
 from hashrange.wire.connection import BODY_BYTES_MAX
 
 pytestmark = pytest.mark.slow

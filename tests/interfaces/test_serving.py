@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 import hashrange
-from hashrange.interfaces.server.listener import ServerError
+from hashrange.server.listener import ServerError
 
 
 def client(server: Any, service: str = "dynamodb") -> Any:

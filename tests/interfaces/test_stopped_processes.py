@@ -100,7 +100,7 @@ def test_a_server_ends_although_the_process_for_costly_requests_is_stopped(path:
 
 STOPS = """
 import os, signal, threading, time
-from hashrange.interfaces.service import supervisor
+from hashrange.server.workers import supervisor
 from hashrange.storage.sqlite.transaction import SqliteTransaction
 
 supervisor.LOOK_SECONDS = 0.3
@@ -171,7 +171,7 @@ def test_workers_end_although_one_is_stopped(path: Path) -> None:
 
 LATE = """
 import os, signal, time
-from hashrange.interfaces.service import alone, channel, supervisor
+from hashrange.server.workers import alone, channel, supervisor
 
 supervisor.LOOK_SECONDS = 0.1
 supervisor.START_LOOKS_MAX = 20

@@ -14,7 +14,7 @@ from serving import Running, request, running
 from waiting import wait_until
 
 from hashrange import wire
-from hashrange.interfaces.server.access_log import access_log, log_access
+from hashrange.server.access_log import access_log, log_access
 
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])

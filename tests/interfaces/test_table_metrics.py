@@ -8,9 +8,9 @@ import pytest
 
 import hashrange
 from hashrange import Faults, Settings
-from hashrange.interfaces.admin import Metrics
-from hashrange.interfaces.server.clients import Answered
 from hashrange.model.caller import DEFAULT_CALLER
+from hashrange.server.admin import Metrics
+from hashrange.server.clients import Answered
 from hashrange.testing import TestClock
 from hashrange.wire import Call
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import hashrange
-from hashrange.interfaces.target import TargetError, kind_of, open_target, without_password
+from hashrange.database.addresses import kind_of, without_password
+from hashrange.tools.target import TargetError, open_target
 
 
 @pytest.mark.parametrize(

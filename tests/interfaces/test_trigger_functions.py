@@ -15,8 +15,8 @@ from test_command_line import run, serving
 from test_triggers import STREAM
 from waiting import wait_until
 
-from hashrange.interfaces.server.listener import ServerError
-from hashrange.interfaces.triggers.functions import (
+from hashrange.server.listener import ServerError
+from hashrange.server.triggers.functions import (
     Abandoned,
     ChildFunction,
     Failed,
@@ -24,7 +24,7 @@ from hashrange.interfaces.triggers.functions import (
     NotReached,
     called,
 )
-from hashrange.interfaces.triggers.settings import triggers
+from hashrange.server.triggers.settings import triggers
 
 APP = """
 import os, sys, time

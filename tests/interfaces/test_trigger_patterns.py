@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.interfaces.triggers.patterns import PatternError, matcher
+from hashrange.server.triggers.patterns import PatternError, matcher
 
 RECORD = {
     "eventName": "INSERT",

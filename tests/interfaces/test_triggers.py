@@ -11,13 +11,13 @@ import pytest
 from waiting import wait_until
 
 import hashrange
-from hashrange.interfaces.triggers import lanes
-from hashrange.interfaces.triggers.functions import (
+from hashrange.server.triggers import lanes
+from hashrange.server.triggers.functions import (
     Failed,
     NotReached,
 )
-from hashrange.interfaces.triggers.settings import Filter, FilterCriteria, Trigger
-from hashrange.interfaces.triggers.worker import Calls
+from hashrange.server.triggers.settings import Filter, FilterCriteria, Trigger
+from hashrange.server.triggers.worker import Calls
 from hashrange.testing import TestClock
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}

@@ -22,7 +22,7 @@ from test_running_server import get
 from waiting import wait_until
 
 import hashrange
-from hashrange.interfaces.service.shared import Shared
+from hashrange.server.workers.shared import Shared
 
 pytestmark = pytest.mark.slow
 
@@ -186,8 +186,8 @@ def test_backup_and_check_beside_workers(shared: Serving, tmp_path: Path) -> Non
 
 LOGS = """
 import logging, sys
-from hashrange.interfaces import logs
-from hashrange.interfaces.service.shared import Shared
+from hashrange.server import logs
+from hashrange.server.workers.shared import Shared
 number = int(sys.argv[2])
 logs.configure("json", False, number, Shared(int(sys.argv[1]), 3, number))
 sys.stdin.read()

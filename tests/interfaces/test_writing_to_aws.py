@@ -13,7 +13,7 @@ import pytest
 from moving_data import Run, fault, fill, folder, numbered, run
 
 import hashrange
-from hashrange.interfaces.cli import app
+from hashrange.tools.cli import app
 
 __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow

@@ -24,9 +24,9 @@ from hashrange.model.errors import ApiError
 from hashrange.model.tables import Table as Definition
 from hashrange.runtime import source
 from hashrange.runtime.awaited.runtime import AsyncRuntime
-from hashrange.runtime.checks.integrity import problems
-from hashrange.runtime.runtime import Runtime
-from hashrange.runtime.upkeep import Upkeep
+from hashrange.runtime.threaded.runtime import Runtime
+from hashrange.upkeep.integrity import problems
+from hashrange.upkeep.upkeep import Upkeep
 
 TABLES = st.sampled_from([0, 1, 0])
 DATA = st.data()

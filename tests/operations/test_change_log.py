@@ -12,9 +12,9 @@ from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.rows import Row, encode_row
 from hashrange.model.streams import Stream
 from hashrange.model.tables import Table
-from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage.memory import MemoryStore
 from hashrange.testing import TestClock
+from hashrange.upkeep.upkeep import Upkeep
 
 START = 1_800_000_000.0
 DAY = 24 * 60 * 60

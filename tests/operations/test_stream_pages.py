@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import hashrange
-from hashrange.database import Database
+from hashrange.database.database import Database
 
 
 @pytest.fixture

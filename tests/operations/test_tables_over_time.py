@@ -17,10 +17,10 @@ from hashrange.model.errors import (
     ValidationException,
 )
 from hashrange.runtime.clock import Clock
-from hashrange.runtime.runtime import Runtime
-from hashrange.runtime.upkeep import Upkeep
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage.memory import MemoryStore
 from hashrange.testing import TestClock
+from hashrange.upkeep.upkeep import Upkeep
 
 START = datetime(2026, 10, 9, 20, 21, 34, tzinfo=UTC).timestamp()
 HOUR = 60 * 60

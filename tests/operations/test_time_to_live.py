@@ -10,8 +10,8 @@ from waiting import wait_until
 import hashrange
 from hashrange import Database, Settings
 from hashrange.model.errors import ValidationException
-from hashrange.runtime.upkeep import Upkeep
 from hashrange.testing import TestClock
+from hashrange.upkeep.upkeep import Upkeep
 
 START = 1_800_000_000
 FIVE_YEARS = 5 * 365 * 24 * 60 * 60

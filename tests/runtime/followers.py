@@ -14,13 +14,13 @@ from hashrange import kv
 from hashrange.model.errors import ApiError
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import in_thread
-from hashrange.runtime.checks.integrity import problems
-from hashrange.runtime.runtime import Runtime
-from hashrange.runtime.upkeep import Upkeep
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore, TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore
 from hashrange.testing.faulty import InjectedError, LandedUnknown, LostUnknown
+from hashrange.upkeep.integrity import problems
+from hashrange.upkeep.upkeep import Upkeep
 
 SEEDS = range(8)
 WRITES = 60

@@ -23,7 +23,7 @@ from hashrange.runtime.aside import jobs
 from hashrange.runtime.awaited import backlog
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction

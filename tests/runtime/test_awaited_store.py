@@ -23,15 +23,15 @@ from hashrange.model.errors import ApiError, InternalServerError, ThrottlingExce
 from hashrange.operations import OPERATIONS
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
-from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.mistaken_calls import Closed
 from hashrange.runtime.overlay import Overlay
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
 from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction
 from hashrange.testing.faulty import InjectedError, LandedUnknown, LostUnknown
 from hashrange.testing.store_model import value_of
+from hashrange.upkeep.integrity import problems
 
 SEEDS = range(20)
 Request = dict[str, Any]

@@ -10,8 +10,8 @@ from waiting import wait_until
 
 import hashrange
 from hashrange import Database
-from hashrange.runtime.checks.scrubber import Scrubber
-from hashrange.runtime.upkeep import Upkeep
+from hashrange.upkeep.scrubber import Scrubber
+from hashrange.upkeep.upkeep import Upkeep
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +91,7 @@ class Searched:
 
 
 def test_only_the_elected_process_looks_for_damage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.runtime.checks.scrubber.ELECTION_SECONDS", 0.01)
+    monkeypatch.setattr("hashrange.upkeep.scrubber.ELECTION_SECONDS", 0.01)
     store: Any = Searched()
     found: list[str] = []
 

@@ -11,7 +11,7 @@ from running import add_index, count, create_table, increment, index_status, put
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange
-from hashrange.runtime import upkeep
+from hashrange.upkeep import upkeep
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),

@@ -6,9 +6,9 @@ import pytest
 
 from hashrange import Database, kv
 from hashrange.engine.keyspace import system
-from hashrange.runtime.checks.integrity import problems
-from hashrange.runtime.upkeep import Upkeep
 from hashrange.storage.memory import MemoryStore
+from hashrange.upkeep.integrity import problems
+from hashrange.upkeep.upkeep import Upkeep
 
 TABLE = {
     "TableName": "readings",

@@ -12,7 +12,7 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
 from hashrange.runtime.base import LARGE_BODY_BYTES
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing.async_memory import AsyncMemoryStore
 

@@ -16,8 +16,9 @@ from hashrange.engine import fetch
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ThrottlingException
 from hashrange.runtime import drive
-from hashrange.runtime.reads import queue, reads
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime import read_queue as queue
+from hashrange.runtime.threaded import reads
+from hashrange.runtime.threaded.runtime import Runtime
 
 SCAN = {"TableName": TABLE}
 
@@ -240,7 +241,7 @@ def test_a_closed_loop_gives_its_places_back(store: kv.Store) -> None:
 def test_a_read_that_waited_too_long_is_not_begun(
     store: kv.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hashrange.runtime.reads import reads
+    from hashrange.runtime.threaded import reads
 
     monkeypatch.setattr(reads, "WAIT_SECONDS_MAX", 0.0)
     with filled(store) as database:

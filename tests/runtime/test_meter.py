@@ -8,7 +8,7 @@ import pytest
 
 import hashrange
 from hashrange import Settings
-from hashrange.runtime.meter.hot_keys import KEYS_MAX, HotKeys
+from hashrange.metering.hot_keys import KEYS_MAX, HotKeys
 
 KEY: Any = {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}
 KEY["KeySchema"] = [{"AttributeName": "pk", "KeyType": "HASH"}]

@@ -111,8 +111,8 @@ def test_invalid_arguments(
 
 def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    for name in ("boto", "mock"):
-        monkeypatch.delitem(sys.modules, f"hashrange.interfaces.{name}", raising=False)
+    for name in ("clients.boto", "embedded.mock"):
+        monkeypatch.delitem(sys.modules, f"hashrange.{name}", raising=False)
     with hashrange.connect() as database:
         for use in (database.boto3_session, lambda: hashrange.mock):
             with pytest.raises(ModuleNotFoundError) as refused:

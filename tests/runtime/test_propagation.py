@@ -30,10 +30,10 @@ from hashrange.model.errors import ApiError
 from hashrange.runtime import back_pressure
 from hashrange.runtime.awaited import propagator
 from hashrange.runtime.awaited.propagator import Propagator
-from hashrange.runtime.checks.integrity import problems
 from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore
+from hashrange.upkeep.integrity import problems
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import hashrange
 from hashrange import Database, kv
 from hashrange.engine import fetch
 from hashrange.model.errors import InternalServerError
-from hashrange.runtime.checks import scrubber
-from hashrange.runtime.checks.scrubber import scrub
 from hashrange.storage.memory import MemoryStore
+from hashrange.upkeep import scrubber
+from hashrange.upkeep.scrubber import scrub
 
 ITEMS = 200
 SPACES = {1: "items", 2: "local", 3: "by-color", 5: "time to live"}

@@ -22,9 +22,9 @@ from hashrange.engine import fetch
 from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
 from hashrange.runtime.background import Turn
-from hashrange.runtime.runtime import Runtime
-from hashrange.runtime.upkeep import Upkeep
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.testing import TestClock
+from hashrange.upkeep.upkeep import Upkeep
 
 ROWS = 2 * ROWS_PER_STEP + 7
 

@@ -38,7 +38,7 @@ from hashrange.model.errors import (
     TransactionCanceledException,
     ValidationException,
 )
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 
 Answer = Response | BaseException | None
 Asked = Generator[tuple[str, Response], Any, None]

@@ -19,12 +19,13 @@ from hashrange import kv
 from hashrange.engine import changes, transition
 from hashrange.engine.effects import Effects
 from hashrange.engine.log import records
-from hashrange.runtime import committer, drive
+from hashrange.runtime import drive
 from hashrange.runtime.batch import Batch, call_done
 from hashrange.runtime.catalog import Catalog, Tables
-from hashrange.runtime.committer import Committer
 from hashrange.runtime.decisions import Proposal
 from hashrange.runtime.overlay import Overlay
+from hashrange.runtime.threaded import committer
+from hashrange.runtime.threaded.committer import Committer
 from hashrange.storage.memory import MemorySnapshot, MemoryStore
 from hashrange.testing import async_memory
 from hashrange.testing.faulty import LandedUnknown

@@ -25,14 +25,14 @@ from hashrange.model.errors import ApiError
 from hashrange.operations import OPERATIONS
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.runtime import AsyncRuntime
-from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.drive import SLICE_SECONDS
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
 from hashrange.testing.async_memory import AsyncMemoryStore
 from hashrange.testing.faulty import InjectedError, LandedUnknown, LostUnknown
+from hashrange.upkeep.integrity import problems
 
 Response = dict[str, Any]
 Told = Callable[[Response | BaseException], None]

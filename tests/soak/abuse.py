@@ -115,7 +115,7 @@ ATTACKS = {
 @contextmanager
 def served(path: Path, patch: str = "pass") -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """A server on a file of its own: its port and its process. `patch` is run before it starts."""
-    start = f"{patch}; from hashrange.interfaces.cli import main; main()"
+    start = f"{patch}; from hashrange.tools.cli import main; main()"
     command = [sys.executable, "-c", start, "serve", str(path), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-SERVE = "import sys; from hashrange.interfaces.cli import main; sys.argv[0] = 'hashrange'; main()"
+SERVE = "import sys; from hashrange.tools.cli import main; sys.argv[0] = 'hashrange'; main()"
 HEADERS = {
     "Content-Type": "application/x-amz-json-1.0",
     "Authorization": "AWS4-HMAC-SHA256 Credential=A/20260101/us-east-1/dynamodb/aws4_request, "

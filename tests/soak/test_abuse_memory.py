@@ -55,7 +55,7 @@ def serving(folder: Path, fault: str = "", address: str = "") -> Iterator[Served
         import os, sys
         os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
         {fault}
-        from hashrange.interfaces.cli import main
+        from hashrange.tools.cli import main
         sys.argv = ["hashrange", "serve", "--port", "0", {address or str(folder / "a.db")!r}]
         main()
     """
@@ -127,9 +127,9 @@ def test_abuse_over_postgres(
 
 
 FAULTS = {
-    "answers of 16 MB, not read": "from hashrange.interfaces.server import budget; "
+    "answers of 16 MB, not read": "from hashrange.server import budget; "
     "budget.Unsent._make_room = lambda self: None",
-    "bodies of 16 MB, 600 bytes a second": "from hashrange.interfaces.server import budget; "
+    "bodies of 16 MB, 600 bytes a second": "from hashrange.server import budget; "
     "budget.Pot.take = lambda self, size, client: True",
 }
 

@@ -18,12 +18,12 @@ import pytest
 from hashrange import Database, StoreError
 from hashrange.kv import SYSTEM_SPACE, Damaged, Put, Range
 from hashrange.model.errors import ApiError
-from hashrange.runtime.checks import scrubber
-from hashrange.runtime.checks.scrubber import scrub
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import log
 from hashrange.testing.store_access import commit, keys, read
 from hashrange.testing.store_model import value_of
+from hashrange.upkeep import scrubber
+from hashrange.upkeep.scrubber import scrub
 
 from .runs import Violation, chance, times
 from .tables import DEFINITION, TABLE, key, put, scanned

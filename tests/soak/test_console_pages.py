@@ -14,9 +14,9 @@ from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 import pytest
 
 import hashrange
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.values import cursor
-from hashrange.interfaces.target import target_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.console.values import cursor
+from hashrange.tools.target import target_of
 
 from .runs import times
 

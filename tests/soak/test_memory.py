@@ -27,7 +27,7 @@ MEGABYTES_MAX = 6
 """How much larger the server may be at the end than after it has warmed up."""
 
 LEAKS = """
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 kept, submit = [], Runtime.submit
 def keep(runtime, name, body, *others):
     kept.append(bytes(body) * 100)

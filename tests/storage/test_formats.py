@@ -14,7 +14,7 @@ from hashrange import kv
 from hashrange.engine import upgrade
 from hashrange.engine.keyspace import system
 from hashrange.kv import Append, Damaged, Dropped, Full, Range
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore, SqliteStore
 from hashrange.storage.sqlite import format as file_format
 from hashrange.testing import FaultyStore

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pytest
 
-from hashrange.database import compact, restore
+from hashrange.database.connecting import compact, restore
 from hashrange.kv import Busy, CreateSpace, Damaged, Delete, DropSpace, Get, Put, StoreError
 from hashrange.storage import SqliteStore
 
@@ -142,7 +142,7 @@ def test_a_process_that_is_killed_while_it_compacts(path: Path) -> None:
         "import os, sys\n"
         "sys.path.insert(0, sys.argv[3])\n"
         "from disk import after, disk\n"
-        "from hashrange.database import compact\n"
+        "from hashrange.database.connecting import compact\n"
         "with disk() as the_disk:\n"
         "    stop = after(int(sys.argv[2]), lambda: os._exit(9))\n"
         "    the_disk.on_write = the_disk.on_sync = stop\n"

@@ -23,7 +23,7 @@ from hashrange.kv import (
     ReadOnly,
     StoreError,
 )
-from hashrange.runtime.checks.health import probe
+from hashrange.runtime.health import probe
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import checkpoint
 from hashrange.testing.store_access import counted, keys, read, row

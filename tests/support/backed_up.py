@@ -10,12 +10,12 @@ import pytest
 from hashrange import Settings
 from hashrange.engine import fetch, history
 from hashrange.model.errors import ApiError
-from hashrange.runtime.checks.integrity import problems
 from hashrange.runtime.clock import Clock
-from hashrange.runtime.runtime import Runtime
-from hashrange.runtime.upkeep import Upkeep
+from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage.memory import MemoryStore
 from hashrange.testing import TestClock
+from hashrange.upkeep.integrity import problems
+from hashrange.upkeep.upkeep import Upkeep
 
 START = datetime(2026, 11, 24, 4, 25, 58, tzinfo=UTC).timestamp()
 DAY = 24 * 60 * 60

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hashrange.runtime.awaited.runtime import AsyncRuntime
-    from hashrange.runtime.runtime import Runtime
+    from hashrange.runtime.threaded.runtime import Runtime
 
 SECONDS_MAX = 120.0
 """Enough on any machine: a test that waits so long has failed. The one limit of all tests."""

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from hashrange import Faults
+from hashrange.database.database import Database
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import (
     ApiError,
@@ -24,7 +25,6 @@ from hashrange.model.errors import (
 )
 from hashrange.model.faults import FAULTS
 from hashrange.model.settings import DEFAULT_SETTINGS
-from hashrange.runtime.database import Database
 from hashrange.runtime.faults import unreliable
 from hashrange.runtime.faults.drawing import Body, Drawing
 

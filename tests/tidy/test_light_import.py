@@ -10,7 +10,7 @@ from waiting import SECONDS_MAX
 HEAVY = ("boto3", "botocore", "httptools", "pydantic", "pytest", "rich", "uvloop")
 NOT_TO_SERVE = {
     *("boto3", "botocore", "pydantic", "pytest", "rich"),
-    *("hashrange.design", "hashrange.interfaces.boto", "hashrange.testing"),
+    *("hashrange.design", "hashrange.clients.boto", "hashrange.testing"),
     *("email.utils", "importlib.metadata", "importlib.resources", "json", "tempfile", "zipfile"),
 }
 
@@ -39,7 +39,7 @@ def test_a_server_does_not_load_libraries_that_it_does_not_need() -> None:
         process.terminate()
         _, timed = process.communicate(timeout=SECONDS_MAX)
     loaded = set(re.findall(r"\| +(\S+)$", timed, re.MULTILINE))
-    assert {"hashrange.runtime.runtime", "hashrange.interfaces.server"} <= loaded
+    assert {"hashrange.runtime.threaded.runtime", "hashrange.server"} <= loaded
     assert loaded & NOT_TO_SERVE == set()
 
 

@@ -11,12 +11,12 @@ import pytest
 from bucket_imports import ITEMS, LINES, TABLE, Imports, Json
 
 import hashrange
-from hashrange.interfaces.transfers import bulk_puts, loading
 from hashrange.model.errors import (
     IdempotentParameterMismatchException,
     ResourceNotFoundException,
     ValidationException,
 )
+from hashrange.transfers import bulk_puts, loading
 
 BOTH = ["ERROR", "CONDITION_CHECK_FAILURE"]
 NEW = {"ConditionExpression": "attribute_not_exists(pk)"}

@@ -19,9 +19,9 @@ from hypothesis import given
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.data import ion, s3_export
-from hashrange.interfaces.data.files import Input, Source
-from hashrange.interfaces.data.items import Record, decode, encode
+from hashrange.formats import ion, s3_export
+from hashrange.formats.files import Input, Source
+from hashrange.formats.items import Record, decode, encode
 from hashrange.model.errors import (
     ExportConflictException,
     ExportNotFoundException,

@@ -63,7 +63,7 @@ def test_values_need_no_lines(imports: Imports) -> None:
 
 
 def test_ion(imports: Imports) -> None:
-    from hashrange.interfaces.data import ion
+    from hashrange.formats import ion
 
     imports.put("a.ion", b"".join(ion.write(json.dumps(item).encode() for item in ITEMS)))
     simpleion = ion.library()

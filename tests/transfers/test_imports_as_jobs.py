@@ -11,7 +11,6 @@ from fake_s3 import fake_s3
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.cli import main
 from hashrange.model.errors import (
     ImportConflictException,
     ImportNotFoundException,
@@ -19,6 +18,7 @@ from hashrange.model.errors import (
     ResourceInUseException,
     ValidationException,
 )
+from hashrange.tools.cli import main
 
 zstandard = pytest.importorskip("zstandard")
 pytest.importorskip("amazon.ion")
@@ -96,7 +96,7 @@ def test_lists_are_newest_first_and_have_pages(imports: Imports) -> None:
 
 
 def test_at_most_fifty_at_once(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashrange.interfaces.transfers.importing import Imports as Worker
+    from hashrange.transfers.importing import Imports as Worker
 
     monkeypatch.setattr(Worker, "step", lambda *_: False)
     for number in range(50):
@@ -109,7 +109,7 @@ def test_an_import_goes_on_wherever_it_was_interrupted(
     imports: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each step is done by a process of its own. The table is closed until the last one."""
-    from hashrange.interfaces.transfers import importing, loading
+    from hashrange.transfers import importing, loading
 
     monkeypatch.setattr(loading, "GROUP_ITEMS", 400)
     monkeypatch.setattr(loading, "STEP_ITEMS", 150)
@@ -144,8 +144,8 @@ def test_a_step_that_comes_twice_is_done_once(
     imports: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if another process had not heard yet that the first one has done it."""
-    from hashrange.interfaces.transfers import importing
     from hashrange.runtime.background import RunsUpkeep, ask
+    from hashrange.transfers import importing
 
     stale = []
 

@@ -14,7 +14,7 @@ from bucket_imports import Json
 
 import hashrange
 from hashrange import Settings
-from hashrange.interfaces.data import ion
+from hashrange.formats import ion
 from hashrange.model.errors import InvalidExportTimeException, ValidationException
 from hashrange.testing import TestClock
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from hashrange import forks, kv
 from hashrange.engine import fetch
+from hashrange.metering.report import SourceReport
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.tables import Table
 from hashrange.operations import OPERATIONS
@@ -17,7 +18,6 @@ from hashrange.runtime.environment import Environment
 from hashrange.runtime.inspection.capacities import Capacity, capacities
 from hashrange.runtime.inspection.explain import Explanation, explain
 from hashrange.runtime.inspection.inspect import inspect
-from hashrange.runtime.meter.report import SourceReport
 from hashrange.runtime.mistaken_calls import API, closed, unknown
 
 LARGE_BODY_BYTES = 512 * 1024
@@ -81,7 +81,7 @@ class BaseRuntime(forks.Forkable):
     def tell_units(self) -> None:
         """Add the consumed units to each response from now on, if throughput is measured.
 
-        See `hashrange.runtime.meter.metered.Metered`.
+        See `hashrange.metering.metered.Metered`.
         """
         if self.environment.meter is not None:
             self.environment.meter.tells = True

@@ -21,6 +21,7 @@ from hashrange.engine.decision import BackupChange, Decision, JobChange, TableCh
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.engine.price import UNITS_MAX, is_long, price
+from hashrange.metering.account import Account
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.tables import Index, Table, VectorIndex
@@ -28,7 +29,6 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Costly, Proposal, Reading, begin, concluded
 from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
-from hashrange.runtime.meter.account import Account
 from hashrange.storage.paging import bytes_of
 
 BATCH_REQUESTS_MAX = 128

@@ -7,10 +7,10 @@ import msgspec
 
 from hashrange import kv
 from hashrange.engine.capacity import Charge, Receipt
+from hashrange.metering.account import Account
+from hashrange.metering.meter import Meter
+from hashrange.metering.metered import metered
 from hashrange.model.errors import ApiError, InternalServerError
-from hashrange.runtime.meter.account import Account
-from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.metered import metered
 
 Outcome = bytes | BaseException
 """The body of the response, or the error."""

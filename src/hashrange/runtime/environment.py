@@ -5,13 +5,13 @@ from typing import NamedTuple
 from hashrange import kv
 from hashrange.engine.fetch import NO_VIEWS, Moment, Views
 from hashrange.engine.keyspace import system
+from hashrange.metering.meter import Meter
 from hashrange.model.caller import Caller
 from hashrange.model.settings import Settings
 from hashrange.runtime.back_pressure import BackPressure
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.consistency.lagging import Lagging
-from hashrange.runtime.meter.meter import Meter
 
 HEAD = kv.Head(system.CATALOG_VERSION, system.CLOCK)
 """The first read of every transaction and snapshot: `Environment.at` takes its answer."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli.design import draw as draw_command
-from hashrange.interfaces.cli.design.draw import draw
+from hashrange.tools.cli.design import draw as draw_command
+from hashrange.tools.cli.design.draw import draw
 
 from ..test_examples import EXAMPLES, example
 

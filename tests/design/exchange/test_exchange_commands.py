@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.interfaces.cli.design.exchange import TO, export, import_
+from hashrange.tools.cli.design.exchange import TO, export, import_
 
 from ..test_examples import EXAMPLES
 

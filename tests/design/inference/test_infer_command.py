@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli.design import infer as infer_command
-from hashrange.interfaces.cli.design.commands import plan
-from hashrange.interfaces.cli.design.infer import infer
+from hashrange.tools.cli.design import infer as infer_command
+from hashrange.tools.cli.design.commands import plan
+from hashrange.tools.cli.design.infer import infer
 
 from ..test_examples import example
 from .tables import fill

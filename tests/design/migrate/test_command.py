@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli.app import run
+from hashrange.tools.cli.app import run
 
 from ..test_examples import EXAMPLES
 

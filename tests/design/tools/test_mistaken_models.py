@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hashrange
-from hashrange.interfaces.cli.design import commands as design
+from hashrange.tools.cli.design import commands as design
 
 from ..test_examples import EXAMPLES
 

@@ -25,7 +25,7 @@ TABLES = [
 ]
 NOT_IMPORTED = (
     *("apsw", "argparse", "asyncio", "boto3", "botocore", "difflib", "httptools", "rich", "uvloop"),
-    *("hashrange.runtime", "hashrange.storage", "hashrange.interfaces", "hashrange.expressions"),
+    *("hashrange.runtime", "hashrange.storage", "hashrange.database", "hashrange.expressions"),
 )
 
 
@@ -92,7 +92,7 @@ def test_importing_loads_neither_server_nor_cli_nor_driver() -> None:
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
-    script = "from hashrange.interfaces.cli import main; main()"
+    script = "from hashrange.tools.cli import main; main()"
     line = [sys.executable, "-c", script, "design", *words]
     return subprocess.run(line, capture_output=True, text=True, check=False)
 

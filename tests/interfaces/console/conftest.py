@@ -11,8 +11,8 @@ import pytest
 
 import hashrange
 from console.asking import Browserless, Open
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.target import Target, target_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.target import Target, target_of
 
 REQUIRED = "HASHRANGE_REQUIRE_BROWSER"
 

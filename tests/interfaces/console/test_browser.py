@@ -9,7 +9,7 @@ from waiting import SECONDS_MAX
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.interfaces.console.values import cursor
+from hashrange.tools.console.values import cursor
 
 ANN = {"pk": {"S": "customer#ann"}, "sk": {"S": "order#01"}}
 BOB = {"pk": {"S": "customer#bob"}, "sk": {"S": "profile"}}

@@ -15,9 +15,9 @@ import pytest
 import hashrange
 from console import shop
 from console.asking import Browserless
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.values import item_of
-from hashrange.interfaces.target import target_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.console.values import item_of
+from hashrange.tools.target import target_of
 
 ANN = {"pk": "customer#ann"}
 

@@ -16,8 +16,8 @@ from waiting import SECONDS_MAX
 import hashrange
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.target import open_target
+from hashrange.tools.console import Console, serving
+from hashrange.tools.target import open_target
 
 COMMAND = (sys.executable, "-m", "hashrange")
 
@@ -93,7 +93,7 @@ def test_a_missing_library_is_named(path: str) -> None:
     program = (
         "import sys; sys.modules['starlette'] = None; "
         f"sys.argv = ['hashrange', 'console', {path!r}]; "
-        "from hashrange.interfaces.cli import main; main()"
+        "from hashrange.tools.cli import main; main()"
     )
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)

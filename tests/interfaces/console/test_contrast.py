@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import hashrange.interfaces.console
+import hashrange.tools.console
 
-STYLES = Path(hashrange.interfaces.console.__file__).parent / "static" / "console.css"
+STYLES = Path(hashrange.tools.console.__file__).parent / "static" / "console.css"
 TEXT, PARTS = 4.5, 3.0
 """WCAG 2.2, 1.4.3 (text) and 1.4.11 (the edges of what can be used, and the focus)."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from console import shop
 from console.asking import Answer, Browserless, Open
-from hashrange.interfaces.console.values import cursor, dumps, item_of
+from hashrange.tools.console.values import cursor, dumps, item_of
 
 BOB = {"pk": {"S": "customer#bob"}, "sk": {"S": "profile"}}
 ITEM_PAGES = ("", "/edit", "/new", "/delete")

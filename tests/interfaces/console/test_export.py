@@ -9,7 +9,7 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.interfaces.console.values import item_of
+from hashrange.tools.console.values import item_of
 
 
 @pytest.fixture

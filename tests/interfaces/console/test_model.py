@@ -10,10 +10,10 @@ from waiting import SECONDS_MAX
 from console.asking import Browserless
 from console.test_command import failed, started
 from console.test_tour import text_of
-from hashrange.interfaces.cli.design.model_files import tables_of
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.tour import strings
-from hashrange.interfaces.target import Target
+from hashrange.tools.cli.design.model_files import tables_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.console.tour import strings
+from hashrange.tools.target import Target
 
 MODEL = Path(__file__).parents[3] / "examples" / "orders.py"
 PLACED = ("2024-03-01T10:00:00.000000Z", "2024-05-03T12:00:00.000000Z")

@@ -19,9 +19,9 @@ from console.asking import Browserless, Open
 from console.test_command import started
 from console.test_tour import text_of
 from hashrange import Settings
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.watching import AdminClient
-from hashrange.interfaces.target import Target, target_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.console.watching import AdminClient
+from hashrange.tools.target import Target, target_of
 
 PAGE = "/table/shop/partitions"
 TOKEN = "a token for this test alone"

@@ -12,9 +12,9 @@ from waiting import SECONDS_MAX
 import hashrange
 from console import shop
 from console.asking import Browserless
-from hashrange.interfaces.console import Console, searching, serving
-from hashrange.interfaces.console.searching import Portion, Search, search
-from hashrange.interfaces.target import target_of
+from hashrange.tools.console import Console, searching, serving
+from hashrange.tools.console.searching import Portion, Search, search
+from hashrange.tools.target import target_of
 
 ITEMS = 6_000
 RARE = 2_000

@@ -10,9 +10,9 @@ from starlette.routing import Route
 
 import hashrange
 from console.asking import Browserless, Open
-from hashrange.interfaces.console import Console
-from hashrange.interfaces.console.app import application
-from hashrange.interfaces.target import Target, target_of
+from hashrange.tools.console import Console
+from hashrange.tools.console.app import application
+from hashrange.tools.target import Target, target_of
 
 TABLE = {
     "TableName": "table",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from console.asking import Open
-from hashrange.interfaces.console.values import cursor
+from hashrange.tools.console.values import cursor
 
 NUMBERS = 40
 

@@ -8,7 +8,7 @@ from waiting import SECONDS_MAX
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.interfaces.console.stream_tails import RECORDS_KEPT, TAILS_MAX, StreamTails
+from hashrange.tools.console.stream_tails import RECORDS_KEPT, TAILS_MAX, StreamTails
 
 ON = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 PAGE = "/table/shop/stream"

@@ -12,12 +12,12 @@ import hashrange
 from console.asking import Browserless, Open
 from console.test_command import started
 from hashrange.design import lint
-from hashrange.interfaces.cli.design.model_files import tables_of
-from hashrange.interfaces.console import Console, serving
-from hashrange.interfaces.console.pages.learn.ending import model
-from hashrange.interfaces.console.rings import ring
-from hashrange.interfaces.console.tour import fill
-from hashrange.interfaces.target import Target
+from hashrange.tools.cli.design.model_files import tables_of
+from hashrange.tools.console import Console, serving
+from hashrange.tools.console.pages.learn.ending import model
+from hashrange.tools.console.rings import ring
+from hashrange.tools.console.tour import fill
+from hashrange.tools.target import Target
 
 HOSTILE = "<script>window.hit=1</script>\u202e"
 STEPS = ("ring", "reads", "writes", "indexes", "hot")

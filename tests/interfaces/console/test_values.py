@@ -7,7 +7,7 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.interfaces.console.values import cursor, dumps
+from hashrange.tools.console.values import cursor, dumps
 
 BOB = {"pk": {"S": "customer#bob"}, "sk": {"S": "profile"}}
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

@@ -13,9 +13,9 @@ from waiting import SECONDS_MAX
 import hashrange
 from console import shop
 from console.asking import Browserless
-from hashrange.interfaces.console import Console, rings, serving
-from hashrange.interfaces.console.values import cursor
-from hashrange.interfaces.target import target_of
+from hashrange.tools.console import Console, rings, serving
+from hashrange.tools.console.values import cursor
+from hashrange.tools.target import target_of
 
 LONG = {"pk": {"S": "k" * 900}, "sk": {"S": "s" * 600}}
 WIDE = {"pk": {"S": "wide"}, "sk": {"S": "1"}} | {f"name {n:02}": {"S": "x" * 9} for n in range(20)}

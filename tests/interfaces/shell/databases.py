@@ -64,7 +64,7 @@ def put(client: Any, **item: Any) -> None:
 
 def run(*arguments: object, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `hashrange` to its end, with `given` on a pipe as stdin."""
-    program = "from hashrange.interfaces.cli import main; main()"
+    program = "from hashrange.tools.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
         input=given,

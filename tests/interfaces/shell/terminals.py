@@ -94,7 +94,7 @@ def terminal(
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     program = (
         "import os; os.close(os.open(os.ttyname(0), os.O_RDWR))\n"  # where Ctrl-C comes from
-        "from hashrange.interfaces.cli import main; main()"
+        "from hashrange.tools.cli import main; main()"
     )
     environment = {name: text for name, text in os.environ.items() if name not in _OF_OURS}
     environment |= {"TERM": "xterm-256color", "XDG_STATE_HOME": str(home)}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.interfaces.shell.catalog import Catalog
-from hashrange.interfaces.shell.completion import complete, quoted
-from hashrange.interfaces.target import open_target
+from hashrange.tools.shell.catalog import Catalog
+from hashrange.tools.shell.completion import complete, quoted
+from hashrange.tools.target import open_target
 
 COMMANDS = [".tables", ".schema", ".mode"]
 

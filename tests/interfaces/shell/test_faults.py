@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hashrange.interfaces.shell.faults import Failed
-from hashrange.interfaces.shell.output import Output
-from hashrange.interfaces.shell.session import Session
-from hashrange.interfaces.target import open_target
+from hashrange.tools.shell.faults import Failed
+from hashrange.tools.shell.output import Output
+from hashrange.tools.shell.session import Session
+from hashrange.tools.target import open_target
 
 
 def refusal(shop: Path, statement: str) -> list[str]:

@@ -128,7 +128,7 @@ def test_a_limit_that_is_none(shop: Path, limit: str) -> None:
 
 
 def test_a_closed_pipe_ends_it_quietly(own: Path) -> None:
-    program = "from hashrange.interfaces.cli import main; main()"
+    program = "from hashrange.tools.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", program, "query", str(own), ALL],
         stdout=subprocess.PIPE,

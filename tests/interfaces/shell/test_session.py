@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import hashrange
-from hashrange.interfaces.shell.commands import Commands, Quit
-from hashrange.interfaces.shell.faults import Failed
-from hashrange.interfaces.shell.output import Output
-from hashrange.interfaces.shell.session import Session
-from hashrange.interfaces.target import Target, open_target
+from hashrange.tools.shell.commands import Commands, Quit
+from hashrange.tools.shell.faults import Failed
+from hashrange.tools.shell.output import Output
+from hashrange.tools.shell.session import Session
+from hashrange.tools.target import Target, open_target
 from shell.databases import ORDERS, run
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hashrange.interfaces.shell.splitting import (
+from hashrange.tools.shell.splitting import (
     STATEMENT_CHARACTERS_MAX,
     TooLong,
     blanked,

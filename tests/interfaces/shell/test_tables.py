@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hashrange.interfaces.shell.tables import columns_of, lay_out, print_table
+from hashrange.tools.shell.tables import columns_of, lay_out, print_table
 
 
 def shown(items: list[dict[str, Any]], width: int, key: tuple[str, ...] = ()) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hashrange.interfaces.shell.values import cell, csv_text, json_item, json_text, printable
+from hashrange.tools.shell.values import cell, csv_text, json_item, json_text, printable
 
 ESCAPES = "".join(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2028, 0xFEFF, 0xD800]))
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from hashrange import forks, kv
 from hashrange.engine.fetch import Admit
+from hashrange.metering.account import Account
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError, ThrottlingException
 from hashrange.runtime.aside.evaluation import Evaluation, Evaluator, WorkerLost
@@ -29,7 +30,6 @@ from hashrange.runtime.decisions import Proposal, Reading
 from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.fair_queue import FairQueue
-from hashrange.runtime.meter.account import Account
 
 WAITING_MAX = 256
 """How many costly requests may wait; others are refused, and SDKs try them again later."""

@@ -21,7 +21,7 @@ from hashrange.runtime.drive import SLICE_SECONDS
 from hashrange.runtime.ending import internal_error
 from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
-from hashrange.runtime.reads.queue import HELD_BYTES_MAX
+from hashrange.runtime.read_queue import HELD_BYTES_MAX
 from hashrange.runtime.source import LARGE_BYTES
 from hashrange.storage.paging import bytes_of
 

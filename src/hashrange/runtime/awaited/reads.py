@@ -26,7 +26,7 @@ from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, begin, within_price
 from hashrange.runtime.ending import Done, Outcome, charged, encode, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
-from hashrange.runtime.reads.queue import ReadQueue
+from hashrange.runtime.read_queue import ReadQueue
 from hashrange.runtime.source import small_only
 
 ROWS_PER_GROUP = 64

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from hashrange import forks, kv
+from hashrange.metering.meter import Meter
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
@@ -36,11 +37,10 @@ from hashrange.runtime.back_pressure import BackPressure
 from hashrange.runtime.base import BaseRuntime
 from hashrange.runtime.batch import Batch, submission_of
 from hashrange.runtime.catalog import Catalog
-from hashrange.runtime.checks.health import probe
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.ending import Done, Outcome, internal_error
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.meter.meter import Meter
+from hashrange.runtime.health import probe
 from hashrange.runtime.mistaken_calls import WouldBlock, closed
 from hashrange.runtime.upgrade import bring_up_to_date_async
 from hashrange.runtime.vector_views import VectorViews

@@ -6,9 +6,9 @@ from threading import Lock
 from typing import NamedTuple, cast
 
 from hashrange import kv
+from hashrange.metering.index_queue import Waiting
+from hashrange.metering.meter import Meter
 from hashrange.model.consistency import Eventual
-from hashrange.runtime.meter.index_queue import Waiting
-from hashrange.runtime.meter.meter import Meter
 
 RECORDS_MAX = 100_000
 """How many overwritten values are kept, at most: a test may hold its clock still."""

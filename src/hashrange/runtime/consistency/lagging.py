@@ -11,13 +11,13 @@ from typing import Any
 from hashrange import kv
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import Admit
+from hashrange.metering.meter import Meter
 from hashrange.model.consistency import Eventual
 from hashrange.model.tables import Index, Table
 from hashrange.operations.operation import Operation
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.consistency.history import History, Overwritten
 from hashrange.runtime.decisions import Steps
-from hashrange.runtime.meter.meter import Meter
 from hashrange.runtime.overlay import Overlay
 
 MAY_LAG = frozenset(

@@ -21,8 +21,8 @@ from hashrange.operations import OPERATIONS
 from hashrange.runtime.ending import Done, Outcome
 from hashrange.runtime.faults.drawing import TRANSACTIONS, Body, Drawing
 from hashrange.runtime.faults.throttling import refused
-from hashrange.runtime.reads.turn import Turn
-from hashrange.runtime.runtime import Runtime
+from hashrange.runtime.threaded.runtime import Runtime
+from hashrange.runtime.threaded.turn import Turn
 
 CONFLICT = "Transaction is ongoing for the item"
 IN_PROGRESS = "The transaction with the given request token is already in progress."

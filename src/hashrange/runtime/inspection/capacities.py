@@ -8,9 +8,9 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import fetch
 from hashrange.engine.indexes import propagation
+from hashrange.metering.meter import Meter
 from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.runtime.drive import drive
-from hashrange.runtime.meter.meter import Meter
 
 LAG_SECONDS_MIN = 0.001
 """The least lag of an index that does not show a change yet: 0 means that it shows all changes."""

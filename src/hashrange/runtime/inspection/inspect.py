@@ -11,13 +11,13 @@ from hashrange import kv
 from hashrange.engine import fetch, partitions
 from hashrange.engine.keyspace import keys
 from hashrange.engine.keyspace.rows import Row
+from hashrange.metering.meter import Meter
+from hashrange.metering.usage import KeyCounts, SourceUsage
 from hashrange.model.insights import Insights
 from hashrange.model.tables import Index, Table
 from hashrange.runtime import source
 from hashrange.runtime.drive import drive
 from hashrange.runtime.inspection.capacities import lag_seconds, queue_lag_seconds
-from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.usage import KeyCounts, SourceUsage
 
 WALKED_ROWS_MAX = 100_000
 """How many rows are read to find large item collections, in all tables and indexes together."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hashrange.runtime.meter.trace import SECOND, Ask, Event, Paid
+from hashrange.metering.trace import SECOND, Ask, Event, Paid
 from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND

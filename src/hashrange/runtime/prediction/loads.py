@@ -14,8 +14,8 @@ from random import Random
 from msgspec import Struct
 
 from hashrange.engine.keyspace.keys import digest, raw_key
+from hashrange.metering.trace import SECOND, Ask, Definition, Event, Head, Paid
 from hashrange.model.tables import Index, Table
-from hashrange.runtime.meter.trace import SECOND, Ask, Definition, Event, Head, Paid
 from hashrange.runtime.prediction.reading import Line
 
 KEYS_MAX = 1_000_000

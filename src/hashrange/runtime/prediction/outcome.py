@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from hashrange.engine.keyspace.keys import first_of_raw, parse_raw
 from hashrange.engine.throughput import Limit
+from hashrange.metering.meter import Meter
+from hashrange.metering.trace import SECOND
 from hashrange.model.tables import Index, Table
-from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.trace import SECOND
 from hashrange.runtime.prediction.timeline import Timeline
 
 MINUTE = 60

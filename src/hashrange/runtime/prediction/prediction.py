@@ -8,7 +8,7 @@ from random import Random
 
 from msgspec import Struct
 
-from hashrange.runtime.meter.trace import Event
+from hashrange.metering.trace import Event
 from hashrange.runtime.prediction.attempts import Assumed, FirstAttempts
 from hashrange.runtime.prediction.outcome import Outcome
 from hashrange.runtime.prediction.provisioning import UNITS_MAX, Demand

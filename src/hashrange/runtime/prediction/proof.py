@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Admit
+from hashrange.metering.meter import Meter
+from hashrange.metering.trace import SECOND, Definition, Event, Gone, Paid, limit_places
 from hashrange.model.tables import Index, Table
-from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.trace import SECOND, Definition, Event, Gone, Paid, limit_places
 from hashrange.runtime.prediction.reading import Trace, TraceError, settings_of
 
 OPEN_MAX = 10_000

@@ -9,10 +9,10 @@ whether partitions refuse requests nevertheless.
 from array import array
 
 from hashrange.engine.throughput import Limit
+from hashrange.metering.buckets import Bucket
+from hashrange.metering.trace import SECOND, Definition, Event
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table
-from hashrange.runtime.meter.buckets import Bucket
-from hashrange.runtime.meter.trace import SECOND, Definition, Event
 from hashrange.runtime.prediction.reading import Line
 
 BINS_MAX = 32_768

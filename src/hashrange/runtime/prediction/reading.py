@@ -6,9 +6,9 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
+from hashrange.metering.trace import VERSION, Ask, Definition, Event, Gone, Head, Paid
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Table
-from hashrange.runtime.meter.trace import VERSION, Ask, Definition, Event, Gone, Head, Paid
 
 Line = Definition | Gone | Event
 LINE_BYTES_MAX = 64 * 1024 * 1024

@@ -13,12 +13,8 @@ from hashrange.engine.decision import TableChange
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.throughput import Limit
 from hashrange.kv import PARTITION_BYTES
-from hashrange.model.partitions import Partition
-from hashrange.model.tables import Index, Table
-from hashrange.operations.upkeep import UPKEEP
-from hashrange.runtime.decisions import with_tables
-from hashrange.runtime.meter.meter import Meter
-from hashrange.runtime.meter.trace import (
+from hashrange.metering.meter import Meter
+from hashrange.metering.trace import (
     POSITION_BYTES,
     SECOND,
     Ask,
@@ -28,6 +24,10 @@ from hashrange.runtime.meter.trace import (
     Head,
     Paid,
 )
+from hashrange.model.partitions import Partition
+from hashrange.model.tables import Index, Table
+from hashrange.operations.upkeep import UPKEEP
+from hashrange.runtime.decisions import with_tables
 from hashrange.runtime.prediction.outcome import Outcome, Place
 from hashrange.runtime.prediction.reading import Line, settings_of
 from hashrange.runtime.prediction.scenarios import S, Scenario, fitted

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hashrange.metering.meter import Meter
 from hashrange.model.tables import Index, Table
-from hashrange.runtime.meter.meter import Meter
 
 ROWS_MAX = 96
 """If there are more, two become one."""

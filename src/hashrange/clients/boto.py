@@ -1,0 +1,201 @@
+"""boto3 answered in this process: no socket, no credentials, no waiting.
+
+`boto3_session` makes a session that a database answers; `hashrange.mock` answers the clients of
+any other code. botocore does all its work except for the sending: it validates, serializes,
+checks the CRC, parses and raises as it does with AWS.
+"""
+
+import asyncio
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import boto3
+import botocore.session
+from botocore import UNSIGNED
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
+from botocore.exceptions import ConnectionClosedError
+
+from hashrange import wire
+from hashrange.clients.calls import Outcome, Runtime, refusal
+from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller
+from hashrange.model.errors import UnrecognizedClientException
+from hashrange.runtime.mistaken_calls import Closed, WouldBlock
+
+if TYPE_CHECKING:
+    from hashrange.access.generation import Access
+
+_SERVICES = ("dynamodb", "dynamodb-streams")
+DUMMY = "hashrange"
+IN_PROCESS = "hashrange_in_process"
+"""In the context of a request that `boto3_session` answers, and no mock."""
+
+_HOST_REGION = re.compile(r"//[^/]*(?:dynamodb|ddb)\.([a-z0-9-]+)\.")
+_CREDENTIAL = re.compile(r"Credential=([^/]*)/\d*/([^/]+)/")
+_TARGET = re.compile(r"DynamoDB(?:Streams)?_20120810\.(\w+)")
+
+
+class Database(Protocol):
+    @property
+    def runtime(self) -> Runtime: ...
+    @property
+    def access(self) -> "Access | None": ...
+
+
+def boto3_session(
+    database: Database,
+    region: str = DEFAULT_REGION,
+    *,
+    retry: bool = False,
+    principal: str | None = None,
+) -> boto3.Session:
+    """A session whose "dynamodb" and "dynamodbstreams" clients and resources use `database`.
+
+    It acts as the principal with this ARN, which the access file of the database names; without
+    one, it may do everything. Raises ValueError if there is no such principal.
+
+    It ignores this machine's profiles and credentials. Nothing is signed. Nothing is retried,
+    unless `retry` says that requests may fail on purpose: then boto3 retries as it does with AWS.
+    """
+    caller_of = own_caller(database, region, principal)
+    nowhere = (None, None, os.devnull, None)
+    session = botocore.session.Session(
+        {"profile": (None, None, None, None), "config_file": nowhere, "credentials_file": nowhere}
+    )
+    attempts = {} if retry else {"mode": "legacy", "total_max_attempts": 1}
+    session.set_default_client_config(Config(signature_version=UNSIGNED, retries=attempts or None))
+    session.set_credentials(DUMMY, DUMMY)
+
+    def mark(context: dict[str, Any], **_: Any) -> None:
+        context[IN_PROCESS] = True
+
+    def send(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        return answer(database, request, caller_of)
+
+    for service in _SERVICES:
+        session.register(f"before-call.{service}", mark)
+        session.register(f"before-send.{service}", send)
+    return boto3.Session(botocore_session=session, region_name=region)
+
+
+# ---- one request ----
+
+
+class _Content:
+    """A response's body, as botocore reads it."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._body
+
+
+def target(request: AWSPreparedRequest) -> str | None:
+    """The DynamoDB or streams operation that a request names; None for another service."""
+    found = _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", "")))
+    return found[1] if found else None
+
+
+CallerOf = Callable[[AWSPreparedRequest], Caller]
+
+
+def answer(database: Database, request: AWSPreparedRequest, caller_of: CallerOf) -> AWSResponse:
+    """The answer of a database to a request."""
+    operation = _operation(request)
+    outcome: Outcome
+    runtime = database.runtime  # may raise if its test is over: not a server's error
+    try:
+        outcome = runtime.call(operation, request.body, caller_of(request))
+    except Exception as error:
+        outcome = error
+    return _response(request, operation, outcome)
+
+
+async def answer_async(
+    database: Database, request: AWSPreparedRequest, caller_of: CallerOf
+) -> AWSResponse:
+    """Like `answer`, on an event loop, which goes on meanwhile."""
+    operation = _operation(request)
+    told: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: Outcome) -> None:
+        if not told.cancelled():
+            told.set_result(outcome)
+
+    database.runtime.submit(operation, request.body, done, caller_of(request))
+    return _response(request, operation, await told)
+
+
+def _operation(request: AWSPreparedRequest) -> str:
+    operation = target(request)
+    assert operation, "botocore's model of the service names the target"
+    return operation
+
+
+def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> AWSResponse:
+    if isinstance(outcome, ConnectionError):  # a fault on purpose
+        raise ConnectionClosedError(endpoint_url=request.url) from outcome
+    if isinstance(outcome, Closed | WouldBlock):
+        raise outcome  # the calling program's own mistake must not look like a server's error
+    if isinstance(outcome, bytes):
+        status, body = 200, outcome
+    else:
+        error = refusal(operation, outcome)
+        status, body = error.status, wire.error_body(error)
+    headers = {
+        "Content-Type": "application/x-amz-json-1.0",
+        "Content-Length": str(len(body)),
+        "x-amzn-RequestId": wire.request_id(),
+        "x-amz-crc32": str(zlib.crc32(body)),
+    }
+    return AWSResponse(request.url, status, headers, _Content(body))
+
+
+def own_caller(database: Database, region: str, principal: str | None = None) -> CallerOf:
+    """The caller of requests that a session of this process sends. Raises ValueError.
+
+    It has the region of the request's host.
+    """
+    if principal is None:
+        return lambda request: Caller(_region_of(request, region), _account(database))
+    if database.access is None:
+        raise ValueError(f"the database has no access file that names {principal}")
+    acting = database.access.principal(principal)
+    return lambda request: Caller(_region_of(request, region), acting.account, "", acting)
+
+
+def signed_caller(database: Database, region: str, request: AWSPreparedRequest) -> Caller:
+    """The credential's region and key; a request without a signature has its host's region.
+
+    With an access file the key is that of a principal, whose secret nobody checks. Raises
+    UnrecognizedClientException.
+    """
+    signed = _CREDENTIAL.search(_text(request.headers.get("Authorization", "")))
+    access = database.access
+    if access is not None:
+        principal = access.by_key.get(signed[1]) if signed else None
+        if signed is None or principal is None:
+            raise UnrecognizedClientException(
+                "The security token included in the request is invalid."
+            )
+        return Caller(signed[2], access.account, signed[1], principal)
+    if signed:
+        return Caller(signed[2], access_key=signed[1])
+    return Caller(_region_of(request, region))
+
+
+def _region_of(request: AWSPreparedRequest, region: str) -> str:
+    host = _HOST_REGION.search(request.url)
+    return host[1] if host else region
+
+
+def _account(database: Database) -> str:
+    return DEFAULT_ACCOUNT if database.access is None else database.access.account
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value

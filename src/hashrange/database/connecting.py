@@ -1,0 +1,231 @@
+"""The composition root: the one place that gives a runtime its store."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from hashrange import kv
+from hashrange.database.addresses import kind_of, without_password
+from hashrange.database.database import Database
+from hashrange.kv import Durability, StoreError
+from hashrange.model.caller import DEFAULT_REGION
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
+from hashrange.runtime.awaited.threads import in_thread, open_here, open_in_thread
+from hashrange.runtime.clock import TimeSource
+from hashrange.runtime.upgrade import bring_up_to_date_async
+
+
+def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Rewrite a database file without the room that nothing uses.
+
+    Returns its size before and after, in bytes. Raises `StoreError`, also if another process has
+    the file open.
+    """
+    from hashrange.storage.sqlite import compact as rewrite
+
+    return rewrite(os.fsdecode(path))
+
+
+def restore(
+    backup: str | os.PathLike[str], path: str | os.PathLike[str], *, replace: bool = False
+) -> None:
+    """Verify a backup and copy it to `path`: a new file, or with `replace` one that nobody uses.
+
+    Raises `StoreError`; then the file at `path` is as it was.
+    """
+    from hashrange.storage.sqlite import restore as put_back
+
+    put_back(os.fsdecode(backup), os.fsdecode(path), replace)
+
+
+def connect(
+    path: str | bytes | os.PathLike[str] | None = None,
+    *,
+    durability: Durability = "full",
+    clock: TimeSource | None = None,
+    region: str = DEFAULT_REGION,
+    settings: Settings = DEFAULT_SETTINGS,
+) -> Database:
+    """Open the database file `path`, creating it if needed; without a path, a database in memory.
+
+    A path that begins with postgresql:// names a PostgreSQL database, which other processes and
+    machines may use as well: see docs/how-to/run-on-postgresql.md.
+
+    `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
+    process but not a power cut; "memory" guarantees nothing. `clock` is any object whose `now()`
+    gives epoch seconds, by default the wall clock. `settings` holds everything else. Raises
+    `StoreError` with one line that says what to do; ValueError or TypeError for an invalid
+    argument.
+    """
+    from hashrange import storage
+
+    _check(durability, settings)
+    dsn = None if path is None else _postgres_address(path)
+    _check_archive(settings, is_file=path is not None and dsn is None)
+    store: kv.Store
+    if dsn is not None:
+        store = open_in_thread(_open_postgres(dsn, durability))
+    elif path is None:
+        store = storage.MemoryStore()
+        if settings.accept_unsupported is None:
+            settings = settings._replace(accept_unsupported=True)
+    elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
+        raise StoreError(":memory: is not a file; leave the path out for a database in memory")
+    else:
+        archived = settings.archive is not None
+        store = storage.SqliteStore(os.fsdecode(path), durability=durability, archived=archived)
+    try:
+        given: Any = {"clock": clock, "region": region}
+        database = Database(store, **given, **_with_access(settings))
+    except BaseException:
+        store.close()
+        raise
+    if path is not None:
+        database.start_upkeep()
+    _employ_workers(database, settings)
+    if settings.archive is not None and path is not None:
+        try:
+            _archive(database, os.fsdecode(path), durability, settings)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+async def connect_async(
+    path: str | bytes | os.PathLike[str] | None = None,
+    *,
+    durability: Durability = "full",
+    clock: TimeSource | None = None,
+    region: str = DEFAULT_REGION,
+    settings: Settings = DEFAULT_SETTINGS,
+) -> Database:
+    """Like `connect`, on an event loop: `async with await connect_async(path) as database`.
+
+    The connections to a PostgreSQL database belong to the running loop, which answers without
+    another thread; `execute_async` and aiobotocore's clients are for it. A file and a database in
+    memory are those of `connect`, opened in a thread.
+    """
+    given: Any = {"clock": clock, "region": region, "settings": settings}
+    dsn = None if path is None else _postgres_address(path)
+    if dsn is None:
+        return await in_thread(partial(connect, path, durability=durability, **given))
+    _check(durability, settings)
+    _check_archive(settings, is_file=False)
+    store = await open_here(_open_postgres(dsn, durability))
+    try:
+        database = Database(store, clock=clock, region=region, **_with_access(settings))
+    except BaseException:
+        await store.store.close()
+        raise
+    database.start_upkeep()
+    _employ_workers(database, settings)
+    return database
+
+
+async def distribute(dsn: str) -> list[str]:
+    """Spread the PostgreSQL database over the nodes of its Citus cluster, in place.
+
+    Returns lines that say what was done. Raises StoreError. Stop all servers of the database first.
+    """
+    with _asyncpg_is_needed():
+        from hashrange.storage.postgres import distribute
+    return await distribute.distribute(dsn)
+
+
+def _employ_workers(database: Database, settings: Settings) -> None:
+    """Start the threads that work with the world outside, as far as the settings name it."""
+    if settings.kinesis is not None:
+        from hashrange.transfers import kinesis
+
+        database.employ(kinesis.Deliveries(database.runtime, kinesis.sink_of(settings.kinesis)))
+    if settings.objects is not None:
+        from hashrange.transfers import bulk_puts, exporting, importing
+        from hashrange.transfers.buckets import Buckets
+
+        buckets = Buckets(settings.objects)
+        database.employ(importing.Imports(database.runtime, buckets))
+        database.employ(bulk_puts.BulkPuts(database.runtime, buckets))
+        database.employ(exporting.Exports(database.runtime, buckets))
+
+
+def _archive(database: Database, path: str, durability: Durability, settings: Settings) -> None:
+    """Ship the log of the file. Raises `StoreError` if nothing can be kept there."""
+    from hashrange import archive, objects
+    from hashrange.storage.sqlite.tail import Tail
+
+    assert settings.archive is not None
+    limits = archive.Limits(
+        settings.archive_seconds, settings.archive_log_bytes, settings.archive_log_seconds
+    )
+    try:
+        shipper = archive.Shipper(
+            Tail(path, durability),
+            objects.open_objects(settings.archive),
+            limits,
+            database.runtime.environment.clock.now,
+            database.runtime.refuse_writes,
+        )
+        shipper.check()
+    except objects.ObjectError as error:
+        raise StoreError(f"the archive cannot be used: {error}") from error
+    database.employ(shipper)
+
+
+def _check(durability: str, settings: object) -> None:
+    kv.check_durability(durability)
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
+
+
+def _check_archive(settings: Settings, is_file: bool) -> None:
+    if settings.archive is not None and not is_file:
+        raise StoreError(
+            "an archive needs a database file; for PostgreSQL, pgBackRest or WAL-G archive the "
+            "log, and a database in memory has none"
+        )
+
+
+def _with_access(settings: Settings) -> dict[str, Any]:
+    """The settings, and the access file that they name, read. Raises ValueError or OSError."""
+    if settings.access is None:
+        return {"settings": settings}
+    from hashrange.database.access_file import access_of
+
+    return {"settings": settings._replace(access=None), "access": access_of(settings.access)}
+
+
+def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
+    """The address, if it is that of a PostgreSQL database and not the name of a file."""
+    name = os.fsdecode(path)
+    kind = kind_of(name)
+    if kind == "server":
+        raise StoreError(
+            f"{without_password(name)}: the address of a server; connect to it with boto3"
+        )
+    return name if kind == "postgresql" else None
+
+
+async def _open_postgres(dsn: str, durability: Durability) -> kv.AsyncStore:
+    with _asyncpg_is_needed():
+        from hashrange.storage.postgres import PostgresStore
+    store = PostgresStore(dsn, durability=durability)
+    try:
+        await store.open()
+        await bring_up_to_date_async(store)
+    except BaseException:
+        await store.close()
+        raise
+    return store
+
+
+@contextmanager
+def _asyncpg_is_needed() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "asyncpg":
+            raise
+        raise StoreError("PostgreSQL needs asyncpg: pip install 'hashrange[postgres]'") from None

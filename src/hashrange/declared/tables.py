@@ -1,0 +1,216 @@
+"""Descriptions of tables, from which the same table can be created elsewhere."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from hashrange.clients.connection import JsonConnection, Refused, refusals
+from hashrange.formats.files import appearing
+from hashrange.formats.items import DataError
+
+Json = dict[str, Any]
+
+_ACTIVE_SECONDS = 600.0
+_PAUSE_SECONDS_MAX = 2.0
+_INDEX = ("IndexName", "KeySchema", "Projection")
+_VECTOR_INDEX = (
+    *("IndexName", "VectorAttribute", "SearchSchema"),
+    *("Projection", "Dimensions", "DistanceFunction"),
+)
+_KEY_KINDS = ("HASH", "RANGE")
+_KEY_TYPES = ("S", "N", "B")
+_SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification")
+
+
+class Description(Struct, rename="pascal"):
+    """The parameters of CreateTable, tags included, and the settings made afterwards: time to live,
+    and requests without the table's name, by their operation."""
+
+    table: Json
+    time_to_live: Json | None = None
+    settings: dict[str, Json] | None = None
+
+
+class TableInfo(Struct):
+    """A table as it is found. `types` are the types of its key attributes, also of indexes."""
+
+    name: str
+    arn: str
+    id: str
+    items: int
+    size_bytes: int
+    key: list[str]
+    types: dict[str, str]
+    stream_arn: str | None
+    stream_view: str | None
+
+
+def describe(client: Any, place: str, name: str) -> TableInfo:
+    """Raises Refused: ResourceNotFoundException if there is no such table."""
+    with refusals(place):
+        found = client.describe_table(TableName=name)["Table"]
+    stream = found.get("StreamSpecification", {})
+    return TableInfo(
+        name,
+        found.get("TableArn", ""),
+        found.get("TableId", ""),
+        found.get("ItemCount", 0),
+        found.get("TableSizeBytes", 0),
+        [each["AttributeName"] for each in found["KeySchema"]],
+        {each["AttributeName"]: each["AttributeType"] for each in found["AttributeDefinitions"]},
+        found.get("LatestStreamArn") if stream.get("StreamEnabled") else None,
+        stream.get("StreamViewType"),
+    )
+
+
+def names(client: Any, place: str) -> list[str]:
+    with refusals(place):
+        pages = client.get_paginator("list_tables").paginate()
+        return [name for page in pages for name in page["TableNames"]]
+
+
+def description(client: Any, place: str, name: str) -> Description:
+    """The parameters that create the table `name` again."""
+    with refusals(place):
+        found = client.describe_table(TableName=name)["Table"]
+        tags = _tags(client, found.get("TableArn"))
+        expiry = client.describe_time_to_live(TableName=name).get("TimeToLiveDescription", {})
+    table = creation(found)
+    if tags:
+        table["Tags"] = tags
+    enabled = expiry.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    return Description(
+        table, {"Enabled": True, "AttributeName": expiry["AttributeName"]} if enabled else None
+    )
+
+
+def _tags(client: Any, arn: str | None) -> list[dict[str, str]]:
+    """The tags of a table, or none if the server has no tags, as DynamoDB Local has not."""
+    if not arn:
+        return []
+    pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
+    try:
+        return [tag for page in pages for tag in page.get("Tags", ()) if not _of_aws(tag)]
+    except client.exceptions.ClientError as error:
+        if error.response["Error"]["Code"] != "UnknownOperationException":
+            raise
+        return []
+
+
+def _of_aws(tag: dict[str, str]) -> bool:
+    return tag["Key"].startswith("aws:")  # reserved: CreateTable refuses them
+
+
+def creation(found: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of CreateTable for a table as DescribeTable has it."""
+    table = {name: found[name] for name in _SAME if found.get(name)}
+    mode = found.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+    table["BillingMode"] = mode
+    for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+        if found.get(kind):
+            table[kind] = [
+                {name: index[name] for name in _INDEX}
+                | (_units(index, mode) if kind.startswith("G") else {})
+                for index in found[kind]
+            ]
+    if found.get("VectorIndexes"):
+        table["VectorIndexes"] = [
+            {name: index[name] for name in _VECTOR_INDEX if name in index}
+            for index in found["VectorIndexes"]
+        ]
+    table |= _units(found, mode)
+    if found.get("DeletionProtectionEnabled"):
+        table["DeletionProtectionEnabled"] = True
+    if found.get("TableClassSummary", {}).get("TableClass"):
+        table["TableClass"] = found["TableClassSummary"]["TableClass"]
+    return table
+
+
+def _units(found: dict[str, Any], mode: str) -> dict[str, Any]:
+    if mode == "PAY_PER_REQUEST":
+        limits = found.get("OnDemandThroughput")
+        return {"OnDemandThroughput": limits} if limits else {}
+    given = found.get("ProvisionedThroughput", {})
+    units = {name: given.get(name, 1) or 1 for name in ("ReadCapacityUnits", "WriteCapacityUnits")}
+    return {"ProvisionedThroughput": units}
+
+
+def beside(path: Path) -> Path:
+    """The file with the description of the table whose items are at `path`."""
+    return path.with_name(f"{path.name}.table.json")
+
+
+def write(path: Path, found: Description) -> None:
+    content = msgspec.json.format(msgspec.json.encode(found), indent=2)
+    with appearing(path) as file:
+        file.write(content + b"\n")
+
+
+def of_key(text: str) -> Description:
+    """A table on demand whose key is `NAME[:TYPE][,NAME[:TYPE]]`. Raises DataError."""
+    columns = [_column(part) for part in text.split(",")]
+    if len(columns) > len(_KEY_KINDS):
+        raise DataError(f"{text!r}: a key is a partition key, or NAME,NAME with a sort key")
+    schema = [
+        {"AttributeName": name, "KeyType": kind}
+        for (name, _), kind in zip(columns, _KEY_KINDS, strict=False)
+    ]
+    types = [{"AttributeName": name, "AttributeType": tag} for name, tag in columns]
+    return Description(
+        {"KeySchema": schema, "AttributeDefinitions": types, "BillingMode": "PAY_PER_REQUEST"}
+    )
+
+
+def _column(text: str) -> tuple[str, str]:
+    name, colon, tag = text.strip().rpartition(":")
+    if not colon:
+        name, tag = tag, "S"
+    if not name or tag not in _KEY_TYPES:
+        raise DataError(f"{text!r} is not NAME or NAME:TYPE, where TYPE is S, N or B")
+    return name, tag
+
+
+def execute(connection: JsonConnection, operation: str, request: Json) -> Json:
+    """Raises Refused."""
+    answer: Json = msgspec.json.decode(
+        connection.call(operation, msgspec.json.encode(request)) or b"{}"
+    )
+    return answer
+
+
+def find(connection: JsonConnection, name: str) -> Json | None:
+    """The table as DescribeTable has it, or None. Raises Refused for other reasons."""
+    try:
+        table: Json = execute(connection, "DescribeTable", {"TableName": name})["Table"]
+    except Refused as refusal:
+        if refusal.code != "ResourceNotFoundException":
+            raise
+        return None
+    return table
+
+
+def create(connection: JsonConnection, place: str, found: Description, name: str) -> None:
+    """Create a table and wait until it and its indexes are active. Raises Refused."""
+    execute(connection, "CreateTable", found.table | {"TableName": name})
+    _wait(connection, place, name)
+    if found.time_to_live:
+        request = {"TableName": name, "TimeToLiveSpecification": found.time_to_live}
+        execute(connection, "UpdateTimeToLive", request)
+
+
+def _wait(connection: JsonConnection, place: str, name: str) -> None:
+    end = time.monotonic() + _ACTIVE_SECONDS
+    pause = 0.01
+    while time.monotonic() < end:
+        table = execute(connection, "DescribeTable", {"TableName": name})["Table"]
+        parts = [table["TableStatus"]]
+        for kind in ("GlobalSecondaryIndexes", "VectorIndexes"):
+            parts += [index.get("IndexStatus") for index in table.get(kind, ())]
+        if all(status == "ACTIVE" for status in parts):
+            return
+        time.sleep(pause)
+        pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+    raise Refused("", f"{place}: {name} is not active after {_ACTIVE_SECONDS:.0f} seconds")

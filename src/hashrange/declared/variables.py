@@ -1,0 +1,88 @@
+"""The variables of serverless.yml, `${source:name, default}`, as far as the file alone has them.
+
+Source: the "Variables" pages of the Serverless Framework's documentation. Files, stacks and secrets
+are not looked up: such a variable has its default, or is unresolved.
+"""
+
+import os
+import re
+from typing import Any
+
+from hashrange.declared.documents import Json
+from hashrange.declared.unresolved import Unresolved
+from hashrange.formats.items import DataError
+from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION
+
+_INNERMOST = re.compile(r"\$\{\s*([a-z][A-Za-z0-9.-]*(?::(?!:)|\()[^${}]*)\}")
+_EXPANSIONS_MAX = 10_000
+_CHARACTERS_MAX = 100_000
+_MISSING = object()
+
+
+class Variables:
+    def __init__(self, document: Json) -> None:
+        self._document = document
+        self._expansions = 0
+
+    def resolved(self, value: Any) -> Any:
+        """The value with its variables replaced. `Unresolved` stands for a text that has others."""
+        if isinstance(value, dict):
+            return {name: self.resolved(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self.resolved(part) for part in value]
+        return self._text(value) if isinstance(value, str) else value
+
+    def _text(self, text: str) -> Any:
+        whole = text
+        while found := _INNERMOST.search(text):
+            self._expansions += 1
+            if self._expansions > _EXPANSIONS_MAX or len(text) > _CHARACTERS_MAX:
+                raise DataError(f"its variables have no end: {whole[:80]}")
+            value = self._variable(found[1])
+            if value is _MISSING:
+                return Unresolved(found[0])
+            if found[0] == text and not isinstance(value, str):
+                return self.resolved(value)
+            text = f"{text[: found.start()]}{value}{text[found.end() :]}"
+        return text
+
+    def _variable(self, text: str) -> Any:
+        """The first of several alternatives that has a value."""
+        for alternative in text.split(","):
+            value = self._alternative(alternative.strip())
+            if value is not _MISSING:
+                return value
+        return _MISSING
+
+    def _alternative(self, text: str) -> Any:
+        if text[:1] in ("'", '"') and text[-1:] == text[0]:
+            return text[1:-1]
+        source, colon, name = text.partition(":")
+        if not colon:
+            return text if text and "(" not in text else _MISSING
+        provider = self._document.get("provider")
+        provider = provider if isinstance(provider, dict) else {}
+        match source, name:
+            case "self", _:
+                return _at(self._document, name)
+            case "param", _:
+                return _at(self._document, f"params.default.{name}")
+            case "env", _:
+                return os.environ.get(name, _MISSING)
+            case "sls", "stage":
+                return provider.get("stage", "dev")
+            case "opt", ("stage" | "region"):
+                return provider.get(name, _MISSING)
+            case "aws", "region":
+                return provider.get("region", DEFAULT_REGION)
+            case "aws", "accountId":
+                return DEFAULT_ACCOUNT
+        return _MISSING
+
+
+def _at(document: Any, path: str) -> Any:
+    for name in path.split("."):
+        if not isinstance(document, dict) or name not in document:
+            return _MISSING
+        document = document[name]
+    return document

@@ -1,0 +1,53 @@
+"""The clock of a database that a test moves, which makes due work be done at once."""
+
+from datetime import UTC, datetime, timedelta
+
+from hashrange.database.connecting import connect
+from hashrange.model.settings import Settings
+from hashrange.testing.clock import TestClock, When
+
+
+class DatabaseClock(TestClock):
+    """The clock of a database: it runs with the wall clock until a test moves it.
+
+    When `freeze` or `advance` returns, everything that was due by then is done: expired items are
+    deleted, and streams have their records. The time of a database never goes back, so a time
+    before one that the database has seen raises ValueError.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._seen = 0.0
+        self.database = connect(clock=self, settings=settings)
+
+    def now(self) -> float:
+        """Epoch seconds."""
+        now = super().now()
+        self._seen = max(self._seen, now)
+        return now
+
+    def freeze(self, at: When | None = None) -> None:
+        """Stand still from now on: at the time that is given, else at the current one."""
+        before = self._frozen, self._ahead
+        super().freeze(at)
+        self._moved(before)
+
+    def advance(self, by: float | timedelta) -> None:
+        """Move forward by seconds, or by a timedelta."""
+        before = self._frozen, self._ahead
+        super().advance(by)
+        self._moved(before)
+
+    def _moved(self, before: tuple[float | None, float]) -> None:
+        wanted = super().now()
+        if wanted < self._seen:
+            self._frozen, self._ahead = before
+            raise ValueError(
+                f"the time of a database never goes back: it has been {_text(self._seen)}, so it "
+                f"cannot be {_text(wanted)}; freeze the clock before the first request"
+            )
+        self.database.run_upkeep()
+
+
+def _text(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,40 @@
+"""How a command or a server fails: with one line on stderr, and status 1."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from hashrange.kv import StoreError
+
+
+class Failure(Exception):
+    """The message is one line for the user, which says what to do."""
+
+
+def fail(message: object) -> NoReturn:
+    """Print one line on stderr that says what is wrong, and exit with status 1."""
+    sys.exit(f"hashrange: {message}")
+
+
+@contextmanager
+def told_in_one_line() -> Iterator[None]:
+    """Turn errors of files, disks and ports into one line instead of a traceback."""
+    try:
+        yield
+    except (StoreError, Failure) as error:
+        fail(error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error)
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Add to the error of a missing library how to install it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        error.add_note(f"Install it with: pip install 'hashrange[{extra}]'")
+        raise

@@ -1,0 +1,149 @@
+"""The formats by name, and the format of a file.
+
+A writer takes an iterable of items, each the bytes of its DynamoDB JSON, and returns chunks of
+bytes. Some writers read the items twice, and need an iterable that can begin again, such as a list.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from hashrange.formats import csv_, dynamodb_json, ion, parquet, plain_json, yaml_
+from hashrange.formats.csv_columns import Hints
+from hashrange.formats.files import Input, head
+from hashrange.formats.items import DataError, Record
+
+
+class Format(NamedTuple):
+    """`suffixes` are of the files that have the format unless another is named. A `text` file may
+    be packed by gzip. `read` takes hints for a file that does not tell the types of attributes.
+    `library` imports the package that the format needs, and raises DataError if it is missing."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Input, Hints], Iterator[Record]]
+    write: Callable[[Iterable[bytes]], Iterator[bytes]]
+    media_type: str
+    text: bool = True
+    library: Callable[[], object] | None = None
+
+
+def _untyped(
+    read: Callable[[Input], Iterator[Record]],
+) -> Callable[[Input, Hints], Iterator[Record]]:
+    return lambda source, hints: read(source)
+
+
+DYNAMODB_JSON = Format(
+    "dynamodb-json",
+    (".jsonl", ".ndjson"),
+    _untyped(dynamodb_json.read),
+    dynamodb_json.write,
+    "application/x-ndjson",
+)
+FORMATS = {
+    each.name: each
+    for each in (
+        DYNAMODB_JSON,
+        Format(
+            "json",
+            (".json",),
+            _untyped(plain_json.read_array),
+            plain_json.write_array,
+            "application/json",
+        ),
+        Format(
+            "json-lines",
+            (),
+            _untyped(plain_json.read_lines),
+            plain_json.write_lines,
+            "application/x-ndjson",
+        ),
+        Format("csv", (".csv",), csv_.read, csv_.write, "text/csv; charset=utf-8"),
+        Format(
+            "ion",
+            (".ion",),
+            _untyped(ion.read),
+            ion.write,
+            "application/ion",
+            library=ion.library,
+        ),
+        Format(
+            "yaml",
+            (".yaml", ".yml"),
+            _untyped(yaml_.read),
+            yaml_.write,
+            "application/yaml",
+            library=yaml_.library,
+        ),
+        Format(
+            "parquet",
+            (".parquet",),
+            _untyped(parquet.read),
+            parquet.write,
+            "application/vnd.apache.parquet",
+            text=False,
+            library=parquet.library,
+        ),
+    )
+}
+S3_EXPORT = "s3-export"
+"""The format that is a folder, and not a file."""
+NAMES = (*FORMATS, S3_EXPORT)
+
+_LOOK_BYTES = 4096
+
+
+def for_output(path: Path, name: str | None) -> Format | None:
+    """The format of a file to write; None for a folder. Raises DataError."""
+    if name == S3_EXPORT:
+        return None
+    found = FORMATS[name] if name else _by_suffix(path)
+    if found is None:
+        raise DataError(f"{path}: the name does not tell the format; give one with --format")
+    if path.name.endswith(".gz") and not found.text:
+        raise DataError(f"{path}: {found.name} is not compressed; choose another name")
+    return _installed(found)
+
+
+def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
+    """The format of a file to read, which messages call `shown`; None for a folder.
+
+    Raises DataError.
+    """
+    if name == S3_EXPORT or (name is None and path.is_dir()):
+        return None
+    if name:
+        return _installed(FORMATS[name])
+    found = _by_suffix(path)
+    if found is None or found.name in ("dynamodb-json", "json"):
+        found = _by_content(path) or found
+    if found is None:
+        raise DataError(f"{shown or path}: the format is not known; give one with --format")
+    return _installed(found)
+
+
+def _installed(found: Format) -> Format:
+    """Check that the format's library is there before a table is read or made. Raises DataError."""
+    if found.library is not None:
+        found.library()
+    return found
+
+
+def _by_suffix(path: Path) -> Format | None:
+    name = path.name.removesuffix(".gz")
+    for found in FORMATS.values():
+        if name.endswith(found.suffixes or ("\0",)):
+            return found
+    return None
+
+
+def _by_content(path: Path) -> Format | None:
+    """Which kind of JSON a file has: programs give all of them the same suffixes."""
+    start = head(path, _LOOK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"["):
+        return FORMATS["json"]
+    if not start.startswith(b"{"):
+        return None
+    member = start[1:].lstrip()
+    return DYNAMODB_JSON if member.startswith(b'"Item"') else FORMATS["json-lines"]

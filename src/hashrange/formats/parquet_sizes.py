@@ -1,0 +1,97 @@
+"""How much of a Parquet file is in memory at once: a small file may hold very large values."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hashrange.formats.items import ITEM_JSON_BYTES_MAX
+from hashrange.model.limits import ITEM_BYTES_MAX
+
+_READ_ROWS = 1_000
+_READ_BYTES = 16 * 1024 * 1024
+_REPEATING_ROWS = 8
+"""How many rows are read at once where a few bytes may stand for a large text, in a dictionary
+that is not kept."""
+
+
+def opened(arrow: Any, path: Path) -> Any:
+    """The file, whose small dictionaries of texts are kept: otherwise, each row of a column that
+    repeats a large text would get a copy of it."""
+    with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+        kept = {
+            chunk.path_in_schema
+            for chunk in _chunks(file.metadata)
+            if _repeats(chunk) and chunk.total_uncompressed_size <= _READ_BYTES
+        }
+    return arrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=sorted(kept))
+
+
+def _chunks(metadata: Any) -> Iterator[Any]:
+    for at in range(metadata.num_row_groups):
+        group = metadata.row_group(at)
+        yield from (group.column(number) for number in range(group.num_columns))
+
+
+def _repeats(chunk: Any) -> bool:
+    """Whether a value in the chunk of a column may be larger in memory than in the file."""
+    return bool(chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page)
+
+
+def rows_at_once(metadata: Any, ours: bool) -> int:
+    """How many rows are read at once, so that memory does not grow with their size.
+
+    `ours` tells that hashrange wrote the file, whose maps are JSON. Raises ValueError if the rows
+    are larger than any item, because whole pages of them would be unpacked.
+    """
+    size_max = ITEM_JSON_BYTES_MAX if ours else 2 * ITEM_BYTES_MAX
+    widest = 1
+    for at in range(metadata.num_row_groups):
+        group = metadata.row_group(at)
+        columns = [group.column(number) for number in range(group.num_columns)]
+        # A run of equal values has next to no bytes in the file, but eight or so in memory.
+        mean = sum(each.total_uncompressed_size for each in columns) // max(group.num_rows, 1)
+        if mean > size_max:
+            raise ValueError(f"its rows have {mean:,} bytes on average, more than any item")
+        size = sum(max(each.total_uncompressed_size, 8 * each.num_values) for each in columns)
+        widest = max(widest, size // max(group.num_rows, 1))
+    if any(
+        _repeats(chunk) and chunk.total_uncompressed_size > _READ_BYTES
+        for chunk in _chunks(metadata)
+    ):
+        widest = max(widest, _READ_BYTES // _REPEATING_ROWS)
+    return max(1, min(_READ_ROWS, _READ_BYTES // widest))
+
+
+def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
+    """The batch in pieces that have few bytes when their dictionaries are written out.
+
+    Raises ValueError for a row that is larger than any item.
+    """
+    size = sum(_bytes(arrow, column) for column in batch.columns)
+    if size <= _READ_BYTES:
+        yield batch
+    elif batch.num_rows == 1:
+        if size > ITEM_JSON_BYTES_MAX:
+            raise ValueError(f"a row has {size:,} bytes, more than any item")
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from pieces(arrow, batch.slice(0, half))
+        yield from pieces(arrow, batch.slice(half))
+
+
+def _bytes(arrow: Any, array: Any) -> int:
+    """How many bytes the values of an array have, those of a dictionary each time they occur."""
+    kind = array.type
+    if arrow.types.is_dictionary(kind):
+        import pyarrow.compute as compute
+
+        lengths = compute.binary_length(array.dictionary)
+        return int(compute.sum(lengths.take(array.indices)).as_py() or 0)
+    if arrow.types.is_struct(kind):
+        return sum(_bytes(arrow, array.field(at)) for at in range(kind.num_fields))
+    if arrow.types.is_map(kind):
+        return _bytes(arrow, array.keys) + _bytes(arrow, array.items)
+    if arrow.types.is_nested(kind):
+        return _bytes(arrow, array.flatten())
+    return int(array.nbytes)

@@ -1,1 +1,0 @@
-"""Ways in: the server, boto3 without a socket, the pytest plugin, the command line."""

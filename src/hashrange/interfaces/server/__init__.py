@@ -1,5 +1,0 @@
-"""The HTTP server: a listener, its clients' connections, and the turns they are served in."""
-
-from hashrange.interfaces.server.server import Server, serve
-
-__all__ = ["Server", "serve"]

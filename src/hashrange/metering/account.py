@@ -1,0 +1,56 @@
+"""The account of one request that writes or asks, if throughput is measured."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.fetch import Admit
+from hashrange.engine.throughput import Limit
+from hashrange.metering.buckets import Bucket
+
+if TYPE_CHECKING:
+    from hashrange.metering.meter import Meter
+
+Expected = dict[Bucket, float]
+"""The least units that the admitted members of a batch will consume, by bucket."""
+
+
+class Account(Struct, gc=False):
+    """The answers that a request got to its questions of admission, and whether it was charged.
+
+    A request that is run again, because it lost a race, gets the same answers and is charged once.
+    """
+
+    meter: "Meter"
+    now: float
+    answers: list[Sequence[Limit]] = field(default_factory=list)
+    asked: int = 0
+    expected: Expected = field(default_factory=dict)
+    charged: bool = False
+
+    def limits(self, asked: Admit) -> Sequence[Limit]:
+        """The answer that the same question got before, if the request is run again."""
+        number = self.asked
+        self.asked = number + 1
+        if number < len(self.answers):
+            return self.answers[number]
+        limits = self._ask(asked)
+        self.answers.append(limits)
+        return limits
+
+    @property
+    def tells(self) -> bool:
+        return self.meter.tells
+
+    def charge(self, receipt: Receipt | Charge, now: float) -> None:
+        if not self.charged:
+            self.charged = True
+            self._pay(receipt, now)
+
+    def _ask(self, asked: Admit) -> Sequence[Limit]:
+        return self.meter.limits(asked, self.expected, self.now)
+
+    def _pay(self, receipt: Receipt | Charge, now: float) -> None:
+        self.meter.charge(receipt, now)

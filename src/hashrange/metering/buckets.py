@@ -1,0 +1,46 @@
+"""Token buckets: credit that grows with time up to a capacity, and may become a debt."""
+
+from typing import TYPE_CHECKING
+
+from hashrange.engine.throughput import Limit
+
+if TYPE_CHECKING:
+    from hashrange.metering.heat import Window
+
+Place = tuple[int, int | None, bool]
+"""Where units are counted: a space, the number of a partition (None: all), and whether written."""
+
+
+class Bucket:
+    """The units that a table, an index or a partition can serve: `rate` per second.
+
+    A request is admitted while there is credit; otherwise it has reached `limit`. `credit` is as of
+    the time `at`, in epoch seconds; a debt is negative. `window` is the recent load of a partition.
+    """
+
+    __slots__ = ("at", "capacity", "credit", "limit", "place", "rate", "window")
+
+    def __init__(
+        self, place: Place, limit: Limit, rate: float, capacity: float, credit: float, at: float
+    ) -> None:
+        self.place = place
+        self.limit = limit
+        self.rate = rate
+        self.capacity = capacity
+        self.credit = credit
+        self.at = at
+        self.window: Window | None = None
+
+    def credit_at(self, now: float) -> float:
+        """The credit now. Time never falls."""
+        if now > self.at:
+            grown = self.credit + self.rate * (now - self.at)
+            self.credit = grown if grown < self.capacity else self.capacity
+            self.at = now
+        return self.credit
+
+    def pay(self, units: float, now: float) -> float:
+        """Returns the credit that is left."""
+        credit = self.credit if now <= self.at else self.credit_at(now)
+        self.credit = left = credit - units
+        return left

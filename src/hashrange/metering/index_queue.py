@@ -1,0 +1,75 @@
+"""The entries of a global index that has fallen behind: they are shown as their units are served.
+
+A write of an entry is paid by the buckets of the index. If that leaves a debt, the entry waits in
+line: it is there when all units up to and including its own have been served. So an index of one
+unit shows one entry of 1 KB in a second, in the order in which they were written. Source: developer
+guide, Global secondary indexes: propagation is asynchronous; its order is an assumption (?).
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hashrange.metering.buckets import Bucket, Place
+
+
+class Waiting(NamedTuple):
+    """An entry that waits since a time.
+
+    `due` are the units that buckets must have served until it is there, by their places.
+    """
+
+    time: float
+    due: tuple[tuple[Place, float], ...]
+
+
+class IndexQueue:
+    """The entries of one index that wait, in the order in which they were written."""
+
+    def __init__(self) -> None:
+        self._paid: dict[Place, float] = {}
+        self._waiting: deque[tuple[bytes, Waiting]] = deque()
+        self._latest: dict[bytes, Waiting] = {}
+
+    def add(self, key: bytes, units: float, buckets: Sequence[Bucket], now: float) -> None:
+        """Note an entry whose units the buckets have just paid."""
+        due = []
+        for bucket in buckets:
+            paid = self._paid.get(bucket.place, 0.0) + units
+            self._paid[bucket.place] = paid
+            if bucket.credit < 0:
+                due.append((bucket.place, paid))
+        if due:
+            self._latest[key] = waiting = Waiting(now, tuple(due))
+            self._waiting.append((key, waiting))
+
+    def is_empty(self) -> bool:
+        """Whether no entry waits, as far as is known: time may have passed."""
+        return not self._waiting
+
+    def waiting(self, key: bytes) -> Waiting | None:
+        """The latest change of an entry that may still wait."""
+        return self._latest.get(key)
+
+    def waits(
+        self, entry: Waiting, buckets: Mapping[Place, Bucket], now: float, lag: float = 0.0
+    ) -> bool:
+        """Whether an entry was not there yet `lag` seconds ago. A former bucket has no debt."""
+        for place, due in entry.due:
+            bucket = buckets.get(place)
+            if bucket is not None:
+                served = self._paid[place] + bucket.credit_at(now) - bucket.rate * lag
+                if served < due:
+                    return True
+        return False
+
+    def oldest(self, buckets: Mapping[Place, Bucket], now: float) -> float | None:
+        """Since when the oldest entry waits; None if all are there. Forgets those before it."""
+        while self._waiting:
+            key, entry = self._waiting[0]
+            if self.waits(entry, buckets, now):
+                return entry.time
+            self._waiting.popleft()
+            if self._latest.get(key) is entry:
+                del self._latest[key]
+        return None

@@ -1,0 +1,273 @@
+"""The meter of one database: what requests consume, and which of them are admitted.
+
+Source: developer guide, Burst and adaptive capacity. A provisioned table or index has a bucket
+for its units; on demand it has one only if OnDemandThroughput sets a maximum. Each partition has
+one for what a partition serves. Reads and writes are counted separately.
+
+Buckets are charged at once, because the next request is admitted by them. All else that follows
+from a charge is only counted, and that is done for many charges together, which costs half.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.fetch import Admit
+from hashrange.engine.throughput import Limit
+from hashrange.metering.account import Account, Expected
+from hashrange.metering.growth import Growth
+from hashrange.metering.heat import Heat
+from hashrange.metering.index_queue import Waiting
+from hashrange.metering.sources import SourceBuckets
+from hashrange.metering.usage import Usage
+from hashrange.model.caller import Caller
+from hashrange.model.settings import Settings
+from hashrange.model.tables import Index, Table, TableOrIndex
+
+CHARGES_MAX = 1024
+"""How many charges may wait to be counted."""
+WAIT_SECONDS_MAX = 1.0
+"""How long they wait if throughput is enforced, so that partitions and throughput on demand follow
+the load."""
+
+NO_LIMITS: Sequence[Limit] = ()
+
+
+class Meter:
+    """Answers and charges the requests of one process, from any thread.
+
+    Its state is only numbers: a request that is charged twice or not at all, because two threads
+    met, makes no difference that a user could see.
+    """
+
+    def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
+        self.asks = self.enforced = settings.throughput == "enforced"
+        """Whether operations ask if they are admitted, and whether they may be refused."""
+        self.has_indexes = False
+        """Whether a global index is known, so that entries may have to wait."""
+        self.late: set[int] = set()
+        """The spaces of global indexes that may not show all of their entries."""
+        self.tells = False
+        """Whether each response is to know what its request consumed (`Metered`)."""
+        self._usage = Usage()
+        self._settings = settings
+        self._wake_upkeep = wake_upkeep
+        self._charges: list[Charge] = []  # those that wait to be counted
+        self._since = 0.0  # when the first of them was added
+        self._read: dict[int, SourceBuckets] = {}  # by space
+        self._written: dict[int, SourceBuckets] = {}
+        self._heat = Heat(settings.heat_share, settings.heat_seconds)
+        self._steps: deque[dict[str, Any]] = deque()
+
+    @property
+    def usage(self) -> Usage:
+        """The counts up to now."""
+        self._count(sampled=False)
+        return self._usage
+
+    def take_steps(self, now: float) -> list[dict[str, Any]]:
+        """The steps of upkeep that the load asks for. Tables on demand grow without load too."""
+        self._count(sampled=False)
+        for source in {*self._read.values(), *self._written.values()}:
+            if source.growth is not None:
+                self._grow(source, source.growth, now)
+        return [self._steps.popleft() for _ in range(len(self._steps))]
+
+    def redefine(self, table: Table | None, gone: Iterable[int]) -> None:
+        """Free what is known of the spaces that no longer exist after a table has changed."""
+        self._count(sampled=False)
+        self.has_indexes |= table is not None and bool(table.global_indexes)
+        for space in gone:
+            self._read.pop(space, None)
+            self._written.pop(space, None)
+            self.late.discard(space)
+            self._usage.forget(space)
+
+    def account(self, operation: str, caller: Caller, now: float) -> Account:
+        """The account of a request."""
+        return Account(self, now)
+
+    def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
+        """The limits that keep a read or write from being admitted; none if it is.
+
+        `expected` is what the members of its batch that were admitted before it will consume. If
+        this one is admitted, its units are added.
+        """
+        table, written = asked.table, asked.written
+        source = (self._written if written else self._read).get(asked.source.space)
+        if source is None or source.table is not table:
+            source = self._of(table, asked.source, written)
+        part = source.parts[bisect_right(source.starts, asked.key) - 1]
+        wanted = expected.get(part, 0) if expected else 0
+        if source.plain and part.credit > wanted:  # what it has gained since does not matter
+            expected[part] = wanted + asked.units
+            return NO_LIMITS
+        whole, found = source.whole, list[Limit]()
+        if whole is not None and whole.credit_at(now) <= expected.get(whole, 0):
+            found.append(whole.limit)
+        if part.credit_at(now) <= wanted:
+            found.append(part.limit)
+            self._heat.note_refused(part, asked.key, now)
+        if written and table.indexes:
+            found += self._behind(table, now)
+        if found:
+            self.refuse(asked, found)
+            return found
+        expected[part] = wanted + asked.units
+        if whole is not None:
+            expected[whole] = expected.get(whole, 0) + asked.units
+        return NO_LIMITS
+
+    def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
+        """Count a read or write that was refused for these limits."""
+        self._usage.refuse(asked, limits)
+
+    def charge(self, receipt: Receipt | Charge, now: float) -> None:
+        """Charge what a request has consumed."""
+        charges = (receipt,) if type(receipt) is Charge else receipt.charges
+        if self.enforced:
+            self._pay(charges, now)
+        waiting = self._charges
+        waiting += charges
+        if len(waiting) >= CHARGES_MAX:
+            self._count(sampled=True)
+
+    def partition_units(self, written: bool) -> float:
+        """What a partition serves in a second."""
+        settings = self._settings
+        return settings.partition_write_units if written else settings.partition_read_units
+
+    def credits(
+        self, table: Table, source: Table | Index, written: bool, now: float
+    ) -> dict[int | None, float]:
+        """The credit of each partition by its number; None is the whole table or index."""
+        buckets = self._of(table, source, written).every()
+        return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
+
+    def waiting_since(self, table: Table, index: Index, now: float) -> float | None:
+        """Since when the oldest entry waits that a global index does not show yet, if one does."""
+        return self._of(table, index, True).waiting_since(now)
+
+    def follow(self, table: Table, index: Index) -> None:
+        """Take over the debt of an index that may have been changed since its last write."""
+        self._of(table, index, True)
+
+    def waiting(self, space: int, key: bytes) -> Waiting | None:
+        """The latest change of an entry that its global index may not show yet.
+
+        Spaces of tables and of local indexes have none.
+        """
+        if space not in self.late:
+            return None
+        queue = self._written[space].queue
+        return None if queue is None else queue.waiting(key)
+
+    def waits(self, space: int, entry: Waiting, now: float, lag: float = 0.0) -> bool:
+        """Whether a global index did not show this entry `lag` seconds ago."""
+        source = self._written.get(space)
+        return source is not None and source.waits(entry, now, lag)
+
+    def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
+        """A local index uses the buckets of its table, and is known by its own space too."""
+        known = self._written if written else self._read
+        owner = _owner(table, source)
+        found = known.get(owner.space)
+        if found is None or found.table is not table:
+            found = SourceBuckets(table, owner, written, self._settings, found)
+        known[owner.space] = known[source.space] = found
+        self.has_indexes |= found.queue is not None
+        return found
+
+    def _behind(self, table: Table, now: float) -> list[Limit]:
+        """The limits of global indexes that have fallen behind: all writes of the table wait."""
+        found: list[Limit] = []
+        for index in table.global_indexes:
+            buckets = self._of(table, index, True)
+            if buckets.behind:
+                found += buckets.limits_behind(now)
+        return found
+
+    def _pay(self, charges: Sequence[Charge], now: float) -> None:
+        """Charge the buckets."""
+        if now >= self._since + WAIT_SECONDS_MAX:
+            self._count(sampled=False)
+            self._since = now
+        for charge in charges:
+            table, index = charge.table, charge.index
+            known = self._written if charge.written else self._read
+            source = known.get(table.space if index is None else index.space)
+            if source is None or source.table is not table:
+                source = self._of(table, index or table, charge.written)
+            part = source.parts[bisect_right(source.starts, charge.key) - 1]
+            if source.plain:
+                credit = part.credit if now <= part.at else part.credit_at(now)
+                part.credit = credit - charge.units
+            else:
+                source.pay(part, charge.key, charge.units, now)
+                queue = source.queue
+                if queue is not None:
+                    (self.late.discard if queue.is_empty() else self.late.add)(source.source.space)
+
+    def _count(self, sampled: bool) -> None:
+        """Count the charges that wait. If they are `sampled`, some stand for all."""
+        charges, self._charges = self._charges, []
+        table: Table | None = None
+        index: Index | None = None
+        for charge in charges:
+            if charge.table is not table or charge.index is not index:
+                table, index = charge.table, charge.index
+                usage = self._usage.of(table, _owner(table, index or table))
+            if charge.written:
+                usage.write_units += charge.units
+            else:
+                usage.read_units += charge.units
+            if sampled:
+                usage.left = left = usage.left - 1
+                if left:
+                    continue
+                units = usage.count_sampled(charge)
+            else:
+                units = usage.count(charge, charge.units)
+            if self.enforced:
+                self._follow(charge, units)
+
+    def _follow(self, charge: Charge, units: float) -> None:
+        """Let the partitions, and the throughput on demand, follow the load.
+
+        `units` are those that the charge stands for.
+        """
+        table, written, now = charge.table, charge.written, self._since
+        owner = _owner(table, charge.index or table)
+        source = self._of(table, owner, written)
+        part = source.parts[bisect_right(source.starts, charge.key) - 1]
+        for at in self._heat.note(part, table, owner, charge.key, units, now):
+            self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)
+        if table.on_demand:
+            if source.growth is None:
+                before = self._usage.of(table, owner).units(written) - units
+                source.growth = Growth(self._settings.growth_seconds, now, before)
+                self._wake_upkeep()
+            self._grow(source, source.growth, now)
+
+    def _grow(self, source: SourceBuckets, growth: Growth, now: float) -> None:
+        """End the minute that is over, and raise the warm throughput when that is due."""
+        table, owner, written = source.table, source.source, source.written
+        warm = owner.warm.write if written else owner.warm.read
+        wanted = growth.note(self._usage.of(table, owner).units(written), warm, now)
+        if wanted is not None:
+            read, write = (0, wanted) if written else (wanted, 0)
+            self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)
+
+    def _ask(self, name: str, table: Table, source: Table | Index, **members: Any) -> None:
+        """Ask upkeep for a change of the table. It decides whether that still makes sense."""
+        index_name = source.name if isinstance(source, Index) else None
+        body = {"TableName": table.name, "IndexName": index_name, **members}
+        self._steps.append({"Operation": f"upkeep.{name}", "Body": body})
+        self._wake_upkeep()
+
+
+def _owner(table: Table, source: TableOrIndex) -> Table | Index:
+    """A local index shares the partitions and the units of its table."""
+    return source if isinstance(source, Index) and not source.local else table

@@ -1,0 +1,143 @@
+"""The units consumed and refused since the process started: by table, index, partition and key."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from random import Random
+
+from hashrange.engine.capacity import Charge
+from hashrange.engine.fetch import Admit
+from hashrange.engine.keyspace.keys import first_of_raw
+from hashrange.engine.throughput import Limit
+from hashrange.metering.hot_keys import HotKeys
+from hashrange.metering.report import SourceReport
+from hashrange.model.tables import Index, Table
+
+ALL_COUNTED = 1000
+"""The first charges of a table or index are all counted by partition and key. Later, while there
+are many requests, of each `SAMPLED` charges in a row one is drawn at random, and stands for all of
+them. So each charge has the same chance, whatever the order of the keys, and by Hoeffding's
+inequality the share of a key in n charges of the same units is wrong by less than
+sqrt(SAMPLED * ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact."""
+SAMPLED = 32
+
+WRITE_WEIGHT = 3
+"""A write unit counts as three read units, as in the accessed keys of Contributor Insights."""
+
+
+class KeyCounts:
+    """Keys as rows store them (raw keys): partition keys, and partition keys with sort keys."""
+
+    def __init__(self) -> None:
+        self.partition_keys = HotKeys()
+        self.sort_keys = HotKeys()
+
+
+class SourceUsage:
+    """The use of one table (with its local indexes) or global index.
+
+    `partitions` are units by the number of the partition and whether they were written. `left` is
+    the number of charges up to the next one that is counted by partition and key, and includes it.
+    """
+
+    def __init__(self, table: Table, source: Table | Index, random: Random) -> None:
+        self._table = table.name
+        self._index = source.name if isinstance(source, Index) else None
+        self._hash_count = len(source.hash)
+        self._key_count = len(source.key)
+        self.read_units = 0.0
+        self.write_units = 0.0
+        self.throttled: Counter[str] = Counter()
+        self.read_throttles = 0
+        self.write_throttles = 0
+        self.partitions: defaultdict[tuple[int, bool], float] = defaultdict(float)
+        self.accessed = KeyCounts()
+        self.throttled_keys = KeyCounts()
+        self.left = 1
+        self._random = random
+        self._counted = 0
+        self._drawn_from = 1  # how many charges the next one that is counted stands for
+        self._behind = 0  # how many of them come after it
+
+    def report(self) -> SourceReport:
+        throttled = dict(self.throttled)
+        return SourceReport(
+            self._table,
+            self._index,
+            self.read_units,
+            self.write_units,
+            throttled,
+            self.read_throttles,
+            self.write_throttles,
+        )
+
+    def units(self, written: bool) -> float:
+        """All units so far, in one direction."""
+        return self.write_units if written else self.read_units
+
+    def count_sampled(self, charge: Charge) -> float:
+        """Count a charge that was drawn for those around it. Returns their units."""
+        units = charge.units * self._drawn_from
+        self._drawn_from = 1 if self._counted < ALL_COUNTED else SAMPLED
+        before = int(self._random.random() * self._drawn_from)
+        self.left = self._behind + before + 1
+        self._behind = self._drawn_from - before - 1
+        return self.count(charge, units)
+
+    def count(self, charge: Charge, units: float) -> float:
+        """Count units by the partition and key of a charge. Returns them."""
+        self._counted += 1
+        index, written = charge.index, charge.written
+        owner = charge.table if index is None or index.local else index
+        self.partitions[owner.partition_at(charge.key).number, written] += units
+        if charge.raw:
+            self._count(self.accessed, charge.raw, units * WRITE_WEIGHT if written else units)
+        return units
+
+    def refuse_key(self, raw: bytes) -> None:
+        self._count(self.throttled_keys, raw, 1)
+
+    def _count(self, counts: KeyCounts, raw: bytes, amount: float) -> None:
+        partition = first_of_raw(raw, self._hash_count)
+        counts.partition_keys.add(partition, amount)
+        if len(raw) > len(partition):  # not the read of a whole partition
+            counts.sort_keys.add(first_of_raw(raw, self._key_count), amount)
+
+
+class Usage:
+    """By space, so that a table which is made again under the same name starts anew.
+
+    The same charges give the same counts: what is drawn at random has a fixed seed.
+    """
+
+    def __init__(self) -> None:
+        self._sources: dict[int, SourceUsage] = {}
+        self._random = Random(0)
+
+    def forget(self, space: int) -> None:
+        """Free what was counted of a table or index."""
+        self._sources.pop(space, None)
+
+    def of(self, table: Table, source: Table | Index) -> SourceUsage:
+        found = self._sources.get(source.space)
+        if found is None:
+            found = self._sources[source.space] = SourceUsage(table, source, self._random)
+        return found
+
+    def reports(self) -> list[SourceReport]:
+        return [source.report() for source in tuple(self._sources.values())]
+
+    def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
+        """Count a refusal, and its key, unless an index keeps a write of its table waiting: the key
+        is not one of the index, and Contributor Insights do not show such writes.
+        """
+        for owner in {self.of(each.table, each.index or each.table) for each in limits}:
+            if asked.written:
+                owner.write_throttles += 1
+            else:
+                owner.read_throttles += 1
+        for limit in limits:
+            place = limit.index or limit.table
+            owner = self.of(limit.table, place)
+            owner.throttled[limit.reason["reason"]] += 1
+            if asked.raw and place.space == asked.source.space:
+                owner.refuse_key(asked.raw)

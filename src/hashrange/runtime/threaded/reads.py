@@ -1,0 +1,291 @@
+"""Requests that only read, each answered from one snapshot of a synchronous store.
+
+There is one way to answer: the decision is driven over a snapshot whose tables and time are
+known. A thread drives it to its end. An event loop drives it for a slice of time, on the
+snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
+on its own snapshot and takes turns with other long reads. The number of long reads under way is
+limited (`queue`), in threads too. A read of a single row needs no snapshot: a store answers it in
+one statement, together with the catalog's version.
+"""
+
+from asyncio import AbstractEventLoop, get_running_loop
+from collections import deque
+from contextlib import closing, suppress
+from functools import partial
+from typing import Any
+
+from hashrange import kv
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keyspace import system
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
+from hashrange.operations.operation import Operation
+from hashrange.runtime import authorisation
+from hashrange.runtime.aside.jobs import Jobs
+from hashrange.runtime.decisions import Costly, within_price
+from hashrange.runtime.drive import SlicedDrive, drive
+from hashrange.runtime.ending import Done, Outcome, encode, internal_error
+from hashrange.runtime.environment import Environment
+from hashrange.runtime.read_queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
+from hashrange.runtime.source import LARGE_BYTES, CountedSource, LargeRow, SmallRows
+from hashrange.runtime.threaded.long_reads import LongRead, SlicedRead
+from hashrange.runtime.threaded.snapshot import ReadSnapshot
+from hashrange.runtime.threaded.turn import Turn
+
+LONG_READS_PER_TURN = 8
+"""Once so many reads of one turn have turned out to be long, the rest are taken to be long too.
+The others of the turn wait for each of them for a slice of time."""
+
+OVERRUN_SECONDS = 0.001
+"""A page of large items cannot be divided. If a read and its response keep the event loop for
+longer than this, all reads are taken to be long for `PAUSE_RATIO` times as long, and so take turns.
+Otherwise a thousand of them would be answered one right after another while other requests wait."""
+
+SENDING_SECONDS_PER_BYTE = 3e-9
+"""The system call that sends a response copies it."""
+
+READING_SECONDS_PER_BYTE = 2e-9
+"""Of a row, whose JSON is copied into the response: 1.3 to 2.8 were measured."""
+
+PAUSE_RATIO = 10
+
+
+class Reads:
+    """Answers requests that only read, from any thread or on event loops."""
+
+    def __init__(self, store: kv.Store, environment: Environment, jobs: Jobs) -> None:
+        self._store = store
+        self._environment = environment
+        self._jobs = jobs
+        self._queue = ReadQueue()
+        self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
+        self._pause_end = 0.0
+        """Until then reads are taken to be long."""
+
+    def turn(self) -> Turn:
+        return Turn(partial(self._open, True))
+
+    def call(self, operation: Operation, request: Any, body: bytes, caller: Caller) -> bytes:
+        """From any thread: return the response, or raise the error."""
+        weight = self._weight(operation, request) if self._jobs.evaluator.elsewhere else 0
+        if operation.single_read and not weight:
+            response = self._glance(operation, request, caller)
+            if response is not None:
+                return response
+        entered = self._queue.enter(caller.access_key)
+        try:
+            opened = self._open(False)
+            try:
+                steps = opened.begin(operation, request, caller)
+                if weight:
+                    steps = within_price(steps, weight, body)
+                return opened.response(drive(steps, opened.source))
+            except Costly:
+                pass
+            finally:
+                opened.snapshot.close()
+            return self._jobs.call(operation.name, body, caller)
+        finally:
+            if entered:
+                self._queue.leave()
+
+    def start(
+        self,
+        operation: Operation,
+        request: Any,
+        body: bytes,
+        caller: Caller,
+        done: Done,
+        turn: Turn | None,
+    ) -> bytes | None:
+        """On an event loop: return the response if one slice of time is enough for it.
+
+        Otherwise None, and `done` is called with the outcome later. `turn` is None for a request
+        by itself.
+        """
+        weight = self._weight(operation, request)
+        if turn is None:
+            if operation.single_read and not weight:
+                return self.call(operation, request, body, caller)
+            with closing(self.turn()) as turn:
+                return self.start(operation, request, body, caller, done, turn)
+        timer = self._environment.clock.timer
+        if operation.single_read and not weight:
+            try:
+                return self._single(operation, request, caller, turn)
+            except LargeRow:
+                self._add(LongRead(operation, request, body, caller, done, timer()))
+                return None
+        began = timer()
+        waits = turn.long_reads >= LONG_READS_PER_TURN or began < self._pause_end
+        if waits and not operation.single_read:
+            self._add(LongRead(operation, request, body, caller, done, began))
+            return None
+        opened = turn.snapshot()
+        steps = opened.begin(operation, request, caller)
+        if weight:
+            steps = within_price(steps, weight, body)
+        costly, response = False, None
+        try:
+            decision = SlicedDrive(steps, opened.source, timer).advance()
+            if decision is not None:
+                response = opened.response(decision)
+        except Costly:
+            costly = True
+        ended = timer()
+        kept = ended - began + len(response or b"") * SENDING_SECONDS_PER_BYTE
+        if kept > OVERRUN_SECONDS:
+            self._pause_end = ended + PAUSE_RATIO * kept
+        if response is None:
+            turn.long_reads += 1
+            self._add(LongRead(operation, request, body, caller, done, began, costly))
+        return response
+
+    def _single(self, operation: Operation, request: Any, caller: Caller, turn: Turn) -> bytes:
+        """The response to a read of one row. Raises LargeRow if that row has to wait."""
+        timer = self._environment.clock.timer
+        opened = turn.snapshot()
+        source = opened.source
+        if self._pause_end and timer() < self._pause_end:
+            source = SmallRows(source)
+        response = opened.response(drive(opened.begin(operation, request, caller), source))
+        if len(response) > LARGE_BYTES:
+            seconds = len(response) * (READING_SECONDS_PER_BYTE + SENDING_SECONDS_PER_BYTE)
+            self._pause_end = timer() + PAUSE_RATIO * seconds
+        return response
+
+    def forget_closed_loops(self) -> None:
+        """From any thread: close the snapshots of reads whose callers are gone."""
+        for loop in tuple(self._running):
+            if loop.is_closed():
+                for read in self._running.pop(loop, ()):
+                    read.close()
+
+    def _weight(self, operation: Operation, request: Any) -> int:
+        """See `engine.price`. Reads of the past are made here, whatever they cost."""
+        lagging = self._environment.lagging
+        return 0 if lagging and lagging.is_active() else operation.weight(request)
+
+    def _open(self, brief: bool) -> ReadSnapshot:
+        snapshot = self._store.snapshot(brief)
+        try:
+            return ReadSnapshot(snapshot, self._environment)
+        except BaseException:
+            snapshot.close()
+            raise
+
+    def _glance(self, operation: Operation, request: Any, caller: Caller) -> bytes | None:
+        """Read one row, and check in the same read that the cached tables are current.
+
+        Returns None if they are not, or if the request is refused, because outdated tables may be
+        the reason.
+        """
+        catalog, clock, settings, meter, lagging, *_ = self._environment
+        version, tables = catalog.known
+        moment = Moment(clock.now(), b"", caller, settings)
+        table = tables.get(request.given.table_name)
+        if table is None or moment.now < table.active_at or meter or lagging:
+            return None
+        try:
+            authorisation.check_on_table(operation, request, table, moment)
+            steps = operation.decide(request, table, moment)
+            read = next(steps)
+            assert type(read) is kv.Get
+            [key] = read.keys
+            found, value = self._store.glance(system.CATALOG_VERSION, key)
+            if found != version:
+                return None
+            steps.send([value])
+        except StopIteration as end:
+            return encode(end.value.response())
+        except ApiError:
+            return None
+        raise AssertionError("the operation was to make a single read")
+
+    def _add(self, read: LongRead) -> None:
+        """Begin a long read, or let it wait until there is a place for it."""
+        loop = get_running_loop()
+
+        def admitted() -> bool:
+            try:
+                loop.call_soon_threadsafe(self._begin_late, read, loop)
+            except RuntimeError:  # the loop has been closed meanwhile
+                return False
+            return True
+
+        self.forget_closed_loops()
+        if self._queue.request(read.caller.access_key, admitted):
+            self._begin(read, loop)
+
+    def _begin_late(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        if self._environment.clock.timer() - read.asked > WAIT_SECONDS_MAX:
+            self._queue.leave()
+            read.done(throttled())
+            return
+        try:
+            self._begin(read, loop)
+        except ApiError as error:
+            read.done(error)
+        except Exception as error:
+            read.done(internal_error(error))
+
+    def _begin(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        """The read has a place, which it gives back if it cannot begin."""
+        if read.costly:
+            self._begin_aside(read, loop)
+            return
+        try:
+            opened = self._open(False)
+            try:
+                steps = opened.begin(read.operation, read.request, read.caller)
+                weight = self._weight(read.operation, read.request)
+                if weight:
+                    steps = within_price(steps, weight, read.body)
+            except BaseException:
+                opened.close()
+                raise
+        except BaseException:
+            self._queue.leave()
+            raise
+        source = CountedSource(opened.source)
+        sliced = SlicedDrive(steps, source, self._environment.clock.timer)
+        if loop not in self._running:
+            self._running[loop] = deque()
+            loop.call_soon(self._run_slice, loop)
+        aside = partial(self._begin_aside, read, loop)
+        self._running[loop].append(
+            SlicedRead(sliced, opened, source, read.done, self._queue.leave, aside)
+        )
+
+    def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        """The read has a place, which it gives back at its end."""
+
+        def done(outcome: Outcome) -> None:
+            self._queue.leave()
+            with suppress(RuntimeError):  # the loop has been closed meanwhile
+                loop.call_soon_threadsafe(read.done, outcome)
+
+        try:
+            self._jobs.read(read.operation.name, read.body, read.caller, done)
+        except BaseException:
+            self._queue.leave()
+            raise
+
+    def _run_slice(self, loop: AbstractEventLoop) -> None:
+        """Make one step of one read.
+
+        They take turns, unless they hold much together: then one of them is brought to its end,
+        because each may read 16 MB, and its answer is larger still.
+        """
+        running = self._running[loop]
+        read = running.popleft()
+        try:
+            if not read.step():
+                running.appendleft(read)
+                if sum([each.held_bytes for each in running]) <= HELD_BYTES_MAX:
+                    running.rotate(-1)
+        finally:
+            if running:
+                loop.call_soon(self._run_slice, loop)
+            else:
+                del self._running[loop]

@@ -1,0 +1,182 @@
+"""Runs operations by name on one store, from any thread or on an event loop."""
+
+from asyncio import get_running_loop
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from hashrange import forks, kv
+from hashrange.metering.recording import RecordingMeter, meter_of
+from hashrange.model.caller import DEFAULT_CALLER, Caller
+from hashrange.model.errors import ApiError
+from hashrange.model.settings import DEFAULT_SETTINGS, Settings
+from hashrange.operations import OPERATIONS
+from hashrange.operations.operation import Operation
+from hashrange.operations.upkeep import UPKEEP
+from hashrange.runtime.aside.evaluation import Here
+from hashrange.runtime.aside.jobs import Jobs
+from hashrange.runtime.base import BaseRuntime
+from hashrange.runtime.batch import Submission, submission_of
+from hashrange.runtime.catalog import Catalog
+from hashrange.runtime.clock import Clock, TimeSource
+from hashrange.runtime.consistency.history import History
+from hashrange.runtime.consistency.lagging import Lagging
+from hashrange.runtime.ending import Done, Outcome, internal_error
+from hashrange.runtime.environment import Environment
+from hashrange.runtime.health import probe
+from hashrange.runtime.threaded.committer import Committer
+from hashrange.runtime.threaded.reads import Reads
+from hashrange.runtime.threaded.turn import Turn
+from hashrange.runtime.upgrade import bring_up_to_date
+from hashrange.runtime.vector_views import VectorViews
+
+
+class Runtime(BaseRuntime):
+    """Operations over one synchronous store. Its methods may be called from any thread.
+
+    `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
+    for a disk run in `executor` when they come from an event loop; by default, in a thread of
+    the runtime's own. Rows that an older version has stored are upgraded when the runtime is made.
+    """
+
+    def __init__(
+        self,
+        store: kv.Store,
+        clock: TimeSource | None = None,
+        settings: Settings = DEFAULT_SETTINGS,
+        wake_upkeep: Callable[[], None] = lambda: None,
+        executor: Executor | None = None,
+    ) -> None:
+        bring_up_to_date(store)
+        settings.check()
+        meter = meter_of(settings, wake_upkeep)
+        times = Clock.of(clock)
+        lagging, watch = None, None
+        if settings.consistency is not None or settings.throughput == "enforced":
+            history = History(settings.consistency, times.now, meter)
+            lagging, watch = Lagging(settings.consistency, history, meter), history.watch
+        # A search that may be old reads the rows as they were, which no kept view has.
+        keeps_views = settings.consistency is None
+        views = VectorViews(settings.vector_cache_bytes if keeps_views else 0)
+        environment = Environment(Catalog(), times, settings, meter, lagging, views=views)
+        super().__init__(store, environment, Jobs(store, environment, Here(), executor))
+        self._store = store
+        self._reads = Reads(store, environment, self._jobs)
+        self._committer = Committer(store, environment, wake_upkeep, self._jobs, executor, watch)
+        forks.watch(self)
+
+    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
+        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            raise self._refusal(name)
+        if self._is_large(body):
+            return self._call_elsewhere(operation, body, caller)
+        return self._call(operation, body, caller)
+
+    def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
+        """Like `call` for several requests that write, which share commits: for programs that
+        load data. Other writers may wait longer meanwhile (see `Submission.bulk`).
+
+        The outcome of each is its response's body or the error.
+        """
+        operation = OPERATIONS[name]
+        outcomes: list[Outcome] = [b""] * len(bodies)
+        submissions: dict[int, Submission] = {}
+        for number, body in enumerate(bodies):
+            try:
+                request = operation.request(body)
+            except ApiError as error:
+                outcomes[number] = error
+            else:
+                submission = submission_of(operation, request, body, DEFAULT_CALLER)
+                submission.bulk = True
+                submissions[number] = submission
+        settled = self._committer.execute_all(list(submissions.values()))
+        for number, outcome in zip(submissions, settled, strict=True):
+            outcomes[number] = outcome
+        return outcomes
+
+    def submit(
+        self,
+        name: str,
+        body: bytes,
+        done: Done,
+        caller: Caller = DEFAULT_CALLER,
+        turn: Turn | None = None,
+    ) -> None:
+        """On an event loop: `done` is called with the response's body or the error.
+
+        It is called at once for a short read, and later, on the loop, for the rest. Reads of one
+        `turn` share its snapshot.
+        """
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            done(self._refusal(name))
+            return
+        outcome: Outcome | None
+        try:
+            request = operation.request(body)
+            if operation.writes and operation.is_write(request):
+                submission = submission_of(operation, request, body, caller, done)
+                loop = get_running_loop() if turn is None else turn.loop
+                self._committer.submit(submission, loop)
+                return
+            outcome = self._reads.start(operation, request, body, caller, done, turn)
+        except ApiError as error:
+            outcome = error
+        except Exception as error:
+            outcome = internal_error(error)
+        if outcome is not None:
+            done(outcome)
+
+    def turn(self) -> Turn:
+        """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
+        return self._reads.turn()
+
+    def call_upkeep(self, name: str, body: bytes) -> bytes:
+        """Run an operation of upkeep, which outside callers cannot use."""
+        return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
+
+    def refuse_writes(self, reason: str) -> None:
+        """Refuse all writes from now on, because the stored data is damaged. Reads go on."""
+        self._committer.refusal = reason
+
+    def probe(self) -> None:
+        """Read from the store and commit to it. Raises StoreError if it cannot."""
+        if self._committer.refusal:
+            raise kv.Damaged(self._committer.refusal)
+        probe(self._store)
+
+    def take_steps(self) -> list[dict[str, Any]]:
+        """The steps of upkeep that the load asks for, such as splits of hot partitions."""
+        meter = self.environment.meter
+        now = self.environment.clock.now()
+        return meter.take_steps(now) if meter is not None else []
+
+    def close(self) -> None:
+        """Wait for commits under way, then close the store."""
+        self._closed = True
+        self._jobs.close()
+        self._committer.close()
+        if isinstance(self.environment.meter, RecordingMeter):
+            self.environment.meter.close(self.environment.clock.now())
+        self._reads.forget_closed_loops()
+        self._store.close()
+
+    def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        try:
+            request = operation.request(body)
+            if operation.writes and operation.is_write(request):
+                return self._committer.execute(submission_of(operation, request, body, caller))
+            return self._reads.call(operation, request, body, caller)
+        except ApiError:
+            raise
+        except Exception as error:
+            raise internal_error(error) from error
+
+    def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        """Answer a request whose body would keep the interpreter of this process for too long."""
+        if operation.writes:
+            return self._committer.execute_aside(operation, body, caller)
+        return self._jobs.call(operation.name, body, caller)

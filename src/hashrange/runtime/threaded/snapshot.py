@@ -1,0 +1,71 @@
+"""A snapshot of a synchronous store, with all that it takes to answer requests from it."""
+
+from typing import Any, cast
+
+from hashrange import kv
+from hashrange.engine.decision import Decision
+from hashrange.engine.fetch import Admit, Moment
+from hashrange.metering.account import Account
+from hashrange.metering.meter import Meter
+from hashrange.model.caller import Caller
+from hashrange.model.errors import ApiError
+from hashrange.operations.operation import Operation
+from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.ending import charged, encode, refused
+from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.source import Source
+
+
+class ReadSnapshot:
+    """A snapshot with its tables, and a time that is not before anything in it.
+
+    It serves one request after the other. Their reads are answered by `source`: the snapshot
+    itself, unless the meter asks.
+    """
+
+    __slots__ = (
+        *("_lagging", "_meter", "_payer", "_settings", "_views"),
+        *("now", "snapshot", "source", "tables"),
+    )
+
+    def __init__(self, snapshot: kv.Snapshot, environment: Environment) -> None:
+        self.snapshot = snapshot
+        self._settings = environment.settings
+        self._views = environment.views
+        self._meter = meter = environment.meter
+        self._payer: Account | Meter | None = meter
+        self._lagging = environment.lagging
+        self.source: Source = self if meter is not None and meter.asks else snapshot
+        self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
+
+    def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
+        """The decision of a request, about to make its first read."""
+        asks = self.source is self
+        if asks and self._meter is not None:
+            self._payer = self._meter.account(operation.name, caller, self.now)
+        moment = Moment(
+            self.now, b"", caller, self._settings, asks_admission=asks, views=self._views
+        )
+        steps = begin(operation, request, moment, self.tables)
+        lagging = self._lagging
+        if lagging is not None:
+            steps = lagging.steps(operation, request, self.tables, steps, self.now)
+        return steps
+
+    def read(self, read: Any) -> Any:
+        """Answer a read, or the question whether the request is admitted."""
+        if type(read) is Admit:
+            assert isinstance(self._payer, Account), "the meter asks"
+            return self._payer.limits(read)
+        return self.snapshot.read(read)
+
+    def response(self, decision: Decision) -> bytes:
+        """The response of a decision over this snapshot, after its units are charged."""
+        return charged(encode(decision.response()), decision.receipt, self._payer, self.now)
+
+    def refusal(self, error: Exception) -> ApiError:
+        """The error that the caller gets, after the units of the refused request are charged."""
+        return refused(error, self._payer, self.now)
+
+    def close(self) -> None:
+        self.snapshot.close()

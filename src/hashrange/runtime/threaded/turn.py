@@ -1,0 +1,34 @@
+"""A turn of an event loop, as its reads share it."""
+
+from asyncio import get_running_loop
+from collections.abc import Callable
+
+from hashrange.runtime.threaded.snapshot import ReadSnapshot
+
+
+class Turn:
+    """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
+
+    All their requests had arrived by then, so none can tell that it is shared. It must be closed
+    before the loop goes on.
+    """
+
+    __slots__ = ("_open", "_opened", "long_reads", "loop")
+
+    def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
+        self.loop = get_running_loop()
+        """Asked for once for all requests, because each time is a system call (getpid)."""
+        self.long_reads = 0
+        """How many reads of the turn were not done within their slice of time."""
+        self._open = open_snapshot
+        self._opened: ReadSnapshot | None = None
+
+    def snapshot(self) -> ReadSnapshot:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None

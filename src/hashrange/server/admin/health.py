@@ -1,0 +1,133 @@
+"""Readiness: whether the database can read and write now.
+
+A probe reads from the store and commits to it, because only a commit tells that a sync has failed.
+The commit is small and may succeed on a disk that is nearly full, so the probe also looks at the
+free space, and at requests that have just failed for lack of it. Probes that arrive together, or
+within a second, share one result. It is made in a thread of its own, so that every caller gets an
+answer in time even if the store hangs.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock, Thread
+from time import monotonic
+from typing import Protocol
+
+from hashrange.kv import StoreError
+from hashrange.model.errors import InternalServerError
+from hashrange.runtime.health import damage, is_full
+from hashrange.server.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
+
+PROBE_SECONDS_MAX = 5.0
+"""How long a caller waits for a probe."""
+
+FREE_BYTES_MIN = 8 * 1024 * 1024
+"""With less room on the disk, a large transaction may not fit."""
+
+FULL_SECONDS = 10.0
+"""For how long a request that found no room on the disk keeps the server unready."""
+
+_FRESH_SECONDS = 1.0
+
+
+class Runtime(Protocol):
+    """The part of a runtime that is probed."""
+
+    def probe(self) -> None:
+        """Read and commit. Raises StoreError."""
+        ...
+
+
+def readiness(problem: str) -> Answer:
+    return text_answer(problem, 503) if problem else text_answer("ready")
+
+
+class Health:
+    """Probes a runtime, and remembers what the answers of the server have met. `store_figures`
+    returns the store's, of which it uses `disk_free_bytes` and `archive_lag_seconds`. A server
+    whose archive is more than `archive_lag_max` seconds behind is not ready.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        store_figures: Figures = dict,
+        clock: Callable[[], float] = monotonic,
+        archive_lag_max: float | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self._store_figures = store_figures
+        self._clock = clock
+        self._archive_lag_max = archive_lag_max
+        self._lock = Lock()
+        self._probing: Future[str] | None = None
+        self._fresh_until = 0.0
+        self._damage = ""
+        self._full_until = 0.0
+
+    def routes(self) -> Routes:
+        return {"/readyz": Route(self.ready, open=True)}
+
+    def figures(self) -> dict[str, int]:
+        """Readiness as a number: 1 or 0."""
+        return {"ready": int(not self.problem())}
+
+    def note(self, outcome: object) -> None:
+        """Look at the outcome of a request, if it is an error."""
+        if not isinstance(outcome, InternalServerError):
+            return
+        if found := damage(outcome):
+            self._damage = f"{found}; run hashrange check, and restore a backup"
+        if is_full(outcome):
+            self._full_until = self._clock() + FULL_SECONDS
+
+    def ready(self, query: Query) -> Answer:
+        """200 and `ready`, or 503 and one line with the reason."""
+        return readiness(self.problem())
+
+    def problem(self) -> str:
+        """Why the server is not ready; empty if it is. It may wait for a disk."""
+        try:
+            problem = self._latest().result(PROBE_SECONDS_MAX)
+        except TimeoutError:
+            return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
+        return problem or self._damage or self._lack_of_room() or self._lag_of_archive()
+
+    def _latest(self) -> "Future[str]":
+        """The probe that is under way or fresh, or a new one."""
+        with self._lock:
+            probe = self._probing
+            if probe is None or (probe.done() and self._clock() >= self._fresh_until):
+                probe = self._probing = Future()
+                Thread(
+                    target=self._probe, args=(probe,), name="hashrange-probe", daemon=True
+                ).start()
+            return probe
+
+    def _lack_of_room(self) -> str:
+        free = self._store_figures().get("disk_free_bytes", FREE_BYTES_MIN)
+        if free < FREE_BYTES_MIN:
+            return f"the disk is full: {free:,} bytes are free; free some space"
+        if self._clock() < self._full_until:
+            return "a request has just found no room on the disk; free some space"
+        return ""
+
+    def _lag_of_archive(self) -> str:
+        lag = self._store_figures().get("archive_lag_seconds", 0)
+        if self._archive_lag_max is None or lag <= self._archive_lag_max:
+            return ""
+        return f"the archive is {lag:,} seconds behind; the log says why it cannot be written"
+
+    def _probe(self, probe: "Future[str]") -> None:
+        problem: str | BaseException = ""
+        try:
+            self._runtime.probe()
+        except StoreError as error:
+            problem = str(error)
+        except BaseException as error:
+            problem = error
+        self._fresh_until = self._clock() + _FRESH_SECONDS
+        if isinstance(problem, str):
+            probe.set_result(problem)
+        else:
+            probe.set_exception(problem)

@@ -1,0 +1,181 @@
+"""The admin port's HTTP: one small request for each connection, then the connection is closed.
+
+Connections are few and limited in time, and routes are answered in threads, so a slow client or
+a slow answer delays no client of the API. Unless there is a route for it, `GET /healthz` is
+answered by the event loop itself, which proves that the loop that serves the API is running.
+"""
+
+import asyncio
+import hmac
+import logging
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from hashrange.server.admin.routes import Answer, Routes, text_answer
+from hashrange.wire import NO_ORIGINS, ForeignHostError, Origins
+
+CONNECTIONS_MAX = 16
+"""How many clients are connected at once. Above that, the client that has sent no whole request for
+the longest time is disconnected; if all have sent one, the new client is."""
+
+HEAD_BYTES_MAX = 8 * 1024
+TRANSFER_SECONDS_MAX = 10
+"""How long a client may take to send its request, and to read the answer."""
+
+ANSWER_SECONDS_MAX = 30
+"""How long an answer may take; after that the client gets 503."""
+
+_THREADS = 4
+HEALTH_PATH = "/healthz"
+
+_log = logging.getLogger("hashrange")
+
+
+class AdminPort:
+    """Serves `routes` on a listening socket, from the running event loop.
+
+    Routes that are not open need `Authorization: Bearer TOKEN`. Requests whose Host an outsider
+    could own are refused, as on the API's port.
+    """
+
+    def __init__(
+        self, sock: socket.socket, token: str, routes: Routes, origins: Origins = NO_ORIGINS
+    ) -> None:
+        self._sock = sock
+        self._routes = routes
+        self._origins = origins
+        self._authorization = f"Bearer {token}".encode()
+        self._threads = ThreadPoolExecutor(_THREADS, "hashrange-admin")
+        self._serving: set[asyncio.Task[None]] = set()
+        self._strangers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        """Those whose request is not there yet, the oldest first."""
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(
+            self._serve, sock=self._sock, limit=HEAD_BYTES_MAX, backlog=CONNECTIONS_MAX
+        )
+
+    def stop(self) -> None:
+        """Answer nothing more."""
+        self._server.close()
+        for task in self._serving:
+            task.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._serving) >= CONNECTIONS_MAX and not self._turn_away():
+            writer.transport.abort()
+            return
+        task = asyncio.current_task()
+        assert task is not None, "a connection is served by a task"
+        self._serving.add(task)
+        self._strangers[task] = writer
+        try:
+            async with asyncio.timeout(TRANSFER_SECONDS_MAX):
+                request = _read(await reader.readuntil(b"\r\n\r\n"))
+            self._strangers.pop(task, None)
+            answer = await self._answer(request)
+            async with asyncio.timeout(TRANSFER_SECONDS_MAX):
+                writer.write(_rendered(request, answer))
+                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        except (TimeoutError, OSError, EOFError, asyncio.LimitOverrunError):
+            pass  # the client has gone, or is too slow, or sends too much
+        except asyncio.CancelledError:
+            pass  # the port is closed: asyncio would log a task that is cancelled
+        finally:
+            self._serving.discard(task)
+            self._strangers.pop(task, None)
+            writer.transport.abort()
+
+    def _turn_away(self) -> bool:
+        """Disconnect the oldest stranger. Returns whether there is one."""
+        if not self._strangers:
+            return False
+        task, writer = next(iter(self._strangers.items()))
+        del self._strangers[task]
+        self._serving.discard(task)
+        writer.transport.abort()
+        return True
+
+    async def _answer(self, request: "_Request | None") -> Answer:
+        if request is None:
+            return text_answer("not a request that the admin port reads", 400)
+        try:
+            self._origins.check_host(request.headers.get("host", "").encode("latin-1"))
+        except ForeignHostError:
+            return text_answer("the Host header names another server", 403)
+        if request.method not in self._methods(request.path):
+            methods = " and ".join(self._methods(request.path))
+            return text_answer(f"this path answers only {methods}", 405)
+        if request.path == HEALTH_PATH and HEALTH_PATH not in self._routes:
+            return text_answer("alive")
+        return await self._route(request)
+
+    def _methods(self, path: str) -> tuple[str, ...]:
+        route = self._routes.get(path)
+        return ("POST",) if route is not None and route.changes else ("GET", "HEAD")
+
+    async def _route(self, request: "_Request") -> Answer:
+        route = self._routes.get(request.path)
+        if not (route and route.open) and not self._permits(request):
+            return text_answer("this needs the header Authorization: Bearer TOKEN", 401)
+        if route is None:
+            known = ", ".join(sorted({HEALTH_PATH, *self._routes}))
+            return text_answer(f"nothing is here; there are {known}", 404)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS_MAX):
+                return await loop.run_in_executor(self._threads, route.answer, request.query)
+        except TimeoutError:
+            return text_answer(f"no answer within {ANSWER_SECONDS_MAX} seconds", 503)
+        except Exception:
+            _log.exception("the admin port could not answer %s", request.path)
+            return text_answer("an internal error, which is logged", 500)
+
+    def _permits(self, request: "_Request") -> bool:
+        sent = request.headers.get("authorization", "").encode("latin-1")
+        return hmac.compare_digest(sent, self._authorization)
+
+
+class _Request(NamedTuple):
+    """Names of headers are in lower case; of a repeated one, the last counts."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+
+
+def _read(head: bytes) -> _Request | None:
+    """The head of a request, or None if it is malformed. A body is never read."""
+    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        return None
+    with suppress(ValueError):
+        url = urlsplit(words[1])
+        headers = {}
+        for line in lines:
+            name, colon, value = line.partition(":")
+            if not colon or not name or name != name.strip():
+                return None
+            headers[name.lower()] = value.strip()
+        return _Request(words[0], url.path, dict(parse_qsl(url.query)), headers)
+    return None
+
+
+def _rendered(request: _Request | None, answer: Answer) -> bytes:
+    head = (
+        f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\n"
+        f"Content-Type: {answer.content_type}\r\n"
+        f"Content-Length: {len(answer.body)}\r\n"
+        "Cache-Control: no-store\r\n"
+        "Connection: close\r\n\r\n"
+    ).encode()
+    return head if request and request.method == "HEAD" else head + answer.body

@@ -1,0 +1,105 @@
+"""Limits how much one client may send: the buffer of its next read, the room for its request.
+
+A request that is larger than a client may hold gets room in the budget before it is read, and keeps
+it until it is answered. Nothing more is read from the client while it waits for room, or while
+a request that has room is run.
+"""
+
+from collections.abc import Callable, Sequence
+
+from hashrange import wire
+from hashrange.server.budget import (
+    BODY_READ_BYTES,
+    CLIENT_BYTES,
+    HEAD_ROOM_BYTES,
+    Budget,
+    Pot,
+)
+
+
+def _nothing() -> None: ...
+
+
+class Intake:
+    """`go_on` is called when a client that had to wait may send again."""
+
+    def __init__(self, budget: Budget, parser: wire.Connection, go_on: Callable[[], None]) -> None:
+        self.buffer = budget.stranger_buffer
+        """Where the next piece of data is read to. All clients share it."""
+        self.blocked = False
+        """Whether nothing may be read for now."""
+        self.waits = False
+        """Whether the client waits for room."""
+        self._budget = budget
+        self._parser = parser
+        self._go_on = go_on
+        self._stranger = True
+        self.pot: Pot | None = None
+        """Where the request has its room, or waits for it."""
+        self._size = 0
+        self._owner: wire.Event | None = None  # the request that has the room, once it is complete
+
+    @property
+    def contended(self) -> bool:
+        """Whether others wait for the room that this client has."""
+        return self.pot is not None and bool(self.pot.waiting)
+
+    def admit(self) -> None:
+        """The client has sent a valid request."""
+        self._stranger = False
+        if self.pot is None:
+            self.buffer = self._budget.client_buffer
+
+    def fed(self, events: Sequence[wire.Event]) -> None:
+        """Call this after data was parsed, if a request is unfinished or has room."""
+        if self.pot is not None and self._owner is None:
+            self._owner = next((event for event in events if event is not wire.GO_ON), None)
+            self.blocked = self.waits or self._owner is not None
+        if self._owner is None and not self.waits and self._parser.reading:
+            self._make_room()
+
+    def answered(self, event: wire.Event) -> None:
+        if event is self._owner:
+            self.close()
+            if self._parser.reading:
+                self._make_room()
+
+    def lost(self, running: wire.Event | None) -> None:
+        """The client has gone. A request that runs keeps its room until it is answered."""
+        self._go_on = _nothing  # it refers to the connection, which refers to this
+        if running is None or running is not self._owner:
+            self.close()
+
+    def close(self) -> None:
+        """Give the room back."""
+        pot, self.pot = self.pot, None
+        self._owner = None
+        self.blocked = False
+        self.buffer = self._budget.stranger_buffer if self._stranger else self._budget.client_buffer
+        if self.waits and pot is not None:
+            self.waits = False
+            pot.withdraw(self)
+        elif pot is not None:
+            pot.give(self._size)
+
+    def room_granted(self) -> None:
+        self.waits = self.blocked = False
+        self._set_buffer()
+        self._go_on()
+
+    def _make_room(self) -> None:
+        needed = self._parser.needed_bytes
+        if self.pot is None and needed <= len(self.buffer):
+            return
+        if self.pot is None or needed > self._size:
+            self.close()
+            self._size = max(needed, HEAD_ROOM_BYTES)
+            self.pot = self._budget.pot(self._size, self._stranger)
+            self.waits = self.blocked = not self.pot.take(self._size, self)
+        if not self.waits:
+            self._set_buffer()
+
+    def _set_buffer(self) -> None:
+        """No more than the request needs, so that little is read of the next request."""
+        left = self._size - self._parser.held_bytes
+        self.buffer = self._budget.body_buffer[: min(max(left, CLIENT_BYTES), BODY_READ_BYTES)]

@@ -1,0 +1,32 @@
+"""Opening the database that a process serves."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hashrange.database.connecting import connect, connect_async
+from hashrange.database.database import Database
+
+if TYPE_CHECKING:
+    from hashrange.kv import Durability
+    from hashrange.model.settings import Settings
+
+
+@contextmanager
+def opened_database(
+    runner: asyncio.Runner, path: Path | str | None, durability: "Durability", settings: "Settings"
+) -> "Iterator[Database]":
+    """The connections to PostgreSQL belong to the loop that serves, which needs no other thread."""
+    if isinstance(path, str):
+        given = connect_async(path, durability=durability, settings=settings)
+        database = runner.run(given)
+    else:
+        database = connect(path, durability=durability, settings=settings)
+        if path is not None:
+            database.start_scrubber()
+    try:
+        yield database
+    finally:
+        runner.run(database.aclose())

@@ -1,0 +1,96 @@
+"""SIGHUP: reads the files of keys and certificates again, while the server goes on."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from hashrange.server.listener import (
+    Credentials,
+    Listener,
+    ServerError,
+    credentials,
+    load_certificate,
+    tls_context,
+)
+
+_log = logging.getLogger("hashrange")
+
+
+class Files(NamedTuple):
+    """The files that a running server reads again."""
+
+    keys: Path | None = None
+    access: Path | None = None
+    certificate: Path | None = None
+    private_key: Path | None = None
+
+
+class Reload:
+    """Runs beside the server. A faulty file changes nothing, and gets one line in the log."""
+
+    def __init__(self, listener: Listener, files: Files) -> None:
+        self._listener = listener
+        self._files = files
+
+    async def start(self) -> None:
+        """Without files the signal ends the process, as usual. Windows has no such signal."""
+        if any(self._files) and hasattr(signal, "SIGHUP"):
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self.reload)
+
+    def stop(self) -> None:
+        """The handler goes with its loop."""
+
+    def reload(self) -> None:
+        self.read_keys()
+        self.read_certificate()
+
+    def read_keys(self) -> None:
+        """Take a new generation of keys, with their principals."""
+        if self._files.keys:
+            _try(self._read_keys, "keys and access" if self._files.access else "file of keys")
+
+    def read_certificate(self) -> None:
+        if self._files.certificate:
+            _try(self._read_certificate, "certificate")
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The generation that is in use; None if the server accepts any keys."""
+        ring, access = self._listener.ring, self._listener.access
+        return None if ring is None else Credentials(ring.keys, access)
+
+    def take(self, generation: Credentials | None) -> None:
+        """Use this generation from now on."""
+        ring = self._listener.ring
+        if ring is not None and generation is not None:
+            ring.keys = generation.keys
+
+    def _read_keys(self) -> None:
+        """Raises ServerError, also if the account is another one, because tables keep theirs."""
+        read = credentials(self._files.keys, self._files.access, {})
+        began = self._listener.access
+        assert read is not None, "a file without keys is an error"
+        if began and read.access and began.account != read.access.account:
+            raise ServerError(f"the account is {began.account} until the server starts again")
+        self.take(read)
+
+    def _read_certificate(self) -> None:
+        """Read the files into the listener's context, after a trial in another context."""
+        tls, (_, _, certificate, private_key) = self._listener.tls, self._files
+        assert tls is not None, "the server was started with these files"
+        assert certificate is not None
+        tls_context(certificate, private_key)
+        load_certificate(tls, certificate, private_key)
+
+
+def _try(read: Callable[[], None], what: str) -> None:
+    try:
+        read()
+    except (ServerError, OSError) as error:
+        _log.error("SIGHUP: the %s did not change: %s", what, error)
+    else:
+        _log.info("SIGHUP: the %s was read again", what)

@@ -1,0 +1,172 @@
+"""Starting and stopping the server: DynamoDB's HTTP interface on a listener."""
+
+import asyncio
+import ctypes
+import gc
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from functools import partial
+from time import time
+from typing import Protocol
+
+from hashrange import wire
+from hashrange.clients.calls import Runtime
+from hashrange.server.accepting import Accepting, Alone, Balance
+from hashrange.server.clients import Clients, Observer
+from hashrange.server.connection import ClientConnection
+from hashrange.server.listener import Listener, room_for_connections
+
+DRAIN_SECONDS_MAX = 10
+"""How long a stopping server waits for requests that are running."""
+
+CONNECTIONS_MAX = 4096
+"""How many clients are connected at once; a client above that gets 503 and is disconnected."""
+
+_SWEEP_SECONDS = 5
+
+LARGE_BLOCK_BYTES = 1024 * 1024
+_M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
+
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter while the event loop waits for it; Python's own
+default is ten times as long. Threads of a server do work that would take too long on the loop."""
+
+
+class Server:
+    """One listener and its clients. `non_api` answers requests that are not calls of the API.
+
+    The `observer` is told of each answered call. There is a `balance` if several processes share
+    the listener. Callers have the attempts of their requests if it `tells_attempts`.
+    """
+
+    clients: Clients
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        listener: Listener,
+        non_api: wire.NonApi = wire.answer_non_api,
+        observer: Observer | None = None,
+        balance: Balance | None = None,
+        tells_attempts: bool = False,
+    ) -> None:
+        self._balance = balance or Alone()
+        self._runtime = runtime
+        self._listener = listener
+        self._non_api = non_api
+        self._observer = observer
+        self._tells_attempts = tells_attempts
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        sock, ring, tls, origins, _ = self._listener
+        verifier = None if ring is None else wire.Verifier(ring, time)
+        parser = partial(
+            wire.Connection,
+            wire.targets(self._runtime.operations),
+            verifier,
+            self._non_api,
+            origins,
+            self._tells_attempts,
+        )
+        room = room_for_connections(CONNECTIONS_MAX)
+        self.clients = Clients(loop, self._runtime, parser, room, self._observer)
+        self._accepting = Accepting(
+            *(self._balance, sock, tls),
+            factory=lambda: ClientConnection(self.clients),
+            connected=lambda: len(self.clients.connected),
+        )
+        self._sweeper = loop.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Accept no more requests, and return when those that were running are answered."""
+        self._accepting.close()
+        self._sweeper.cancel()
+        await self.clients.drain(DRAIN_SECONDS_MAX)
+
+    def figures(self) -> dict[str, int]:
+        """Numbers for monitoring, by name. Called from any thread while the server runs."""
+        return {
+            "connections": len(self.clients.connected),
+            "connections_max": self.clients.connections_max,
+            **self.clients.budget.figures(),
+        }
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            for client in tuple(self.clients.connected):
+                client.sweep(_SWEEP_SECONDS)
+
+
+class Beside(Protocol):
+    """A service that runs on the server's event loop, beside the server."""
+
+    async def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+def serve(
+    server: Server,
+    ready: Callable[[], None],
+    beside: Sequence[Beside] = (),
+    runner: asyncio.Runner | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients.
+
+    A `runner` is given if the database was opened on its loop.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+    _give_large_blocks_back()
+    with nullcontext(runner) if runner else new_runner() as used:
+        used.run(_serve(server, beside, ready))
+
+
+def _give_large_blocks_back() -> None:
+    """Let glibc take each large block of memory from the system, and give it back when it is freed.
+
+    After the first few such blocks it would keep them among the small ones instead, and hold
+    several times as much as is used.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+
+
+def new_runner() -> asyncio.Runner:
+    return asyncio.Runner(loop_factory=new_event_loop)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop if uvloop is installed, else one of asyncio's that watches sockets."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.SelectorEventLoop()
+    return uvloop.new_event_loop()
+
+
+async def _serve(server: Server, beside: Sequence[Beside], ready: Callable[[], None]) -> None:
+    await server.start()
+    try:
+        for service in beside:
+            await service.start()
+        ended = _ended()
+        gc.freeze()  # the garbage collector need not look at the modules loaded so far
+        ready()
+        await ended.wait()
+    finally:
+        for service in beside:
+            service.stop()
+        await server.stop()
+
+
+def _ended() -> asyncio.Event:
+    """Set by the first signal. If the loop takes no signals (Windows), Ctrl-C cancels the task."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ended.set)
+    return ended

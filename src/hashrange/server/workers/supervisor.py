@@ -1,0 +1,283 @@
+"""Starts the workers, replaces one that ends, and ends them all. It serves no client itself.
+
+The first worker starts alone: it creates the file or upgrades it, and if it cannot start, the line
+that says why is the only one.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import ExitStack, suppress
+from typing import Any, NamedTuple
+
+from hashrange.server import logs
+from hashrange.server.admin import AdminPort
+from hashrange.server.admin.metrics import Counts
+from hashrange.server.listener import Listener, ServerError
+from hashrange.server.reload import Reload
+from hashrange.server.workers import channel, totals, worker
+from hashrange.server.workers.options import AdminListener, Options, admin_listener
+from hashrange.server.workers.process import Process
+from hashrange.server.workers.reports import ANSWER_SECONDS_MAX, Reports
+from hashrange.server.workers.shared import Shared
+from hashrange.server.workers.worker import Task
+
+PAUSE_SECONDS_MIN = 0.2
+PAUSE_SECONDS_MAX = 10.0
+"""Between the end of a worker and the start of the next one in its place. There is none if it has
+run for the longest pause; else the pause is twice as long each time."""
+
+STARTS_MAX = 5
+"""If no worker serves, and so many starts have failed one after another, the server ends."""
+
+LOOK_SECONDS = 1.0
+SILENT_LOOKS_MAX = 10
+"""A worker is killed after so many looks without a new heartbeat: it has been stopped, or hangs. A
+turn of its event loop takes milliseconds, so even a worker that gets a hundredth of a processor is
+heard in time. Others wait for its write lock for thirty seconds, so it has been replaced before any
+of their requests fails. Looks are counted, not the time between them, because the supervisor may
+have been stopped as well, or the machine suspended."""
+START_LOOKS_MAX = 30
+"""The same for a worker without any heartbeat: it starts, or ends. It is not held against the first
+worker of a server, which may have to upgrade a large file, unless the server ends."""
+
+_log = logging.getLogger("hashrange")
+
+
+def supervise(options: Options) -> None:
+    """Serve with several workers until SIGINT or SIGTERM."""
+    shared = Shared.new(options.workers)
+    logs.configure(options.log_format, options.access_log, lock=shared)
+    options.check_volume()
+    with ExitStack() as opened:
+        listener = options.listener()
+        opened.enter_context(listener.sock)
+        admin = opened.enter_context(admin_listener(options))
+        options.warn_of_no_auth(listener)
+        supervisor = Supervisor(options, listener, shared)
+        status = asyncio.run(supervisor.run(admin))
+    sys.exit(status)
+
+
+class Ended(NamedTuple):
+    """How a worker has ended: whether it had served, its exit status, and both in words."""
+
+    served: bool
+    status: int
+    told: str
+
+
+class Supervisor:
+    """`run` it once. It is the owner of its workers, each of which has a place."""
+
+    def __init__(self, options: Options, listener: Listener, shared: Shared) -> None:
+        self._options = options
+        self._listener = listener
+        self._reloading = Reload(listener, options.files())
+        self._shared = shared
+        self._running: dict[int, Process] = {}
+        self._past = Counts()
+        """The counts of workers that have ended."""
+        self._refusal = ""
+        self._failed_starts = 0
+        self._restarts = 0
+        self._failed = False
+        self._problem = ""
+
+    async def run(self, admin: AdminListener | None) -> int:
+        """Returns the exit status. Raises ServerError if no worker can start any more."""
+        self._loop = asyncio.get_running_loop()
+        self._ending = asyncio.Event()
+        self._tried = [asyncio.Event() for _ in range(self._options.workers + 1)]
+        self._take_signals()
+        looking = asyncio.create_task(self._look())
+        keepers = [asyncio.create_task(self._keep(1))]
+        await self._tried[1].wait()
+        if not self._ending.is_set():
+            for number in range(2, self._options.workers + 1):
+                keepers.append(asyncio.create_task(self._keep(number)))
+            await self._greet(admin)
+        await asyncio.gather(*keepers)
+        looking.cancel()
+        if self._problem:
+            raise ServerError(self._problem)
+        return int(self._failed)
+
+    def served(self, process: Process, /) -> None:
+        self._failed_starts = 0
+        # The first worker has created the tables; one that replaces it brings none back.
+        self._options = self._options._replace(tables=None)
+        self._tried[process.number].set()
+
+    def refuse(self, reason: str, /) -> None:
+        """Have no worker write any more, neither those that run nor those that follow."""
+        self._refusal = reason
+        for process in self._running.values():
+            process.tell((channel.REFUSE, reason))
+
+    # ---- beginning and end ----
+
+    def _take_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._end)
+        if self._options.keys or self._options.tls_cert:
+            self._loop.add_signal_handler(signal.SIGHUP, self._reload)
+
+    async def _greet(self, admin: AdminListener | None) -> None:
+        """Once every worker has either begun to serve or failed to, unless the server ends."""
+        for tried in self._tried[1:]:
+            await tried.wait()
+        if self._ending.is_set():
+            return
+        greeting = [self._options.greeting(self._listener)]
+        if admin:
+            await self._open_admin_port(admin)
+            greeting.append(admin.greeting)
+        print(*greeting, sep="\n", flush=True)
+
+    async def _open_admin_port(self, admin: AdminListener) -> None:
+        routes = Reports(self._loop, self).routes()
+        self._admin = AdminPort(admin.sock, admin.token, routes, self._listener.origins)
+        await self._admin.start()
+
+    def _end(self) -> None:
+        """Accept no more connections, and let every worker answer what it has begun."""
+        self._ending.set()
+        self._listener.sock.close()
+        for process in self._running.values():
+            process.popen.terminate()
+
+    def _reload(self) -> None:
+        """Read the keys once, so that all workers take the same generation."""
+        self._reloading.read_keys()
+        for process in self._running.values():
+            process.tell((channel.RELOAD, self._reloading.credentials))
+
+    # ---- one place ----
+
+    async def _keep(self, number: int) -> None:
+        """Have a worker in this place until the server ends."""
+        pause = 0.0
+        while not self._ending.is_set():
+            began = self._loop.time()
+            ended = await self._one_life(number)
+            if self._ending.is_set():
+                self._failed |= ended.status not in (0, -signal.SIGTERM)
+            elif not (ended.served or self._first_has_served()):
+                self._give_up(ended)
+            else:
+                self._note_end(number, ended)
+                if self._loop.time() - began > PAUSE_SECONDS_MAX:
+                    pause = 0.0
+                await self._rest(pause)
+                pause = min(max(2 * pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+            self._tried[number].set()
+        self._tried[number].set()  # also if the server ends before the first start
+
+    async def _one_life(self, number: int) -> "Ended":
+        """Start a worker, and wait until it has ended."""
+        try:
+            process = await self._started(number)
+        except OSError as error:  # the system has no room for another process
+            return Ended(False, 0, f"could not be started: {error.strerror}")
+        status = await process.ended()
+        del self._running[number]
+        self._shared.vacate(number)
+        self._past = totals.summed([self._past, totals.lasting(process.counts)])
+        return Ended(process.has_served, status, _told(status))
+
+    async def _look(self) -> None:
+        """Kill a worker whose event loop does not run, so that another takes its place."""
+        silent: dict[Process, tuple[int, int]] = {}
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            silent = {
+                process: self._looked_at(process, *silent.get(process, (0, 0)))
+                for process in self._running.values()
+            }
+
+    def _looked_at(self, process: Process, before: int, looks: int) -> tuple[int, int]:
+        """The last heartbeat, and how many looks have found the same one."""
+        beat = self._shared.last_beat(process.number)
+        looks = looks + 1 if beat == before else 0
+        if not beat and not (self._first_has_served() or self._ending.is_set()):
+            looks = 0
+        if looks == (SILENT_LOOKS_MAX if beat else START_LOOKS_MAX):
+            seconds = looks * LOOK_SECONDS
+            _log.error("worker %d has done nothing for %g seconds", process.number, seconds)
+            process.popen.kill()
+        return beat, looks
+
+    def _first_has_served(self) -> bool:
+        return self._tried[1].is_set()
+
+    async def _started(self, number: int) -> Process:
+        task = Task(
+            number,
+            self._options,
+            self._listener.sock.fileno(),
+            self._shared.descriptor,
+            self._reloading.credentials,
+            self._refusal,
+        )
+        process = await Process.start(task, self)
+        self._running[number] = process
+        if self._ending.is_set():
+            process.popen.terminate()
+        return process
+
+    def _give_up(self, ended: "Ended") -> None:
+        """The first worker could not start. It has said why, if no signal has ended it."""
+        self._failed = True
+        if ended.status <= 0:
+            self._problem = f"the first worker {ended.told}"
+        self._end()
+
+    def _note_end(self, number: int, ended: "Ended") -> None:
+        self._restarts += 1
+        self._failed_starts += not ended.served
+        told = f"worker {number} {ended.told}"
+        if self._failed_starts >= STARTS_MAX and not self.serving():
+            self._problem = f"{told}, and no other one serves or can be started"
+            self._end()
+        else:
+            _log.error("%s; another one takes its place", told)
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+
+    # ---- what is asked of all ----
+
+    def serving(self) -> list[Process]:
+        return [process for process in self._running.values() if process.serves]
+
+    async def ask_all(self, question: str, argument: Any, seconds: float) -> list[Any]:
+        """The answer of each worker that serves, or the exception."""
+        asked = (process.ask(question, argument, seconds) for process in self.serving())
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    async def counts(self) -> Counts:
+        """The counts of all workers, with those that have ended."""
+        serving = self.serving()
+        for process, counts in zip(
+            serving, await self.ask_all(worker.METRICS, None, ANSWER_SECONDS_MAX), strict=True
+        ):
+            if isinstance(counts, Counts):
+                process.counts = counts
+        total = totals.summed([self._past, *(process.counts for process in serving)])
+        total.figures |= totals.worker_figures(len(serving), self._restarts)
+        total.figures.setdefault("ready", 0)
+        return total
+
+    def pids(self) -> list[int]:
+        return [os.getpid(), *(process.popen.pid for process in self._running.values())]
+
+
+def _told(status: int) -> str:
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"has ended with status {status}"

@@ -1,0 +1,97 @@
+"""The parser of the command line, and the start and end of each command.
+
+Each command is a module that imports what it needs only when it runs, so that starting is quick.
+Argparse is used for the same reason: Typer took longer to start than the server.
+"""
+
+import argparse
+import io
+import os
+import sys
+
+from hashrange.tools.cli import (
+    access,
+    archive,
+    backup,
+    check,
+    console,
+    copy_,
+    distribute,
+    explain,
+    export_,
+    import_,
+    inspect_,
+    learn,
+    mcp,
+    ping,
+    predict,
+    query,
+    serve,
+    shell,
+    tables,
+)
+from hashrange.tools.cli.design import commands as design
+
+EXAMPLES = """\
+examples:
+  hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
+  hashrange serve --port 9000        a database in memory, at another port
+  hashrange shell app.db             PartiQL at a prompt; also http://..., aws@eu-west-1
+  hashrange backup app.db copy.db    also while app.db is served
+  hashrange compact app.db           makes the file as small as its content
+  hashrange design plan model.py     the key or index that serves each pattern
+
+`hashrange COMMAND --help` lists the arguments of a command.
+"""
+
+
+def run() -> None:
+    """Run the command that the arguments name; end the process if it fails."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for a poorer locale
+    arguments, unknown = _parser().parse_known_args()
+    given = vars(arguments)
+    command, parser = given.pop("run"), given.pop("parser")
+    if unknown:  # show the usage of the command that was given, not of the whole program
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    try:
+        command(**given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of stdout has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "hashrange",
+        description="A DynamoDB-compatible database.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="print the version and exit",
+    )
+    parser.set_defaults(run=parser.print_help, parser=parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    modules = (
+        *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain),
+        *(mcp, ping, predict, tables, export_, import_, copy_, distribute, access, design),
+    )
+    for module in modules:
+        module.add(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"hashrange {version('hashrange')}")
+        parser.exit()

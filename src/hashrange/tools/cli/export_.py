@@ -1,0 +1,65 @@
+"""hashrange export"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hashrange.amounts import counted
+from hashrange.failing import fail
+from hashrange.tools.cli.commands import DB_HELP, command
+from hashrange.tools.cli.transfers import add_speed, between, threads, told
+
+if TYPE_CHECKING:
+    from hashrange.tools.cli.commands import Commands
+
+FORMATS = ("dynamodb-json", "json", "json-lines", "csv", "yaml", "parquet", "ion", "s3-export")
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, export_)
+    parser.add_argument("db", metavar="DB", help=DB_HELP)
+    parser.add_argument("table", metavar="TABLE", help="the table to read")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="a file that does not exist yet, compressed if its name ends in .gz; - is standard "
+        "output",
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="default: by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an array), "
+        ".csv, .yaml, .parquet; s3-export is the folder that DynamoDB's own export makes",
+    )
+    add_speed(parser)
+
+
+def export_(
+    db: str, table: str, output: Path, format: str | None, parallel: int | None, rate: float
+) -> None:
+    """Write the items of a table to a file, and its description to FILE.table.json beside it.
+
+    While others write to the table, each item is as it was at some moment of the export; two items
+    may be of different moments. An export that was interrupted goes on if it is run again.
+    """
+    from hashrange.formats import formats
+    from hashrange.tools.moving.exporting import export
+    from hashrange.tools.moving.standard_streams import STANDARD, printed_file
+    from hashrange.tools.target import open_target
+
+    to_stdout = output == STANDARD
+    if to_stdout and format == formats.S3_EXPORT:
+        fail("a folder cannot be written to standard output; name it")
+    with told("run the same command again to go on"), printed_file(output) as file:
+        chosen = formats.for_output(file, format or (FORMATS[0] if to_stdout else None))
+        with open_target(db) as target:
+            done = export(target, table, file, chosen, threads(target, parallel), rate)
+    again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
+    print(
+        f"{'standard output' if to_stdout else output}: {counted(done.items)}{again} of {table} "
+        f"{done.speed}, {between(done.began, done.ended)}",
+        file=sys.stderr if to_stdout else sys.stdout,
+    )

@@ -1,0 +1,306 @@
+"""hashrange serve"""
+
+import argparse
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hashrange.database.addresses import printed
+from hashrange.failing import fail, told_in_one_line
+from hashrange.tools.cli.commands import command, database_name, port_number
+from hashrange.tools.cli.console import console_room
+from hashrange.tools.cli.environment import also_from_environment
+
+if TYPE_CHECKING:
+    from hashrange.database.database import Database
+    from hashrange.server.workers.options import Options
+    from hashrange.tools.cli.commands import Commands
+
+WORKERS_MAX = 64
+
+
+def add(commands: "Commands") -> None:
+    parser = command(commands, serve)
+    _add_place(parser)
+    _add_access(parser)
+    _add_behaviour(parser)
+    _add_observation(parser)
+    also_from_environment(parser)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    """Where the data is, and where the server listens."""
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        nargs="?",
+        type=database_name,
+        help="the database file, created if it does not exist, or postgresql://user@host/name; "
+        "default: a database in memory",
+    )
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        help="the TCP port to listen on, default: 8000, or 4566 with --like localstack; 0 takes "
+        "any free port",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen on, default: 127.0.0.1; without keys, only loopback",
+    )
+    parser.add_argument(
+        "--workers",
+        metavar="N",
+        type=_workers,
+        default=1,
+        help="how many processes serve the database, default: 1; reads scale with them",
+    )
+
+    parser.add_argument(
+        "--apart",
+        action="store_true",
+        help="a database for each access key and region: in memory, or files in the folder PATH",
+    )
+    parser.add_argument(
+        "--tables",
+        metavar="FILE",
+        type=Path,
+        help="create the tables that a file declares and the database lacks: a template of "
+        "CloudFormation, SAM or CDK, serverless.yml, Terraform's plan as JSON, a model of NoSQL "
+        "Workbench, or the answer of DescribeTable",
+    )
+
+
+def _add_access(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keys",
+        metavar="FILE",
+        type=Path,
+        help="the accepted keys, one `access_key secret_key [session_token]` in each line; "
+        "default: the same lines in HASHRANGE_KEYS",
+    )
+    parser.add_argument(
+        "--access",
+        metavar="FILE",
+        type=Path,
+        help="who may do what: TOML that names the principals of the keys, with policies of IAM; "
+        "it needs --keys; default: every key may do everything",
+    )
+    parser.add_argument(
+        "--no-auth",
+        action="store_true",
+        help="on an address other than loopback, accept any credentials; for closed networks only",
+    )
+    parser.add_argument(
+        "--tls-cert", metavar="FILE", type=Path, help="serve HTTPS with this certificate (PEM)"
+    )
+    parser.add_argument(
+        "--tls-key", metavar="FILE", type=Path, help="the private key of the certificate (PEM)"
+    )
+    parser.add_argument(
+        "--cors",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="let web pages of this origin, e.g. http://localhost:3000, call the server, and "
+        "accept its name as the Host; may be repeated; default: no web page may",
+    )
+
+
+def _add_behaviour(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--durability",
+        choices=("full", "relaxed", "memory"),
+        default="full",
+        help="what an acknowledged write survives: a power cut (full, the default), a killed "
+        "process but not a power cut (relaxed), or nothing for certain (memory)",
+    )
+    parser.add_argument(
+        "--throughput",
+        choices=("off", "measured", "enforced"),
+        default="measured",
+        help="measured (the default) counts what tables, indexes and keys consume; enforced "
+        "also refuses requests above the limits of tables and partitions, as DynamoDB does",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="FILE",
+        type=Path,
+        help="record what the load consumes to a new file, for hashrange predict; values of items "
+        "are not recorded",
+    )
+    parser.add_argument(
+        "--record-keys",
+        choices=("hmac", "exact"),
+        default="hmac",
+        help="hmac (the default) replaces keys by random positions; exact keeps them, so that a "
+        "replay gives the same refusals one by one",
+    )
+    parser.add_argument(
+        "--like",
+        choices=("localstack", "dynamodb-local"),
+        help="stand in the place of this program, for DynamoDB alone: its port, its health check, "
+        "and --accept-unsupported",
+    )
+    parser.add_argument(
+        "--accept-unsupported",
+        action=argparse.BooleanOptionalAction,
+        help="keep settings that this server does not have, such as Kinesis destinations, as told, "
+        "and show them again, so that templates that name them are created; default: only in "
+        "memory and with --like",
+    )
+    parser.add_argument(
+        "--objects",
+        metavar="DIR",
+        help="the buckets of imports, exports and bulk puts, each a subfolder of the folder DIR, "
+        "or s3:// for those of S3 or a service with its API; default: none",
+    )
+    parser.add_argument(
+        "--kinesis",
+        metavar="FILE|URL",
+        help="send the changes of tables with Kinesis destinations: to a file, one line of JSON "
+        "for each, or to a service with the API of Kinesis; default: none is sent",
+    )
+    parser.add_argument(
+        "--trigger",
+        metavar="TABLE=FUNCTION|FILE",
+        action="append",
+        default=[],
+        help="call a function with the records of the table's stream, as Lambda does: "
+        "module:handler, in a process of its own, or http://127.0.0.1:3001/.../invocations; or "
+        "a file of JSON with such triggers and their settings; may be repeated",
+    )
+    parser.add_argument(
+        "--trigger-host",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="a host besides this machine to which a trigger may send records; may be repeated",
+    )
+    parser.add_argument(
+        "--archive",
+        metavar="DIR|s3://BUCKET/PREFIX",
+        help="ship the log of the database file there, about a second behind, so that hashrange "
+        "restore can build the file on another machine, as of any moment; default: not at all",
+    )
+    parser.add_argument(
+        "--archive-days",
+        metavar="N",
+        type=_number_of("days"),
+        default=35,
+        help="for how many days moments can be restored, default: 35",
+    )
+    parser.add_argument(
+        "--archive-lag-max",
+        metavar="SECONDS",
+        type=_number_of("seconds"),
+        help="let /readyz of the admin port answer 503 while the archive is so far behind; "
+        "default: it does not look at the archive",
+    )
+    parser.add_argument(
+        "--fault",
+        metavar="FAULT=RATE",
+        action="append",
+        default=[],
+        help="let this share of requests fail on purpose, e.g. throttle=0.1; may be repeated; the "
+        "faults: throttle, account-limit, unprocessed, conflict, in-progress, error, error-after, "
+        "disconnect, latency",
+    )
+    parser.add_argument(
+        "--eventual",
+        choices=("drawn", "worst"),
+        help="give eventually consistent reads old values: by a random lag, or the largest; "
+        "default: they see every commit",
+    )
+
+
+def _add_observation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--admin-port",
+        metavar="PORT",
+        type=port_number,
+        help="serve health checks and metrics at this port; default: not at all",
+    )
+    parser.add_argument(
+        "--admin-host",
+        metavar="HOST",
+        default="127.0.0.1",
+        help="the address of the admin port, default: 127.0.0.1",
+    )
+    parser.add_argument(
+        "--resettable",
+        action="store_true",
+        help="for tests, in memory: POST /reset at the admin port goes back to the start, and "
+        "POST /snapshots/keep?name=NAME and /snapshots/load?name=NAME to a state in between",
+    )
+    parser.add_argument(
+        "--console",
+        action="store_true",
+        help="serve a web console, which only reads, at a free port of 127.0.0.1",
+    )
+    parser.add_argument(
+        "--console-as",
+        metavar="ARN",
+        help="with --access: the principal as which the console's pages ask",
+    )
+    parser.add_argument(
+        "--access-log", action="store_true", help="print one line on stderr for each request"
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="the form of the lines on stderr, default: text",
+    )
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= WORKERS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {WORKERS_MAX}")
+    return int(text)
+
+
+def _number_of(unit: str) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}")
+        return number
+
+    return parse
+
+
+def serve(**given: Any) -> None:
+    """Serve the DynamoDB API over HTTP until Ctrl-C or SIGTERM."""
+    from hashrange.server.workers.options import Options
+
+    options = Options(**given)
+    with told_in_one_line():
+        options.check()
+        if options.workers > 1:
+            from hashrange.server.workers.supervisor import supervise
+
+            supervise(options)
+        else:
+            from hashrange.server.workers.alone import serve_alone
+
+            serve_alone(options, partial(_console, options) if options.console else None)
+
+
+def _console(options: "Options", database: "Database") -> "AbstractContextManager[str]":
+    from hashrange.tools.target import target_of
+
+    room = console_room()
+    name = "a database in memory" if options.path is None else printed(options.path)
+    try:
+        target = target_of(database, name, principal=options.console_as)
+    except ValueError as error:
+        fail(f"--console-as: {error}")
+    shown: AbstractContextManager[str] = room.serving(room.Console(target))
+    return shown

@@ -1,0 +1,108 @@
+"""The state that all pages share: the open database, whether it may be written, its tables."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hashrange.tools.console.entities import Colours
+from hashrange.tools.console.shapes import TableShape
+from hashrange.tools.console.stream_tails import StreamTails
+from hashrange.tools.target import Target
+
+if TYPE_CHECKING:
+    from hashrange.design import Table
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Inspect = Callable[[str], list[dict[str, Any]]]
+
+READS = frozenset(
+    {
+        "batch_get_item",
+        "describe_continuous_backups",
+        "describe_endpoints",
+        "describe_limits",
+        "describe_table",
+        "describe_time_to_live",
+        "get_item",
+        "list_tables",
+        "list_tags_of_resource",
+        "query",
+        "scan",
+        "search_vectors",
+    }
+)
+"""The methods of boto3's client that change nothing."""
+
+TOGETHER = 8
+"""How many requests a page has under way at a time."""
+
+
+class ReadOnly(PermissionError):
+    """The console was not started with --write."""
+
+
+class Console:
+    """The open database of a console, for pages, which call it from many threads.
+
+    With `tour` it is the database of the guided tour, whose pages are shown. `inspect` tells the
+    partitions of a table like `Database.inspect`; the default asks the target, if it is open in
+    this process. `models` are declared tables, whose entities and patterns are shown.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        write: bool = False,
+        tour: bool = False,
+        inspect: Inspect | None = None,
+        models: "Sequence[Table]" = (),
+    ) -> None:
+        self.target = target
+        self.write = write
+        self.tour = tour
+        self.models = models
+        self.inspect = inspect or (target.database.inspect if target.database else None)
+        self.stream_tails = StreamTails(target.streams)
+        self._colours: dict[str, Colours] = {}
+        self._lock = threading.Lock()
+
+    def call(self, method: str, **request: Any) -> dict[str, Any]:
+        """Call a method of boto3's DynamoDB client, e.g. `call("query", TableName=...)`.
+
+        All requests of all pages pass here. Raises `ReadOnly` for a method that may change
+        something if the console may not, and botocore's errors.
+        """
+        if not self.write and not _only_reads(method, request):
+            raise ReadOnly
+        answer: dict[str, Any] = getattr(self.target.client, method)(**request)
+        return answer
+
+    def table(self, name: str) -> TableShape:
+        """The table as it is now. Raises ResourceNotFoundException, as a botocore error."""
+        return TableShape.of(self.call("describe_table", TableName=name)["Table"])
+
+    def colours(self, table: str) -> Colours:
+        """The colours of a table's entity types, which stay the same while the console runs."""
+        with self._lock:
+            return self._colours.setdefault(table, Colours())
+
+    def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
+        """The results of a function that makes requests, for several values at a time."""
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            return list(pool.map(function, values))
+
+
+def _only_reads(method: str, request: dict[str, Any]) -> bool:
+    if method == "execute_statement":
+        return selects(request["Statement"])
+    return method in READS
+
+
+def selects(statement: str) -> bool:
+    """Whether a PartiQL statement begins with SELECT, so that it can only read."""
+    words = statement.split(None, 1)
+    return bool(words) and words[0].upper() == "SELECT"

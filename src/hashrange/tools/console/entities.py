@@ -1,0 +1,61 @@
+"""The entity type of an item in a table that holds several, guessed from the item alone."""
+
+import re
+import threading
+
+from hashrange.tools.console.shapes import Item, Source
+
+COLOURS = 10
+"""The style sheet has so many."""
+
+_NAMES = ("type", "_type", "entity", "_et", "kind", "entitytype", "entity_type", "__edb_e__", "et")
+_PREFIX = re.compile(r"([^#|:/\d]{1,40})[#|:/]")
+
+
+def entity_of(item: Item, source: Source) -> str:
+    """A name for the item's type: of an attribute that says it, else of its keys' prefixes.
+
+    `customer#ann`, `order#7` make it "customer · order". Empty if nothing tells.
+    """
+    for name, value in item.items():
+        if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
+            return str(value["S"])
+    found = [_prefix(item.get(name, {}).get("S", "")) for name in source.keys]
+    return " · ".join(dict.fromkeys(filter(None, found)))
+
+
+def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
+    """What all items of the item's type have: an attribute, an operator, a text."""
+    for name, value in item.items():
+        if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
+            return [(name, "=", value["S"])]
+    texts = {name: item.get(name, {}).get("S", "") for name in source.keys}
+    conditions = []
+    for name, text in texts.items():
+        if prefix := _PREFIX.match(text):
+            conditions.append((name, "begins_with", prefix[0]))
+        elif text.isalpha():
+            conditions.append((name, "=", text))
+    return conditions
+
+
+def _prefix(text: str) -> str:
+    """`order#7` has the prefix order; a text without digits and separators is its own."""
+    found = _PREFIX.match(text)
+    if found:
+        return found[1]
+    return text if text.isalpha() and text.isupper() and len(text) <= 20 else ""
+
+
+class Colours:
+    """A number for each entity type, in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, entity: str) -> int:
+        with self._lock:
+            if len(self._numbers) > 1000:  # a "type" that is different in each item
+                self._numbers.clear()
+            return self._numbers.setdefault(entity, len(self._numbers) % COLOURS)

@@ -1,0 +1,41 @@
+"""The items that a page of a table shows: one round of a Query or a Scan, and what comes next."""
+
+from typing import Any
+
+from hashrange.tools.console.builder import Request
+from hashrange.tools.console.console import Console
+from hashrange.tools.console.results import lay_out
+from hashrange.tools.console.searching import Portion, Search, search
+from hashrange.tools.console.shapes import Source, TableShape
+from hashrange.tools.console.values import cursor, key_at
+from hashrange.tools.console.visits import Visit
+
+
+def found(visit: Visit, shape: TableShape, source: Source, request: Request) -> dict[str, Any]:
+    """What `found.html` shows."""
+    limit = request.members["Limit"]
+    done = search(reading(visit.console, request), Search.of(visit, limit))
+    return {
+        "shape": shape,
+        "source": source,
+        "search": done,
+        "of": source.items if request.operation == "Scan" else None,
+        "round": bool(visit.given.get("round")),
+        "first": not visit.given.get("after"),
+        "results": lay_out(visit.console, shape, source, done.items),
+    }
+
+
+def reading(console: Console, request: Request) -> Any:
+    """A function for `search` that sends a Query or a Scan."""
+
+    def read(limit: int, after: str | None) -> Portion:
+        start = {"ExclusiveStartKey": key_at(after)} if after else {}
+        asked = {**request.members, **start, "Limit": limit, "ReturnConsumedCapacity": "TOTAL"}
+        answer = console.call(request.method, **asked)
+        last = answer.get("LastEvaluatedKey")
+        units = answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0)
+        next = cursor(last) if last else None
+        return Portion(answer["Items"], answer["ScannedCount"], units, next)
+
+    return read

@@ -1,0 +1,154 @@
+"""An item as lines, each with its depth, and the difference between two items."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from hashrange.amounts import size
+from hashrange.tools.console.shapes import Item
+from hashrange.tools.console.values import Value, pretty, start_of, vector_text
+
+LINES_MAX = 2_000
+TEXT_CHARS = 2_000
+"""The limits of an item on a page; the rest is in its JSON."""
+
+COMPARED_LINES_MAX = 2_000
+CONTEXT_CHARS = 40
+
+
+@dataclass(frozen=True)
+class Line:
+    """`text` is None for a map or a list, whose members follow one level deeper."""
+
+    depth: int
+    name: str
+    kind: str
+    text: str | None
+    rest: str = ""
+
+
+def outline(item: Item) -> tuple[list[Line], bool]:
+    """The lines of an item, keys as they come; and whether there are more than are returned."""
+    lines = [line for name in item for line in islice(_lines(0, name, item[name]), LINES_MAX + 1)]
+    return lines[:LINES_MAX], len(lines) > LINES_MAX
+
+
+def _lines(depth: int, name: str, value: Value) -> Iterator[Line]:
+    [(kind, content)] = value.items()
+    if kind == "L" and (text := vector_text(content)):
+        yield Line(depth, name, kind, text)
+    elif kind in ("M", "L"):
+        count = f"{len(content):,} {'entry' if len(content) == 1 else 'entries'}"
+        yield Line(depth, name, kind, None, count)
+        members = content.items() if kind == "M" else ((str(at), v) for at, v in enumerate(content))
+        for inner, each in members:
+            yield from _lines(depth + 1, inner, each)
+    elif kind in ("SS", "NS", "BS"):
+        yield Line(depth, name, kind, None, f"{len(content):,}")
+        for each in content:
+            yield from _lines(depth + 1, "", {kind[0]: each})
+    else:
+        yield Line(depth, name, kind, *_text(kind, content))
+
+
+def _text(kind: str, content: Any) -> tuple[str, str]:
+    if kind == "B":
+        cut = content[: TEXT_CHARS // 2].hex(" ")
+        return cut, size(len(content))
+    if kind in ("BOOL", "NULL"):
+        return ("null" if kind == "NULL" else str(content).lower()), ""
+    if len(content) > TEXT_CHARS:
+        return start_of(content, TEXT_CHARS), f"of {size(len(content.encode()))}"
+    return content, ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one attribute. `lines` have a sign and a text each: - old, + new."""
+
+    name: str
+    sign: str
+    lines: list[tuple[str, str]]
+    old: str
+    new: str
+    """The types before and after; empty if there is no value."""
+
+
+def difference(old: Item, new: Item) -> list[Change]:
+    """The attributes that differ, by name."""
+    names = sorted({*old, *new})
+    return [
+        _change(name, old.get(name), new.get(name)) for name in names if _differs(name, old, new)
+    ]
+
+
+def _differs(name: str, old: Item, new: Item) -> bool:
+    return bool(_canonical(old.get(name)) != _canonical(new.get(name)))
+
+
+def _canonical(value: Any) -> Any:
+    """For comparison: the members of a set have no order."""
+    if value is None:
+        return None
+    [(kind, content)] = value.items()
+    if kind in ("SS", "NS", "BS"):
+        return kind, sorted(content)
+    if kind == "M":
+        return kind, {name: _canonical(each) for name, each in content.items()}
+    if kind == "L":
+        return kind, [_canonical(each) for each in content]
+    return kind, content
+
+
+def _change(name: str, old: Value | None, new: Value | None) -> Change:
+    sign = "+" if old is None else "-" if new is None else "~"
+    before, after = _kind(old), _kind(new)
+    return Change(name, sign, list(_compared(old, new)), before, after)
+
+
+def _kind(value: Value | None) -> str:
+    return next(iter(value)) if value else ""
+
+
+def _compared(old: Value | None, new: Value | None) -> Iterator[tuple[str, str]]:
+    before, after = _texts(old), _texts(new)
+    if len(before) > 1 or len(after) > 1:
+        if max(len(before), len(after)) <= COMPARED_LINES_MAX:
+            found = difflib.unified_diff(before, after, n=2, lineterm="")
+            for line in islice(found, 3, 300):
+                yield line[0].replace("@", " "), "…" if line.startswith("@@") else line[1:]
+            return
+        before, after = before[:20], after[:20]
+    start = _first_difference("\n".join(before), "\n".join(after))
+    for sign, texts in (("-", before), ("+", after)):
+        for text in texts:
+            yield sign, _around(text, start)
+
+
+def _texts(value: Value | None) -> list[str]:
+    if not value:
+        return []
+    [(kind, content)] = value.items()
+    if kind in ("S", "N"):
+        return [content]
+    if kind == "B":
+        return [content.hex(" ")]
+    return pretty(content).splitlines()
+
+
+def _first_difference(old: str, new: str) -> int:
+    for at, (one, other) in enumerate(zip(old, new, strict=False)):
+        if one != other:
+            return at
+    return min(len(old), len(new)) if old and new else 0
+
+
+def _around(text: str, at: int) -> str:
+    """A long text, from a little before the first difference."""
+    if len(text) <= TEXT_CHARS:
+        return text
+    start = max(0, at - CONTEXT_CHARS)
+    cut = text[start : start + TEXT_CHARS]
+    return f"{'… ' if start else ''}{cut}{' …' if start + TEXT_CHARS < len(text) else ''}"

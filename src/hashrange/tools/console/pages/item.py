@@ -1,0 +1,279 @@
+"""One item: all of it, and the editor, which shows the difference before it writes."""
+
+from typing import Any
+
+from botocore.exceptions import ClientError
+from starlette.responses import Response
+
+from hashrange.tools.console import writing
+from hashrange.tools.console.entities import entity_of
+from hashrange.tools.console.fields import (
+    KINDS,
+    Field,
+    FieldMistakes,
+    fields_of,
+    item_of_fields,
+)
+from hashrange.tools.console.outline import difference, outline
+from hashrange.tools.console.shapes import Item, TableShape
+from hashrange.tools.console.values import (
+    ValueMistake,
+    cursor,
+    dumps,
+    entered_item,
+    item_bytes,
+    item_of,
+    key_at,
+    pretty,
+)
+from hashrange.tools.console.visits import Mistake, Page, Route, Visit, table_path, writes
+
+
+def show(visit: Visit) -> Response:
+    shape, item = _found(visit)
+    lines, cut = outline(_keys_first(shape, item))
+    entity = entity_of(item, shape.table)
+    return visit.page(
+        "item.html",
+        shape=shape,
+        item=item,
+        key=cursor(shape.key_of(item)),
+        lines=lines,
+        cut=cut,
+        bytes=item_bytes(item),
+        entity=entity,
+        colour=visit.console.colours(shape.name).of(entity),
+        saved=visit.given.get("saved"),
+    )
+
+
+def as_json(visit: Visit) -> Response:
+    """The whole item in DynamoDB JSON, as a file."""
+    _, item = _found(visit)
+    name = "attachment; filename=item.json"
+    return Response(
+        pretty(item),
+        media_type="application/json",
+        headers={"Content-Disposition": name},
+    )
+
+
+def _found(visit: Visit) -> tuple[TableShape, Item]:
+    shape = visit.console.table(visit.path["table"])
+    item = _get(visit, shape, key_at(visit.given.get("key", "")))
+    if item is None:
+        raise Mistake("There is no such item, or it has just been deleted.", 404)
+    return shape, item
+
+
+def _get(visit: Visit, shape: TableShape, key: Item) -> Item | None:
+    found = visit.console.call("get_item", TableName=shape.name, Key=key, ConsistentRead=True)
+    item: Item | None = found.get("Item")
+    return item
+
+
+def _keys_first(shape: TableShape, item: Item) -> Item:
+    keys = shape.table.keys
+    return {name: item[name] for name in (*keys, *sorted(set(item) - set(keys)))}
+
+
+# ---- the editor ----
+
+
+def edit(visit: Visit) -> Response:
+    """The form for an item as it is now."""
+    shape, item = _found(visit)
+    return _form(visit, shape, item, item)
+
+
+def new(visit: Visit) -> Response:
+    """The form for a new item: empty but for its keys, or a copy of the item `key`."""
+    shape = visit.console.table(visit.path["table"])
+    given = visit.given.get("key")
+    item = _get(visit, shape, key_at(given)) if given else None
+    return _form(visit, shape, None, item or _empty(shape))
+
+
+def _empty(shape: TableShape) -> Item:
+    """The keys of an item, without values."""
+    kinds = {name: shape.types[name] for name in shape.table.keys}
+    return {name: {kind: b"" if kind == "B" else ""} for name, kind in kinds.items()}
+
+
+def again(visit: Visit) -> Response:
+    """Back from the difference to the form."""
+    shape = visit.console.table(visit.path["table"])
+    return _form(visit, shape, _read(visit), item_of(visit.given.get("item", "")))
+
+
+def attribute(visit: Visit) -> Response:
+    """The field of one more attribute."""
+    return visit.page("attribute.html", field=Field("", "S", ""), kinds=KINDS)
+
+
+def _form(
+    visit: Visit, shape: TableShape, read: Item | None, item: Item, mistake: str | None = None
+) -> Response:
+    rows = None if visit.given.get("as") == "json" else fields_of(item, shape, read is not None)
+    return _form_of(visit, shape, read, rows, pretty(item), mistake)
+
+
+def _form_of(
+    visit: Visit,
+    shape: TableShape,
+    read: Item | None,
+    rows: list[Field] | None,
+    text: str,
+    mistake: str | None,
+) -> Response:
+    return visit.page(
+        "edit.html",
+        400 if mistake else 200,
+        shape=shape,
+        read=dumps(read) if read else "",
+        key=cursor(shape.key_of(read)) if read else visit.given.get("key", ""),
+        fields=rows,
+        kinds=KINDS,
+        json=text,
+        mistake=mistake,
+    )
+
+
+def _read(visit: Visit) -> Item | None:
+    """The item as it was when the form was made; None for a new item."""
+    text = visit.given.get("read", "")
+    return item_of(text) if text else None
+
+
+def review(visit: Visit) -> Response:
+    """Show the changes that the form would make. Nothing is written yet."""
+    shape = visit.console.table(visit.path["table"])
+    read = _read(visit)
+    try:
+        item = _entered(visit)
+        _check_keys(shape, read, item)
+    except ValueMistake as mistake:
+        return _mistaken(visit, shape, read, mistake)
+    return visit.page("review.html", **_review(shape, read, item))
+
+
+def _review(shape: TableShape, read: Item | None, item: Item) -> dict[str, Any]:
+    changes = difference(read or {}, item)
+    return {
+        "shape": shape,
+        "read": dumps(read) if read else "",
+        "item": dumps(item),
+        "key": cursor(shape.key_of(item)),
+        "changes": changes,
+        "same": len(item) - sum(change.sign != "-" for change in changes),
+        "watched": read is not None and len(read) <= writing.WATCHED_MAX,
+    }
+
+
+def _entered(visit: Visit) -> Item:
+    given = visit.given
+    if "json" in given:
+        return entered_item(given["json"])
+    return item_of_fields(given.getlist("name"), given.getlist("kind"), given.getlist("text"))
+
+
+def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
+    for name in shape.table.keys:
+        if name not in item:
+            raise ValueMistake(f"{name}: is a key attribute, and must be present")
+        if read is not None and item[name] != read[name]:
+            raise ValueMistake(f"{name}: a key cannot change; save the item as a new one instead")
+
+
+def _mistaken(
+    visit: Visit, shape: TableShape, read: Item | None, mistake: ValueMistake
+) -> Response:
+    """The form as it was sent, with its faults."""
+    given = visit.given
+    rows = None
+    if "json" not in given:
+        columns = given.getlist("name"), given.getlist("kind"), given.getlist("text")
+        locked = shape.table.keys if read else ()
+        faults = mistake.faults if isinstance(mistake, FieldMistakes) else {}
+        rows = [
+            Field(name, kind, text, name in locked, faults.get(row, ""))
+            for row, (name, kind, text) in enumerate(zip(*columns, strict=False))
+        ]
+    return _form_of(visit, shape, read, rows, given.get("json", ""), str(mistake))
+
+
+def save(visit: Visit) -> Response:
+    """Write the reviewed change. After a lost race, show both changes."""
+    shape = visit.console.table(visit.path["table"])
+    read, item = _read(visit), item_of(visit.given.get("item", ""))
+    _check_keys(shape, read, item)
+    try:
+        writing.write(visit.console, shape, read, item)
+    except writing.LostRace as lost:
+        return _lost(visit, shape, read, item, lost.current)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ResourceNotFoundException":
+            raise
+        return _form(visit, shape, read, item, error.response["Error"].get("Message", str(error)))
+    return visit.go(table_path(shape.name, "item"), key=cursor(shape.key_of(item)), saved="1")
+
+
+def _lost(
+    visit: Visit, shape: TableShape, read: Item | None, item: Item, current: Item | None
+) -> Response:
+    return visit.page(
+        "lost.html",
+        409,
+        **_review(shape, read, item),
+        current=dumps(current) if current else "",
+        theirs=difference(read or {}, current) if current else [],
+        yours=difference(current or {}, item),
+    )
+
+
+def delete(visit: Visit) -> Response:
+    """Ask whether the item shall be deleted."""
+    shape, item = _found(visit)
+    return visit.page(
+        "delete.html",
+        shape=shape,
+        key=cursor(shape.key_of(item)),
+        read=dumps(item),
+        changes=difference(item, {}),
+    )
+
+
+def delete_it(visit: Visit) -> Response:
+    shape = visit.console.table(visit.path["table"])
+    read = item_of(visit.given.get("read", ""))
+    try:
+        writing.delete(visit.console, shape, read)
+    except writing.LostRace as lost:
+        return visit.page(
+            "lost.html",
+            409,
+            **_review(shape, read, read),
+            current=dumps(lost.current) if lost.current else "",
+            theirs=difference(read, lost.current) if lost.current else [],
+            yours=[],
+        )
+    return visit.go(table_path(shape.name), deleted="1")
+
+
+PATH = "/table/{table}/item"
+PAGE = Page(
+    "",
+    PATH,
+    (
+        Route(PATH, show),
+        Route(PATH + "/json", as_json),
+        Route(PATH + "/edit", edit),
+        Route(PATH + "/new", new),
+        Route(PATH + "/attribute", attribute),
+        Route(PATH + "/delete", delete),
+        writes(PATH + "/again", again),
+        writes(PATH + "/review", review),
+        writes(PATH + "/save", save),
+        writes(PATH + "/delete", delete_it),
+    ),
+)

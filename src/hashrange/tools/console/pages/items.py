@@ -1,0 +1,77 @@
+"""The items of a table or of an index, in the order of a Scan, page by page."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from hashrange.tools.console import builder
+from hashrange.tools.console.found import found
+from hashrange.tools.console.results import lay_out
+from hashrange.tools.console.shapes import Source, TableShape
+from hashrange.tools.console.values import cursor, key_at
+from hashrange.tools.console.visits import Mistake, Page, Route, Visit
+
+ITEMS_DEFAULT = 50
+ITEMS_MAX = 500
+
+
+def show(visit: Visit) -> Response:
+    """One table or index, or all of them side by side, each of which then asks for its rows."""
+    shape = visit.console.table(visit.path["table"])
+    if visit.given.get("view") == "side":
+        return visit.page("side.html", shape=shape)
+    source = named(visit, shape)
+    form: dict[str, Any] = {
+        "builder": builder,
+        "filters": builder.filters_of(visit) or [builder.EMPTY_FILTER],
+        "shape": shape,
+        "source": source,
+    }
+    limit = visit.number("limit", ITEMS_DEFAULT, 1, ITEMS_MAX)
+    try:
+        request = builder.request_of(visit, shape, source, limit)
+    except Mistake as mistake:
+        return visit.page("items.html", 400, mistake=str(mistake), **form)
+    template = "found.html" if visit.partial and visit.given.get("round") else "items.html"
+    return visit.page(template, mistake=None, **form | found(visit, shape, source, request))
+
+
+def rows(visit: Visit) -> Response:
+    """The rows alone: one pane of those that are side by side."""
+    shape = visit.console.table(visit.path["table"])
+    return visit.page("pane.html", shape=shape, **_page(visit, shape))
+
+
+def _page(visit: Visit, shape: TableShape) -> dict[str, Any]:
+    source = named(visit, shape)
+    limit = visit.number("limit", ITEMS_DEFAULT, 1, ITEMS_MAX)
+    after = visit.given.get("after")
+    start = {"ExclusiveStartKey": key_at(after)} if after else {}
+    found = visit.console.call("scan", **source.request(shape.name), Limit=limit, **start)
+    last = found.get("LastEvaluatedKey")
+    return {
+        "source": source,
+        "results": lay_out(visit.console, shape, source, found["Items"]),
+        "next": cursor(last) if last else None,
+        "after": after,
+        "limit": limit,
+    }
+
+
+def named(visit: Visit, shape: TableShape) -> Source:
+    """The index that the address names, else the table."""
+    name = visit.given.get("index", "")
+    source = shape.source(name)
+    if source is None:
+        raise Mistake(f"The table {shape.name} has no index {name}.", 404)
+    return source
+
+
+PAGE = Page(
+    "Items",
+    "/table/{table}",
+    (
+        Route("/table/{table}", show),
+        Route("/table/{table}/rows", rows),
+    ),
+)

@@ -1,0 +1,93 @@
+"""A hot key: writes to one key all go to one partition; writes to several spread."""
+
+from collections import Counter
+from typing import Any
+
+from starlette.responses import Response
+
+from hashrange.database.connecting import connect
+from hashrange.model.errors import ApiError
+from hashrange.model.settings import Settings
+from hashrange.testing import TestClock
+from hashrange.tools.console.pages.learn.steps import PATH, step
+from hashrange.tools.console.tour import strings
+from hashrange.tools.console.visits import Mistake, Route, Visit
+
+SECONDS = 60
+PARTITION_UNITS = 10
+"""A hundredth of what a partition of DynamoDB serves in a second."""
+KEYS = {"1": "one: CHAT#1", "4": "four: CHAT#1.0 to 3", "16": "sixteen: CHAT#1.0 to 15"}
+RATES = {"8": "8", "16": "16", "30": "30"}
+TABLE = {
+    "TableName": "chat",
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")
+    ],
+    "KeySchema": [
+        {"AttributeName": "pk", "KeyType": "HASH"},
+        {"AttributeName": "sk", "KeyType": "RANGE"},
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+def show(visit: Visit) -> Response:
+    """The form, and a minute of messages if the address says how many there are."""
+    keys, rate = visit.given.get("keys", "1"), visit.given.get("rate", "16")
+    if keys not in KEYS or rate not in RATES:
+        raise Mistake("Choose keys and a rate from the list.")
+    ran = simulate(int(keys), int(rate)) if visit.given.get("run") else None
+    return step(
+        visit,
+        "hot",
+        choices=KEYS,
+        rates=RATES,
+        keys=keys,
+        rate=rate,
+        ran=ran,
+        seconds=SECONDS,
+        units=PARTITION_UNITS,
+    )
+
+
+def simulate(keys: int, rate: int) -> dict[str, Any]:
+    """Write messages for a minute of a clock that is set by hand, in a database of its own."""
+    clock = TestClock("2026-11-21")
+    settings = Settings(throughput="enforced", partition_write_units=PARTITION_UNITS)
+    written: list[int] = []
+    reasons: Counter[str] = Counter()
+    with connect(clock=clock, settings=settings) as database:
+        database.execute("CreateTable", TABLE)
+        for second in range(SECONDS):
+            passed = 0
+            for number in range(rate):
+                shard = (second * rate + number) % keys
+                key = "CHAT#1" if keys == 1 else f"CHAT#1.{shard}"
+                item = strings(pk=key, sk=f"MSG#{second:04}#{number:04}")
+                try:
+                    database.execute("PutItem", {"TableName": "chat", "Item": item})
+                    passed += 1
+                except ApiError as error:
+                    reasons[_reason(error)] += 1
+            written.append(passed)
+            clock.advance(1)
+        [found] = database.inspect("chat")
+    return {
+        "written": written,
+        "rate": rate,
+        "passed": sum(written),
+        "refused": sum(reasons.values()),
+        "reason": next(iter(reasons), ""),
+        "partitions": found["partitions"],
+        "hottest": found["load"]["accessed"]["partition_keys"][:4],
+    }
+
+
+def _reason(error: ApiError) -> str:
+    """Why a write was refused; which member says it depends on the error."""
+    body = error.body()
+    [found] = body.get("ThrottlingReasons") or body.get("throttlingReasons") or [{"reason": ""}]
+    return str(found["reason"])
+
+
+ROUTES = (Route(f"{PATH}/hot", show),)

@@ -1,0 +1,103 @@
+"""Deleting or copying the items that were selected on a page of items."""
+
+import time
+from typing import Any
+
+from botocore.exceptions import ClientError
+from starlette.responses import Response
+
+from hashrange.tools.console import writing
+from hashrange.tools.console.shapes import Item, TableShape
+from hashrange.tools.console.values import key_at
+from hashrange.tools.console.visits import Mistake, Page, Visit, writes
+
+BATCH = 25
+"""How many deletions a BatchWriteItem has."""
+
+ATTEMPTS = 8
+"""How often unprocessed members of a batch are sent again, with a pause that doubles."""
+
+TABLES_MAX = 100
+"""How many tables a copy can go to."""
+
+
+def ask(visit: Visit) -> Response:
+    """Show the items that were selected, and ask what to do with them."""
+    shape, keys = _selected(visit)
+    names = visit.console.call("list_tables", Limit=TABLES_MAX)["TableNames"]
+    return visit.page(
+        "selected.html",
+        shape=shape,
+        keys=list(zip(visit.given.getlist("key"), keys, strict=True)),
+        tables=[name for name in names if name != shape.name],
+        outcome=None,
+    )
+
+
+def _selected(visit: Visit) -> tuple[TableShape, list[Item]]:
+    shape = visit.console.table(visit.path["table"])
+    keys = [key_at(text) for text in visit.given.getlist("key")]
+    if not keys:
+        raise Mistake("No item is selected.")
+    return shape, keys
+
+
+def delete(visit: Visit) -> Response:
+    """Delete the items, whatever they have become since they were shown."""
+    shape, keys = _selected(visit)
+    left = sum(
+        _delete(visit, shape, keys[start : start + BATCH]) for start in range(0, len(keys), BATCH)
+    )
+    outcome = [(len(keys) - left, "deleted"), (left, "left: the table is throttled, try again")]
+    return _done(visit, shape, outcome)
+
+
+def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
+    """How many of them are left, because the service did not take them."""
+    asked: list[dict[str, Any]] = [{"DeleteRequest": {"Key": key}} for key in keys]
+    for attempt in range(ATTEMPTS):
+        found = visit.console.call("batch_write_item", RequestItems={shape.name: asked})
+        asked = found.get("UnprocessedItems", {}).get(shape.name, [])
+        if not asked:
+            return 0
+        time.sleep(0.05 * 2**attempt)
+    return len(asked)
+
+
+def copy(visit: Visit) -> Response:
+    """Copy the items as they are now to another table; one whose key is taken there stays."""
+    shape, keys = _selected(visit)
+    other = visit.console.table(visit.given.get("to", ""))
+    outcomes = visit.console.each(lambda key: _copy(visit, shape, other, key), keys)
+    counts = dict.fromkeys(("copied", *outcomes), 0)
+    for outcome in outcomes:
+        counts[outcome] += 1
+    return _done(visit, shape, [(count, text) for text, count in counts.items()], other.name)
+
+
+def _copy(visit: Visit, shape: TableShape, other: TableShape, key: Item) -> str:
+    """The outcome of one item."""
+    call = visit.console.call
+    item = call("get_item", TableName=shape.name, Key=key, ConsistentRead=True).get("Item")
+    if item is None:
+        return "no longer there"
+    try:
+        writing.put_new(visit.console, other, item)
+    except writing.LostRace:
+        return "not copied: the key is taken"
+    except ClientError as error:
+        return f"not copied: {error.response['Error'].get('Message', '')}"
+    return "copied"
+
+
+def _done(
+    visit: Visit, shape: TableShape, outcome: list[tuple[int, str]], to: str = ""
+) -> Response:
+    counted = [(count, text) for count, text in outcome if count]
+    return visit.page("selected.html", shape=shape, keys=[], tables=[], outcome=counted, to=to)
+
+
+PATH = "/table/{table}/selected"
+PAGE = Page(
+    "", PATH, (writes(PATH, ask), writes(PATH + "/delete", delete), writes(PATH + "/copy", copy))
+)

@@ -1,0 +1,107 @@
+"""PartiQL: one statement, and its result."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from botocore.exceptions import ClientError, ParamValidationError
+from starlette.responses import Response
+
+from hashrange.tools.console.console import ReadOnly, selects
+from hashrange.tools.console.results import lay_out
+from hashrange.tools.console.searching import Portion, Search, search
+from hashrange.tools.console.shapes import Source, TableShape
+from hashrange.tools.console.visits import Page, Route, Visit
+from hashrange.tools.shell.faults import failure
+
+ITEMS_MAX = 100
+TABLES_MAX = 50
+
+_NAME = r'(?:"([\w.-]+)"|(\w+))'
+_FROM = re.compile(
+    rf"\b(?:FROM|INTO|UPDATE)\s+{_NAME}(?:\s*\.\s*{_NAME})?", re.IGNORECASE | re.ASCII
+)
+
+
+def show(visit: Visit) -> Response:
+    """The form, for a table if the address names one."""
+    table = visit.given.get("table", "")
+    statement = f'SELECT * FROM "{table}"' if table else ""
+    names = visit.console.call("list_tables", Limit=TABLES_MAX)["TableNames"]
+    context = {"statement": statement, "tables": names, "mistake": None, "search": None}
+    return visit.page("statement.html", **context)
+
+
+def run(visit: Visit) -> Response:
+    """Run the statement. A read-only console refuses all but SELECT."""
+    statement = visit.given.get("statement", "")
+    if not visit.console.write and not selects(statement):
+        raise ReadOnly
+    goes_on = Search.of(visit, ITEMS_MAX) if selects(statement) else Search(1, 0, 0, 0, None, 1)
+    try:
+        read = _reading(visit, statement)
+        done = search(read, goes_on) if selects(statement) else _once(read, goes_on)
+    except ParamValidationError:
+        return _page(visit, statement, "Write a statement first.")
+    except ClientError as error:
+        return _page(visit, statement, str(failure(error, statement)))
+    return _page(visit, statement, None, done)
+
+
+def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
+    """A function for `search`. An answer does not tell how many items were read: it was as many
+    as the limit, unless the end was reached."""
+
+    def read(limit: int, after: str | None) -> Portion:
+        asked: dict[str, Any] = {"NextToken": after} if after else {}
+        if selects(statement):
+            asked["Limit"] = limit
+        answer = visit.console.call(
+            "execute_statement", Statement=statement, ReturnConsumedCapacity="TOTAL", **asked
+        )
+        units = answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0)
+        items, next = answer["Items"], answer.get("NextToken")
+        return Portion(items, limit if next else len(items), units, next)
+
+    return read
+
+
+def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
+    """A statement that writes is sent once."""
+    return replace(new, items=tuple(read(1, None).items))
+
+
+def _page(
+    visit: Visit, statement: str, mistake: str | None, done: Search | None = None
+) -> Response:
+    shape, results, total = None, None, None
+    if done is not None and (done.items or selects(statement)):
+        shape, source = _table(visit, statement)
+        results = lay_out(visit.console, shape, source, done.items)
+        total = source.items
+    partial = visit.partial and visit.given.get("round") and results
+    return visit.page(
+        "selected_by_statement.html" if partial else "statement.html",
+        400 if mistake else 200,
+        statement=statement,
+        tables=(),
+        mistake=mistake,
+        search=done,
+        of=shape,
+        results=results,
+        total=total,
+        round=bool(visit.given.get("round")),
+    )
+
+
+def _table(visit: Visit, statement: str) -> tuple[TableShape, Source]:
+    """The table and index that a statement that has run reads."""
+    named = _FROM.search(statement)
+    assert named, "a statement without a table does not run"
+    quoted, table, quoted_index, index = named.groups()
+    shape = visit.console.table(quoted or table)
+    return shape, shape.source(quoted_index or index or "") or shape.table
+
+
+PAGE = Page("PartiQL", "/partiql", (Route("/partiql", show), Route("/partiql", run, "POST")))

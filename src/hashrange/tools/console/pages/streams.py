@@ -1,0 +1,37 @@
+"""The stream of a table: its newest records, as they come."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from hashrange.tools.console.visits import Page, Route, Visit
+
+STARTS = {"": "LATEST", "oldest": "TRIM_HORIZON"}
+
+
+def show(visit: Visit) -> Response:
+    shape = visit.console.table(visit.path["table"])
+    return visit.page("streams.html", shape=shape, **_tail(visit, shape.description))
+
+
+def records(visit: Visit) -> Response:
+    """The records, which the page asks for repeatedly: status 204 if nothing is new."""
+    shape = visit.console.table(visit.path["table"])
+    found = _tail(visit, shape.description)
+    tail = found["tail"]
+    if tail is not None and visit.given.get("seen") == str(tail.seen):
+        return Response(status_code=204)
+    return visit.page("records.html", shape=shape, **found)
+
+
+def _tail(visit: Visit, description: Any) -> dict[str, Any]:
+    arn, start = description.get("LatestStreamArn"), visit.given.get("from", "")
+    enabled = description.get("StreamSpecification", {}).get("StreamEnabled", False)
+    tail = None
+    if arn and enabled:
+        tail = visit.console.stream_tails.of(arn, STARTS.get(start, "LATEST"))
+    return {"tail": tail, "start": start, "paused": bool(visit.given.get("paused"))}
+
+
+PATH = "/table/{table}/stream"
+PAGE = Page("Stream", PATH, (Route(PATH, show), Route(PATH + "/records", records)))

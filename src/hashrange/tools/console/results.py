@@ -1,0 +1,101 @@
+"""The items that a Query, a Scan or a statement returned, laid out for a page.
+
+Items that follow each other and have one partition key are a collection. Within it, items that have
+the same attributes share a row of names, so that a table with several entity types stays readable
+and one with a single type looks like a table.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from hashrange.tools.console.console import Console
+from hashrange.tools.console.entities import entity_of
+from hashrange.tools.console.shapes import Item, Source, TableShape
+from hashrange.tools.console.values import cursor, dumps
+
+COLUMNS_MAX = 24
+"""How many attributes of an item a row shows."""
+
+
+@dataclass(frozen=True)
+class Row:
+    item: Item
+    key: str
+    """The item's primary key, as a parameter of an address; empty if the item does not show it."""
+    entity: str
+    colour: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows with the same attributes. `columns` leaves out the partition key if it is above."""
+
+    columns: tuple[str, ...]
+    more: int
+    rows: list[Row]
+
+    @property
+    def numeric(self) -> set[str]:
+        """The columns that have only numbers."""
+        return {name for name in self.columns if all("N" in row.item[name] for row in self.rows)}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """`key` is the value that its items share; None if the rows below show their own."""
+
+    key: dict[str, object] | None
+    runs: list[Run]
+    count: int
+
+
+@dataclass(frozen=True)
+class Results:
+    source: Source
+    collections: list[Collection]
+    entities: list[tuple[str, int, int, Item]]
+    """Of each entity type its name, its colour, how many there are, and one of them."""
+    count: int
+
+
+def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence[Item]) -> Results:
+    colours = console.colours(shape.name)
+    rows = []
+    for item in items:
+        entity = entity_of(item, shape.table)
+        whole = all(name in item for name in shape.table.keys)
+        key = cursor(shape.key_of(item)) if whole else ""
+        rows.append(Row(item, key, entity, colours.of(entity)))
+    counted = Counter((row.entity, row.colour) for row in rows if row.entity)
+    examples = {row.entity: row.item for row in reversed(rows)}
+    entities = [
+        (entity, colour, count, examples[entity])
+        for (entity, colour), count in counted.most_common(20)
+    ]
+    return Results(source, list(_collections(shape, source, rows)), entities, len(rows))
+
+
+def _collections(shape: TableShape, source: Source, rows: list[Row]) -> Iterator[Collection]:
+    """Without a sort key, or if keys are not shown, all rows are in one table."""
+    if not rows:
+        return
+    if source.range is None or any(source.hash not in row.item for row in rows):
+        first = (*source.keys, *shape.table.keys)
+        yield Collection(None, list(_runs(first, (), rows)), len(rows))
+        return
+    for _, found in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
+        members = list(found)
+        runs = _runs((source.range, *shape.table.keys), (source.hash,), members)
+        yield Collection(members[0].item[source.hash], list(runs), len(members))
+
+
+def _runs(first: tuple[str, ...], above: tuple[str, ...], rows: list[Row]) -> Iterator[Run]:
+    def names(row: Row) -> tuple[str, ...]:
+        leading = [name for name in dict.fromkeys(first) if name in row.item and name not in above]
+        return (*leading, *sorted(name for name in row.item if name not in first + above))
+
+    for columns, found in groupby(rows, key=names):
+        shown = columns[:COLUMNS_MAX]
+        yield Run(shown, len(columns) - len(shown), list(found))

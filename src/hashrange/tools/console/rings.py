@@ -1,0 +1,124 @@
+"""The ring of partitions: a table or an index as `Database.inspect` tells it, laid out to draw."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+from math import ceil, cos, dist, pi, sin
+from typing import Any
+
+from hashrange.tools.console.values import typed
+
+WHOLE = 1 << 64
+"""Ranges of the hash are written with 16 hexadecimal digits or more."""
+DIGITS = 16
+LABELS, DOTS = (66, 42), (100, 122)
+"""The radii at which numbers of partitions and keys are drawn. The circle's is 100."""
+APART, TURN = 21, 0.01
+"""How far two numbers are apart, and in which parts of the circle room for one is looked for."""
+LABELLED = 24
+"""Up to so many partitions are numbered."""
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A partition. `start` and `length` are thousandths of the circle. It has no label if there
+    are many partitions, or no room for it. Parts of one item collection share a label: `others`
+    more."""
+
+    number: int
+    start: float
+    length: float
+    label: tuple[float, float] | None
+    found: Mapping[str, Any]
+    others: int = 0
+
+
+@dataclass(frozen=True)
+class Dot:
+    """An item collection at the hash of its key."""
+
+    number: int
+    x: float
+    y: float
+    hash: str
+    partitions: list[int]
+    key: Mapping[str, Any]
+    items: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Ring:
+    arcs: list[Arc]
+    dots: list[Dot]
+    complete: bool
+    """Whether all items were looked at to find the largest collections."""
+
+
+def ring(source: Mapping[str, Any]) -> Ring:
+    """The ring of a table or an index. `source` is as `Database.inspect` returns it."""
+    arcs = _arcs(source["partitions"])
+    largest = sorted(source["collections"]["largest"], key=lambda each: str(each["hash"]))
+    return Ring(arcs, _dots(largest, arcs), source["collections"]["complete"])
+
+
+def _place(hexadecimal: str | None) -> float:
+    """Where a hash is on the circle, from 0 to 1."""
+    return 1.0 if hexadecimal is None else int(hexadecimal[:DIGITS].ljust(DIGITS, "0"), 16) / WHOLE
+
+
+def _at(place: float, radius: float) -> tuple[float, float]:
+    """From the top, clockwise."""
+    angle = 2 * pi * place - pi / 2
+    return round(radius * cos(angle), 1), round(radius * sin(angle), 1)
+
+
+def _apart(
+    place: float, radii: Sequence[float], taken: list[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """The point nearest to a place on the circle that hides none of those that are taken."""
+    for turn in range(ceil(0.5 / TURN)):
+        for shift, radius in product({turn * TURN, -turn * TURN}, radii):
+            point = _at(place + shift, radius)
+            if all(dist(point, other) >= APART for other in taken):
+                taken.append(point)
+                return point
+    return None
+
+
+def _arcs(partitions: Sequence[Mapping[str, Any]]) -> list[Arc]:
+    labels: list[tuple[float, float]] = []
+    arcs = []
+    for (start, end), parts in groupby(partitions, key=_ends):
+        first, *others = parts
+        at = None
+        if len(partitions) <= LABELLED or others:
+            at = _apart((start + end) / 2, LABELS, labels)
+        place = start * 1000, (end - start) * 1000
+        arcs.append(Arc(first["number"], *place, at, first, len(others)))
+        arcs += [Arc(part["number"], *place, None, part) for part in others]
+    return arcs
+
+
+def _ends(partition: Mapping[str, Any]) -> tuple[float, float]:
+    return _place(partition["from"]), _place(partition["to"])
+
+
+def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
+    points: list[tuple[float, float]] = []
+    dots = []
+    for number, each in enumerate(largest, 1):
+        place = _place(each["hash"])
+        point = _apart(place, DOTS, points)
+        assert point is not None, "there is room for all of the few largest"
+        partitions = [arc.number for arc in arcs if _has(arc.found, each["hash"])]
+        key = {name: typed(value, name) for name, value in each["key"].items()}
+        size = each["items"], each["bytes"]
+        dots.append(Dot(number, *point, each["hash"], partitions, key, *size))
+    return dots
+
+
+def _has(partition: Mapping[str, Any], collection: str) -> bool:
+    """Whether a partition has all or a part of the item collection with this hash."""
+    start: str = partition["from"][: len(collection)]
+    return start <= collection and (partition["to"] is None or partition["to"] > collection)

@@ -1,0 +1,45 @@
+"""Serving a console on a port of the loopback address, from a thread of its own."""
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from hashrange.server.listener import listening_socket
+from hashrange.tools.console.app import application
+from hashrange.tools.console.console import Console
+
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def serving(console: Console, port: int = 0) -> Iterator[str]:
+    """Serve while the block runs; `with` gives the address to open, which has the token.
+
+    Port 0 is any free one. Raises ServerError if the port is in use.
+    """
+    with listening_socket(HOST, port) as sock:
+        port = sock.getsockname()[1]
+        token = secrets.token_urlsafe(32)
+        config = uvicorn.Config(
+            application(console, port, token),
+            access_log=False,  # addresses have keys of items in them
+            log_config=None,
+            lifespan="off",
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(
+            target=server.run, kwargs={"sockets": [sock]}, name="hashrange-console", daemon=True
+        )
+        thread.start()
+        try:
+            yield f"http://{HOST}:{port}/?token={token}"
+        finally:
+            server.should_exit = True
+            thread.join()

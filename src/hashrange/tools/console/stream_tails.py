@@ -1,0 +1,140 @@
+"""The newest records of streams, read when a page asks and kept in bounded memory."""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from hashrange.design.execute.connection import connect
+from hashrange.design.execute.steps import run
+from hashrange.design.streams.shards import TRIMMED, Shards
+from hashrange.tools.console.outline import Change, difference
+from hashrange.tools.console.shapes import Item
+
+RECORDS_KEPT = 50
+CHANGES_KEPT, LINES_KEPT, CHARS_KEPT = 40, 40, 500
+"""The limits of what is kept: of a stream, a record, the change of an attribute, a line."""
+
+TAILS_MAX = 8
+"""How many streams are remembered; the one that was asked for longest ago is forgotten."""
+
+SHARDS_MAX = 64
+RECORDS_A_READ = 100
+READS_A_POLL = 10
+"""How often each shard is read for one answer, so that an answer does not take long."""
+
+LOST = frozenset({TRIMMED, "ResourceNotFoundException"})
+"""Reading begins anew after these, because records or shards are gone."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A change of an item. `more` counts the attributes whose change is not kept."""
+
+    event: str
+    at: datetime
+    number: int
+    keys: Item
+    changes: list[Change]
+    more: int
+
+
+class StreamTail:
+    """The newest records of one stream. `client` is boto3's for streams; `start` is a type of
+    shard iterator."""
+
+    def __init__(self, client: Any, arn: str, start: str) -> None:
+        self.records: deque[Record] = deque(maxlen=RECORDS_KEPT)
+        self.seen = 0
+        """How many records have been read."""
+        self._connection = connect(client, binary=False, service="dynamodbstreams")
+        self._lock = threading.Lock()
+        self._shards = Shards(arn, start)
+        run(self._shards.find(), self._connection)
+
+    @property
+    def left_out(self) -> int:
+        """How many shards are not read, because there are too many."""
+        return max(0, len(self._shards.readable()) - SHARDS_MAX)
+
+    def poll(self) -> None:
+        """Read new records. Raises botocore's errors."""
+        with self._lock:
+            for _ in range(READS_A_POLL):
+                if not self._read():
+                    break
+
+    def _read(self) -> bool:
+        """Read once from each shard. Returns whether there may be more already."""
+        found: list[Mapping[str, Any]] = []
+        more = ended = False
+        for shard in self._shards.readable()[:SHARDS_MAX]:
+            records = run(self._shards.read(shard, RECORDS_A_READ), self._connection)
+            found += records
+            more |= len(records) == RECORDS_A_READ
+            ended |= shard.ended
+        if ended:  # its children have the next records
+            run(self._shards.find(), self._connection)
+        self.seen += len(found)
+        self.records.extend(sorted(map(_record, found), key=lambda record: record.number))
+        return more or ended
+
+
+def _record(found: Mapping[str, Any]) -> Record:
+    content = found["dynamodb"]
+    changes = difference(content.get("OldImage", {}), content.get("NewImage", {}))
+    return Record(
+        found["eventName"],
+        content["ApproximateCreationDateTime"],
+        int(content["SequenceNumber"]),
+        content["Keys"],
+        [_short(change) for change in changes[:CHANGES_KEPT]],
+        max(0, len(changes) - CHANGES_KEPT),
+    )
+
+
+def _short(change: Change) -> Change:
+    lines = [
+        (sign, text if len(text) <= CHARS_KEPT else f"{text[:CHARS_KEPT]} …")
+        for sign, text in change.lines[:LINES_KEPT]
+    ]
+    return replace(change, lines=lines)
+
+
+class StreamTails:
+    """The streams that pages show, by their ARN and where reading began."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._tails: OrderedDict[tuple[str, str], StreamTail] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, arn: str, start: str) -> StreamTail:
+        """The tail of a stream, after new records have been read. Raises botocore's errors."""
+        try:
+            tail = self._tail(arn, start)
+            tail.poll()
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in LOST:
+                raise
+            with self._lock:
+                self._tails.pop((arn, start), None)
+            tail = self._tail(arn, start)
+            tail.poll()
+        return tail
+
+    def _tail(self, arn: str, start: str) -> StreamTail:
+        with self._lock:
+            tail = self._tails.get((arn, start))
+        if tail is None:
+            tail = StreamTail(self._client, arn, start)
+        with self._lock:
+            tail = self._tails.setdefault((arn, start), tail)
+            self._tails.move_to_end((arn, start))
+            while len(self._tails) > TAILS_MAX:
+                self._tails.popitem(last=False)
+        return tail

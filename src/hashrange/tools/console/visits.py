@@ -1,0 +1,121 @@
+"""A visit to a page: the request of the browser, and the ways to answer it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import parse_qsl, quote, urlencode
+
+from jinja2 import Environment
+from starlette.datastructures import URL, ImmutableMultiDict
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from hashrange.tools.console.console import Console, ReadOnly
+
+FIELDS_MAX = 20_000
+"""How many fields a form has at most."""
+
+
+class Mistake(Exception):
+    """The request of the user cannot be carried out; the message is shown on a page."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request. `given` has the fields of its form, or the parameters of its address."""
+
+    console: Console
+    environment: Environment
+    url: URL
+    path: Mapping[str, str]
+    given: "ImmutableMultiDict[str, str]"
+    csrf: str
+    partial: bool = False
+    """htmx asked, so that the answer is a part of a page."""
+
+    def page(self, template: str, status: int = 200, **context: Any) -> Response:
+        """A page from a template; see `templates/base.html` for its blocks."""
+        layout = "partial.html" if self.partial else "base.html"
+        found = self.environment.get_template(template)
+        return HTMLResponse(found.render(visit=self, layout=layout, **context), status)
+
+    def go(self, path: str, **parameters: str) -> Response:
+        """Send the browser to another page, after something was written."""
+        return RedirectResponse(address(path, **parameters), 303)
+
+    def number(self, name: str, default: int, least: int, most: int) -> int:
+        """A field that is a number, within bounds."""
+        text = self.given.get(name) or str(default)
+        if not text.isascii() or not text.isdecimal():
+            raise Mistake(f"{name}: {text!r} is not a number")
+        return max(least, min(most, int(text[:18])))
+
+    def with_(self, **changed: str | None) -> str:
+        """The address of this page with other parameters; None leaves one out."""
+        kept = [(name, text) for name, text in self.given.multi_items() if name not in changed]
+        added = [(name, text) for name, text in changed.items() if text is not None]
+        return f"{self.url.path}?{urlencode(kept + added)}"
+
+
+Show = Callable[[Visit], Response]
+
+
+@dataclass(frozen=True)
+class Route:
+    """An address of a page, and the function that answers. `path` has Starlette's form."""
+
+    path: str
+    show: Show
+    method: Literal["GET", "POST"] = "GET"
+
+
+def writes(path: str, show: Show) -> Route:
+    """A route that writes: it refuses by itself if the console is read-only."""
+
+    def guarded(visit: Visit) -> Response:
+        if not visit.console.write:
+            raise ReadOnly
+        return show(visit)
+
+    return Route(path, guarded, "POST")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the console. One with `{table}` in its path is a tab of each table.
+
+    A page without a title is in no navigation. `shown` tells whether this console has the page.
+    """
+
+    title: str
+    path: str
+    routes: tuple[Route, ...]
+    shown: Callable[[Console], bool] = field(default=lambda console: True)
+
+    @property
+    def of_table(self) -> bool:
+        return "{table}" in self.path
+
+
+def address(path: str, **parameters: str) -> str:
+    """A path with parameters. Empty ones are left out."""
+    asked = urlencode({name: text for name, text in parameters.items() if text})
+    return f"{path}?{asked}" if asked else path
+
+
+def table_path(table: str, page: str = "") -> str:
+    return f"/table/{quote(table, safe='')}{f'/{page}' if page else ''}"
+
+
+def fields(body: bytes) -> "ImmutableMultiDict[str, str]":
+    """The fields of a form that a browser sent. Raises `Mistake`."""
+    try:
+        text = body.decode()
+        return ImmutableMultiDict(
+            parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
+        )
+    except ValueError:
+        raise Mistake("the form cannot be read") from None

@@ -1,0 +1,65 @@
+"""Addresses that lead from what a page shows to items that are alike."""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+from hashrange.tools.console.entities import conditions_of
+from hashrange.tools.console.shapes import Item, Source, TableShape
+from hashrange.tools.console.values import CELL_CHARS, Value, plain
+from hashrange.tools.console.visits import Visit, address, table_path
+
+FILTER_FIELDS = ("fname", "fop", "ftype", "fvalue", "fvalue2")
+KEPT = (*FILTER_FIELDS, "index", "limit")
+
+
+class Ways:
+    """The ways from a page of items. On the page *Items*, the filters that are there stay."""
+
+    def __init__(self, visit: Visit, shape: TableShape, source: Source) -> None:
+        self._path = table_path(shape.name)
+        self._index = source.name
+        self._shape = shape
+        pairs = visit.given.multi_items() if visit.url.path == self._path else ()
+        kept = [pair for pair in pairs if pair[0] in KEPT]
+        self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))
+
+    def collection(self, key: Value) -> str:
+        """To the items that have a partition key, by a Query."""
+        query = table_path(self._shape.name, "query")
+        return address(query, index=self._index, pk=_text(key), run="1")
+
+    def alike(self, name: str, value: Value) -> str:
+        """To the items whose attribute has the value; empty if a filter cannot say it briefly."""
+        [(kind, content)] = value.items()
+        if kind not in ("S", "N", "BOOL", "NULL") or not name or set(name) & set(".[]"):
+            return ""
+        if kind == "S" and not (0 < len(content) <= CELL_CHARS and content.isprintable()):
+            return ""
+        return self._filtered([(name, "=", kind, _text(value), "")])
+
+    def entity(self, item: Item) -> str:
+        """To the items of the same type."""
+        conditions = conditions_of(item, self._shape.table)
+        return self._filtered(
+            (name, operator, "S", text, "") for name, operator, text in conditions
+        )
+
+    def _filtered(self, filters: Iterable[tuple[str, ...]]) -> str:
+        pairs = [pair for each in filters for pair in zip(FILTER_FIELDS, each, strict=True)]
+        return f"{self._path}?{'&'.join(filter(None, (self._kept, urlencode(pairs))))}"
+
+
+def _text(value: Value) -> str:
+    [content] = value.values()
+    if isinstance(content, bool):
+        return str(content).lower()
+    text: Any = plain(content)
+    return str(text)
+
+
+def lit(visit: Visit, paths: Iterable[str]) -> str:
+    """The path of the page in a navigation that this page is, or is below."""
+    here = visit.url.path
+    above = (path for path in paths if here == path or here.startswith(path.rstrip("/") + "/"))
+    return max(above, key=len, default="")

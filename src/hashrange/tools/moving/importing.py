@@ -1,0 +1,211 @@
+"""From a file to a table.
+
+An item replaces the one with its key, so the same file may be imported again. `FILE.progress` says
+how many records are stored. An import that was interrupted goes on behind them, unless the file
+does not begin with these records any more, or the table has lost one of them.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from hashrange.declared import tables
+from hashrange.formats import s3_export
+from hashrange.formats.csv_columns import Hints
+from hashrange.formats.files import Input
+from hashrange.formats.formats import Format
+from hashrange.formats.items import Record
+from hashrange.tools.moving.pace import Pace
+from hashrange.tools.moving.presence import GROUP_ITEMS, Presence
+from hashrange.tools.moving.progress import Bookmark, Progress
+from hashrange.tools.moving.sink import Sink, grouped
+
+if TYPE_CHECKING:
+    from hashrange.tools.target import Target
+
+
+class _State(msgspec.Struct):
+    """The first `items` records, which have this digest, are stored in the table with this id."""
+
+    table: str
+    items: int = 0
+    digest: str = ""
+
+
+class _Changed(Exception):
+    """The records that are stored are not those with which the file begins."""
+
+
+class Imported(NamedTuple):
+    items: int
+    resumed: int
+    speed: str
+
+
+class _Source(NamedTuple):
+    path: Path
+    data: s3_export.DataFile | None
+
+
+def import_(
+    target: "Target",
+    table: tables.TableInfo,
+    path: Path,
+    format: Format | None,
+    hints: Hints,
+    threads: int,
+    rate: float,
+    name: str,
+) -> Imported:
+    """Write all items of a file to a table, or of a folder if there is no format.
+
+    `name` is what messages call the file. Raises DataError. The records before the fault are stored
+    then. If the file is repaired from there on, the next call goes on.
+    """
+    if format is None:
+        sources = [_Source(data.path, data) for data in s3_export.data_files(path)]
+    else:
+        sources = [_Source(path, None)]
+        Input(path).close()
+    bookmark = Bookmark(
+        path.with_name(f"{path.name}.progress"),
+        {"import": str(path.resolve()), "to": target.name, "table": table.name},
+    )
+    state = msgspec.convert(bookmark.load() or {"table": table.id}, _State)
+    writing = target.connection(threads)
+    pace = Pace(rate)
+    reading = _Reading(sources, format, hints, name)
+    sink, presence = Sink(writing, table, str(path), pace), Presence(writing, table, pace)
+    try:
+        with Progress(reading.share, state.items, doing=reading.doing) as progress:
+            reading.say = progress.say
+            try:
+                if state.table != table.id:
+                    raise _Changed
+                resumed = state.items
+                _run(_Import(reading, sink, presence, state), bookmark, progress)
+            except _Changed:
+                progress.say(
+                    f"{bookmark.path}: {name} or {table.name} has changed since the import "
+                    "that was interrupted; beginning again"
+                )
+                progress.begin_again()
+                state, resumed = _State(table.id), 0
+                _run(_Import(reading, sink, presence, state), bookmark, progress)
+    finally:
+        writing.close()
+    bookmark.remove()
+    return Imported(state.items, resumed, progress.speed())
+
+
+def _run(running: "_Import", bookmark: Bookmark, progress: Progress) -> None:
+    try:
+        for count in running.groups():
+            progress.advance(count)
+            if bookmark.due():
+                _save(bookmark, running.state)
+    except _Changed:
+        raise
+    except BaseException:
+        _save(bookmark, running.state)
+        raise
+
+
+class _Import:
+    """Verifies the records that `state` says are stored, and stores those after them."""
+
+    def __init__(self, reading: "_Reading", sink: Sink, presence: Presence, state: _State) -> None:
+        self.state = state
+        self._reading = reading
+        self._sink = sink
+        self._presence = presence
+        self._digest = hashlib.blake2b(digest_size=16)
+
+    def groups(self) -> Iterator[int]:
+        """Yields how many records of each group were stored. Raises _Changed."""
+        left = self.state.items
+        for source, records in self._reading.records():
+            self._sink.place = self._reading.name if source.data is None else str(source.path)
+            for group in grouped(islice(records, left), GROUP_ITEMS):
+                left -= len(group)
+                self._verify(group, left)
+            for group in self._sink.groups(records) if not left else ():
+                self._note(group)
+                self.state.items += len(group)
+                self.state.digest = self._digest.hexdigest()
+                yield len(group)
+        if left:
+            raise _Changed
+
+    def _verify(self, group: list[Record], left: int) -> None:
+        self._reading.verifying = bool(left)
+        self._note(group)
+        if not left and self._digest.hexdigest() != self.state.digest:
+            raise _Changed
+        if not self._presence.has_all(group):
+            raise _Changed
+
+    def _note(self, group: list[Record]) -> None:
+        self._digest.update(b"\n".join([record.item for record in group]) + b"\n")
+
+
+class _Reading:
+    """The files to read, and how much of them has been read. `name` is what messages call them."""
+
+    def __init__(
+        self, sources: list[_Source], format: Format | None, hints: Hints, name: str
+    ) -> None:
+        self.name = name
+        self.verifying = False
+        self.say = hints.say
+        self._sources = sources
+        self._format = format
+        self._hints = hints
+        self._sizes = [source.path.stat().st_size for source in sources]
+        self._number = 0
+        self._opened: Input | None = None
+
+    def records(self) -> Iterator[tuple[_Source, Iterator[Record]]]:
+        """Each file with its records."""
+        hints = self._hints._replace(say=self.say)
+        for number, source in enumerate(self._sources):
+            self._number = number
+            with Input(source.path, "" if source.data else self.name) as opened:
+                self._opened = opened
+                yield source, _records(opened, source, self._format, hints)
+            self._opened = None
+
+    def doing(self) -> str:
+        """What is done before records are stored, for the line of progress."""
+        if self._opened is not None and self._opened.doing:
+            return self._opened.doing
+        return "looking for the records that are stored" if self.verifying else ""
+
+    def share(self, items: int) -> float:
+        """How much of all bytes has been read, from 0 to 1."""
+        done = float(sum(self._sizes[: self._number]))
+        opened = self._opened
+        if opened is not None:
+            done += opened.consumed() * opened.size
+        return done / (sum(self._sizes) or 1)
+
+
+def _records(
+    opened: Input, source: _Source, format: Format | None, hints: Hints
+) -> Iterator[Record]:
+    if source.data is not None:
+        return s3_export.read_file(source.data, opened)
+    assert format is not None
+    return format.read(opened, hints)
+
+
+def _save(bookmark: Bookmark, state: _State) -> None:
+    """Without a file of progress, an import begins again, which does no harm."""
+    if state.items:
+        with suppress(OSError):
+            bookmark.save(msgspec.to_builtins(state))

@@ -1,0 +1,194 @@
+"""Writes items to a table, in batches, several at once.
+
+The same items may be written again: each write puts a whole item. Of items with the same key the
+last one is stored.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+import msgspec
+
+from hashrange.clients.connection import THROTTLED, JsonConnection, Outcome, Refused
+from hashrange.formats.item_keys import ItemKey, ItemKeys
+from hashrange.formats.items import DataError, Record, encode, one_line, shown
+from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
+from hashrange.runtime.hash_position import hash_position
+from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, patiently, pause
+
+GROUP_ITEMS = 3_000
+"""How many items are written before progress is told."""
+SORTED_GROUP_ITEMS = 50_000
+"""The same for a file of a database: they are written in the order in which they are stored, so the
+more there are, the fewer pages of the file each commit changes."""
+ROUND_BATCHES = 120
+"""How many batches are under way at once."""
+GROUP_BYTES = 16 * 1024 * 1024
+BATCH_BYTES_MAX = 4 * 1024 * 1024
+_GROUPS_PER_SECOND = 4
+"""With a rate, groups are small enough that its units are spread over each second."""
+
+_NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
+
+_REQUESTS = (b'{"PutRequest":{"Item":%b}}', b'{"DeleteRequest":{"Key":%b}}')
+_ALONE = (("PutItem", b"Item"), ("DeleteItem", b"Key"))
+
+_OF_AN_ITEM = frozenset(
+    {
+        "ItemCollectionSizeLimitExceededException",
+        "SerializationException",
+        "ValidationException",
+    }
+)
+"""The errors that are about an item, and not about the table or the database."""
+
+
+class Keyed(Protocol):
+    """The parts of a table that the sink uses."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def key(self) -> Sequence[str]: ...
+
+
+class Sink:
+    """`place` is put before the line of a record in a message: a file, or nothing."""
+
+    def __init__(self, connection: JsonConnection, table: Keyed, place: str, pace: Pace) -> None:
+        self.place = place
+        self._connection = connection
+        self._table = table
+        self._name = encode(table.name)
+        self._pace = pace
+        self._asking = b',"ReturnConsumedCapacity":"TOTAL"' if pace.rate else b""
+        self._group = SORTED_GROUP_ITEMS if connection.in_process else GROUP_ITEMS
+        if pace.rate:
+            self._group = max(1, min(self._group, int(pace.rate / _GROUPS_PER_SECOND)))
+        self._keys = ItemKeys(table.key)
+
+    def groups(self, records: Iterable[Record]) -> Iterator[list[Record]]:
+        """Write all records. Each group is yielded when all of it is stored."""
+        for group in grouped(records, self._group):
+            self.write(group)
+            yield group
+
+    def write(self, group: Sequence[Record]) -> None:
+        """Returns when all are stored. Raises DataError, with the record that is refused."""
+        batches = _batches(self._last(group))
+        while some := list(islice(batches, ROUND_BATCHES)):
+            self._write(some)
+
+    def _write(self, batches: Sequence[Sequence[Record]]) -> None:
+        waiting = [(self._body(batch), batch) for batch in batches]
+        attempt = 0
+        while waiting:
+            bodies = [body for body, _ in waiting]
+            outcomes = self._connection.call_all("BatchWriteItem", bodies)
+            left = []
+            for (body, batch), outcome in zip(waiting, outcomes, strict=True):
+                if outcome not in _NOTHING_LEFT:
+                    again = self._again(body, batch, outcome, attempt)
+                    if again is not None:
+                        left.append((again, batch))
+            attempt = attempt + 1 if len(left) == len(waiting) else 0
+            if left:
+                pause(attempt)
+            waiting = left
+
+    def _last(self, group: Sequence[Record]) -> Iterable[Record]:
+        """The last record of each key, in the order of the keys if that is of use."""
+        last: dict[str | int, Record] = {}
+        positions: dict[str | int, bytes] = {}
+        for record in group:
+            values = self._keys.of(record.item)
+            # One that is refused stays where it is.
+            key = record.line if values is None else repr(values)
+            if values and self._connection.in_process and key not in positions:
+                positions[key] = _position(values)
+            last[key] = record
+        if not positions:
+            return last.values()
+        return [last[key] for key in sorted(last, key=lambda key: positions.get(key, b""))]
+
+    def _body(self, batch: Sequence[Record]) -> bytes:
+        requests = b",".join([_REQUESTS[record.delete] % record.item for record in batch])
+        return b'{"RequestItems":{%b:[%b]}%b}' % (self._name, requests, self._asking)
+
+    def _again(
+        self, body: bytes, batch: Sequence[Record], outcome: Outcome, attempt: int
+    ) -> bytes | None:
+        """The request to make next, if a batch is not stored completely."""
+        if isinstance(outcome, bytes):
+            content = msgspec.json.decode(outcome)
+            for consumed in content.get("ConsumedCapacity", ()):
+                self._pace.consumed(consumed["CapacityUnits"])
+            left = content.get("UnprocessedItems")
+            if not left:
+                return None
+            if attempt >= ATTEMPTS_MAX:
+                raise Refused("", f"{self._table.name}: writes are throttled; give a lower --rate")
+            again = {"RequestItems": left}
+            return encode(again | {"ReturnConsumedCapacity": "TOTAL"} if self._asking else again)
+        if outcome.code in _OF_AN_ITEM:
+            self._one_by_one(batch)
+            return None
+        if outcome.code in THROTTLED and attempt < ATTEMPTS_MAX:
+            return body
+        raise outcome
+
+    def _one_by_one(self, batch: Sequence[Record]) -> None:
+        """Put the items of a batch that was refused, to find the one that is wrong."""
+        for record in batch:
+            operation, member = _ALONE[record.delete]
+            body = b'{"TableName":%b,"%b":%b}' % (self._name, member, record.item)
+            try:
+                patiently(self._connection, operation, body)
+            except Refused as refusal:
+                if refusal.code not in _OF_AN_ITEM:
+                    raise
+                raise self._fault(record, refusal) from None
+
+    def _fault(self, record: Record, refusal: Refused) -> DataError:
+        try:
+            key = shown(record.item, self._table.key)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            key = ""
+        where = f"{self.place}:{record.line}: " if self.place else ""
+        return DataError(f"{where}item {one_line(key)[:200]}: {refusal.reason}")
+
+
+def _position(key: ItemKey) -> bytes:
+    try:
+        return hash_position(key[0])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return b""  # it will be refused
+
+
+def grouped(records: Iterable[Record], count_max: int) -> Iterator[list[Record]]:
+    """The records in lists of at most `count_max`, and of about `GROUP_BYTES`."""
+    group: list[Record] = []
+    size = 0
+    for record in records:
+        group.append(record)
+        size += len(record.item)
+        if len(group) >= count_max or size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        if len(batch) == BATCH_WRITE_REQUESTS_MAX or (batch and size > BATCH_BYTES_MAX):
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
+        size += len(record.item)
+    if batch:
+        yield batch

@@ -1,0 +1,234 @@
+"""Loads that are described: the rates of a model's access patterns and writes, in TOML.
+
+    model = "sensors.py"
+    minutes = 10
+
+    [rates]
+    "Sensors.measurements" = 20
+    "create Measurement" = { rate = 500, keys = "zipf(1.1)", of = 500 }
+
+The units of each call are those of `hashrange design cost`, so that its dollars are the same.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from hashrange.database.connecting import connect
+from hashrange.design import Table as Model
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.schema import EntityKey
+from hashrange.design.declare.volumes import Writes
+from hashrange.design.plan.planner import Plan
+from hashrange.design.tools.cost.cost import cost
+from hashrange.design.tools.cost.examples import Examples
+from hashrange.design.tools.cost.lines import CostLine
+from hashrange.design.tools.cost.units import TABLE
+from hashrange.design.tools.cost.writes import WriteCosts
+from hashrange.design.tools.rules.rule import Context
+from hashrange.metering.trace import LIMITS, Head
+from hashrange.model.settings import Settings
+from hashrange.runtime.prediction.loads import (
+    KEYS_MAX,
+    REQUESTS_MAX,
+    STARTED,
+    Call,
+    Described,
+    Keys,
+    Part,
+)
+from hashrange.runtime.prediction.reading import TraceError
+
+MINUTES = 10.0
+KEYS_ASSUMED = 10_000
+_ZIPF = re.compile(r"zipf\((\d+(?:\.\d+)?)\)")
+_WRITE = re.compile(r"(create|delete|edit) (\w+)(?:: (.+))?")
+
+
+class _Began:
+    """A clock that stands still at the beginning of described loads."""
+
+    def now(self) -> float:
+        return STARTED
+
+
+class Loads:
+    """A load on one model. `assumed` says what its description leaves open."""
+
+    def __init__(self, path: Path, model: Model, given: Mapping[str, Any]) -> None:
+        self.path = str(path)
+        self.model = model
+        self.assumed: list[str] = []
+        self.minutes = self._number("minutes", given.get("minutes", MINUTES))
+        rates = given.get("rates", {})
+        if not isinstance(rates, dict):
+            raise self._wrong("rates", "a table of rates by the names of calls")
+        self.lines = [*cost(model).lines]
+        for name in rates:
+            if name not in [line.name for line in self.lines]:
+                self.lines.append(self._new_write(name))
+        self.rates = rates
+
+    def described(self) -> Described:
+        calls = [self._call(line) for line in self.lines]
+        total = sum(call.rate for call in calls) * 60 * self.minutes
+        if not total:
+            raise TraceError(
+                f"{self.path}: no rates; declare them with st.rate and st.writes, or in [rates]"
+            )
+        if total > REQUESTS_MAX:
+            raise TraceError(f"{self.path}: {total:,.0f} requests are too many; give fewer minutes")
+        with connect(clock=_Began()) as database:
+            self.model.create(database)
+            [table] = database.runtime.definitions()
+        settings = {name: getattr(Settings(), name) for name in LIMITS}
+        head = Head(
+            keys="exact", started=STARTED, throughput="measured", settings=settings,
+            source="described",
+        )  # fmt: skip
+        self.assumed.append(
+            "requests come at regular intervals; the item collections are not divided by heat"
+        )
+        return Described(self.path, head, table, calls, 60 * self.minutes)
+
+    # ---- calls ----
+
+    def _new_write(self, name: str) -> CostLine:
+        found = _WRITE.fullmatch(name)
+        known = {str(entity): entity for entity in self.model.model.entities}
+        if found is None or found[2] not in known:
+            names = ", ".join(line.name for line in self.lines)
+            raise self._wrong(
+                f'rates."{name}"',
+                f"the name of a call: {names}, or `create ENTITY`, `delete ENTITY`, "
+                "`edit ENTITY: field`",
+            )
+        kind, entity = found[1], known[found[2]]
+        fields = tuple(part.strip() for part in (found[3] or "").split(",")) if found[3] else ()
+        rates = {"create": 1.0} if kind == "create" else {"delete": 1.0} if kind == "delete" else {}
+        wanted = Writes(entity.model, rates.get("create", 0), fields, 1.0, rates.get("delete", 0))
+        wanted.check(self.model.model)
+        lines = WriteCosts(Context(self.model), Examples(self.model)).lines(wanted)
+        for line in lines:
+            if line.name == name:
+                return line
+        raise self._wrong(f'rates."{name}"', "a write that the model can make")
+
+    def _call(self, line: CostLine) -> Call:
+        given = self.rates.get(line.name, line.rate or 0)
+        place = f'rates."{line.name}"'
+        form: Mapping[str, Any] = given if isinstance(given, dict) else {"rate": given}
+        if unknown := set(form) - {"rate", "keys", "of"}:
+            raise self._wrong(f"{place}.{min(unknown)}", "rate, keys or of")
+        rate = self._number(f"{place}.rate", form.get("rate", line.rate or 0), above_zero=False)
+        zipf = self._zipf(f"{place}.keys", form.get("keys", "uniform"))
+        of = form.get("of")
+        if of is not None:
+            of = int(self._number(f"{place}.of", of))
+        if rate and "keys" not in form:
+            self.assumed.append(f"{line.name}: all keys are equally frequent")
+        parts = [
+            Part(None if name == TABLE else name, written, units, self._keys(line, name, of, rate))
+            for written, counts in ((False, line.reads), (True, line.writes))
+            for name, units in counts.items()
+            if units
+        ]
+        return Call(line.name, rate, tuple(parts), zipf)
+
+    def _keys(self, line: CostLine, source: str, of: int | None, rate: float) -> Keys:
+        """The partition keys that the calls use in the table or in an index."""
+        found = self._entity_key(line, None if source == TABLE else source)
+        if found is None:
+            return Keys(f"{line.name} in {source}", of or KEYS_ASSUMED)
+        entity, key = found
+        templates = [column.template for column in key.hash]
+        fields = {field for template in templates for field in template.fields}
+        name = " ".join(str(template) for template in templates)
+        if not fields:
+            return Keys(name)
+        if of is not None:
+            return Keys(name, min(of, KEYS_MAX))
+        count = self._count(entity, fields)
+        if count is None:
+            count = KEYS_ASSUMED
+            if rate:
+                self.assumed.append(f"{line.name}: {count:,} different keys {name} in {source}")
+        return Keys(name, max(1, min(int(count), KEYS_MAX)))
+
+    def _count(self, entity: Entity, fields: set[str]) -> float | None:
+        """How many values the fields have together: that of the entity whose key they are."""
+        for other in (entity, *self.model.model.entities):
+            if set(other.key.fields) == fields:
+                count = self.model.volumes.count(other)
+                if count is not None:
+                    return count
+        return None
+
+    def _entity_key(self, line: CostLine, source: str | None) -> tuple[Entity, EntityKey] | None:
+        if line.kind == "pattern":
+            plan = next(p for p in self.model.plans.values() if str(p.pattern) == line.name)
+            entities = plan.entities if isinstance(plan, Plan) else ()
+        else:
+            name = line.name.split()[1].rstrip(":")
+            entities = tuple(e for e in self.model.model.entities if str(e) == name)
+        for entity in entities:
+            for key in (entity.key, *entity.indexes):
+                if key.source.name == source:
+                    return entity, key
+        return None
+
+    # ---- values ----
+
+    def _number(self, place: str, value: object, above_zero: bool = True) -> float:
+        right = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        if not right or float(value) < 0 or (above_zero and not value):  # type: ignore[arg-type]
+            least = "above 0" if above_zero else "of at least 0"
+            raise self._wrong(place, f"a number {least}, not {value!r}")
+        return float(value)  # type: ignore[arg-type]
+
+    def _zipf(self, place: str, value: object) -> float | None:
+        if value == "uniform":
+            return None
+        found = _ZIPF.fullmatch(value) if isinstance(value, str) else None
+        if found is None or not 0 < float(found[1]) <= 10:
+            raise self._wrong(place, f'"uniform" or "zipf(1.1)", not {value!r}')
+        return float(found[1])
+
+    def _wrong(self, place: str, text: str) -> TraceError:
+        return TraceError(f"{self.path}: {place} is {text}")
+
+
+def read(path: Path, models: Any) -> Loads:
+    """The load that a file describes: a model with its rates, or TOML that names one.
+
+    `models` gives the models that a Python file declares. Raises TraceError.
+    """
+    if path.suffix == ".py":
+        return Loads(path, _one(path, models(path)), {})
+    try:
+        given = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"{path}: {error}") from None
+    if unknown := set(given) - {"model", "table", "minutes", "rates"}:
+        raise TraceError(f"{path}: {min(unknown)}: only model, table, minutes and rates are known")
+    name, table = given.get("model"), given.get("table")
+    if not isinstance(name, str):
+        raise TraceError(f'{path}: model is missing, e.g. model = "model.py"')
+    if table is not None and not isinstance(table, str):
+        raise TraceError(f"{path}: table is the name of a table, not {table!r}")
+    return Loads(path, _one(path, models(path.parent / name), table), given)
+
+
+def _one(path: Path, models: Sequence[Model], name: str | None = None) -> Model:
+    chosen = [model for model in models if name in (None, model.name)]
+    names = ", ".join(model.name for model in models)
+    if not chosen:
+        raise TraceError(f"{path}: the model has no table {name} (it has {names})")
+    if len(chosen) > 1:
+        raise TraceError(f'{path}: the model has several tables ({names}); name one: table = "…"')
+    return chosen[0]

@@ -1,0 +1,101 @@
+"""The tables as a session knows them: their names, keys and the attributes that it has seen."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hashrange.tools.shell.execution import Item
+from hashrange.tools.target import Target
+
+TABLES_MAX = 10_000
+"""More names than these are not listed."""
+SAMPLED_ITEMS = 100
+_ATTRIBUTES_MAX = 1_000
+
+
+class Catalog:
+    """Descriptions are remembered for completion and column order; `.schema` asks again."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._names: list[str] | None = None
+        self._descriptions: dict[str, Mapping[str, Any]] = {}
+        self._attributes: dict[str, set[str]] = {}
+        self._sampled: set[str] = set()
+
+    def tables(self, *, fresh: bool = False) -> list[str]:
+        """The names of all tables, in order. Raises errors of boto3."""
+        if self._names is None or fresh:
+            names: list[str] = []
+            for page in self._target.client.get_paginator("list_tables").paginate():
+                names += page["TableNames"]
+                if len(names) >= TABLES_MAX:
+                    break
+            self._names = names
+        return self._names
+
+    def forget(self) -> None:
+        """Forget the names and descriptions, since tables were created or deleted."""
+        self._names = None
+        self._descriptions.clear()
+
+    def describe(self, table: str) -> Mapping[str, Any]:
+        """The description of a table as it is now. Raises errors of boto3."""
+        found: Mapping[str, Any] = self._target.client.describe_table(TableName=table)["Table"]
+        self._descriptions[table] = found
+        return found
+
+    def known(self, table: str) -> Mapping[str, Any] | None:
+        """The description of a table, perhaps an old one. None if it cannot be had."""
+        if table not in self._descriptions:
+            try:
+                self.describe(table)
+            except Exception:  # a request for comfort alone must not fail a statement
+                return None
+        return self._descriptions[table]
+
+    def key(self, table: str, index: str | None = None) -> list[str]:
+        """The attributes of a table's key; before them those of the index, if it is read."""
+        description = self.known(table)
+        if description is None:
+            return []
+        sources = [each for each in indexes_of(description) if each["IndexName"] == index]
+        schemas = [each["KeySchema"] for each in (*sources, description)]
+        names = [element["AttributeName"] for schema in schemas for element in schema]
+        return list(dict.fromkeys(names))
+
+    def saw(self, table: str, items: Iterable[Item]) -> None:
+        """Remember the attributes of items that a statement returned."""
+        known = self._attributes.setdefault(table, set())
+        for item in items:
+            if len(known) < _ATTRIBUTES_MAX:
+                known.update(item)
+
+    def attributes(self, table: str) -> list[str]:
+        """The attributes of a table that are known, for completion.
+
+        A table that no statement has read yet is sampled once, but not on AWS, where that would
+        be billed.
+        """
+        if table not in self._sampled and not self._target.is_aws:
+            self._sampled.add(table)
+            try:
+                page = self._target.client.scan(TableName=table, Limit=SAMPLED_ITEMS)
+            except Exception:  # as above
+                page = {"Items": []}
+            self.saw(table, page["Items"])
+        description = self.known(table)
+        defined = description["AttributeDefinitions"] if description else []
+        names = {each["AttributeName"] for each in defined}
+        return sorted(names | self._attributes.get(table, set()))
+
+    def indexes(self, table: str) -> list[str]:
+        description = self.known(table)
+        return [each["IndexName"] for each in indexes_of(description)] if description else []
+
+
+def indexes_of(description: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The indexes in a table's description."""
+    return [
+        *description.get("LocalSecondaryIndexes", ()),
+        *description.get("GlobalSecondaryIndexes", ()),
+    ]

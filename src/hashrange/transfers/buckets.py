@@ -1,0 +1,90 @@
+"""The buckets that imports read from and exports write to.
+
+`serve --objects` names them: a folder, each of whose subfolders is a bucket, or `s3://` for those
+of S3 or a service with its API.
+"""
+
+import io
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hashrange.kv import StoreError
+from hashrange.model.errors import ApiError
+from hashrange.objects import ObjectError, Objects, open_objects
+
+S3 = "s3://"
+
+_log = logging.getLogger("hashrange")
+
+
+class Failed(Exception):
+    """Why a job fails: the code that the service has for it, and a message."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Buckets:
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def bucket(self, name: str) -> Objects:
+        """The bucket of this name, which need not exist on S3. Raises Failed."""
+        if self._address == S3:
+            return open_objects(S3 + name)
+        path = os.path.join(self._address, name)
+        if os.path.basename(path) != name or name.startswith(".") or not os.path.isdir(path):
+            raise Failed("S3NoSuchBucket", "The specified bucket does not exist")
+        return open_objects(path)
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Turn the errors of a store into the failure of a job."""
+    try:
+        yield
+    except ObjectError as error:
+        absent = "there is no bucket" in str(error)
+        raise Failed("S3NoSuchBucket" if absent else "S3AccessDenied", str(error)) from None
+
+
+def failure(error: Exception, arn: str) -> tuple[str, str]:
+    """Why a job fails. Raises errors of the database again: then it is tried later.
+
+    Our own mistakes, damage and full disks are in the log.
+    """
+    if isinstance(error, ApiError | StoreError):
+        raise error
+    if isinstance(error, Failed):
+        return error.code, str(error)
+    _log.error("%s: internal error", arn, exc_info=error)
+    return "InternalServerError", "Internal server error: see the log of the server"
+
+
+class Stream(io.RawIOBase):
+    """An object as a file that is read once. `position` counts the bytes that were read."""
+
+    def __init__(self, objects: Objects, name: str) -> None:
+        self._chunks = objects.chunks(name)
+        self._ready = memoryview(b"")
+        self.position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            with failing():
+                chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._ready = memoryview(chunk)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        self.position += size
+        return size

@@ -1,0 +1,145 @@
+"""Reads the objects of an import or a bulk put: unpacks them, and takes them apart into items.
+
+Every step is bounded: an object is unpacked in small pieces, and an item that is longer than any
+item can be ends the reading of its object.
+"""
+
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NamedTuple
+
+from hashrange.formats import csv_rows, dynamodb_json, ion
+from hashrange.formats.files import Source
+from hashrange.formats.items import DataError, Record, encode
+
+_PACKED_BYTES = 1024
+"""How much of an object is given to the unpacker of zstd, which may make 32 MB of it."""
+_WINDOW_BYTES_MAX = 1 << 27
+
+Read = Iterator[Record | DataError]
+"""The items of an object. A DataError among them is one that cannot be an item; if a DataError is
+raised instead, the rest of the object cannot be read."""
+
+
+class Way(NamedTuple):
+    """How a job reads its objects. For CSV, `types` are those of key attributes. With
+    `conditions`, items may have conditions."""
+
+    format: str
+    compression: str
+    delimiter: str = ","
+    header: list[str] | None = None
+    types: dict[str, str] = {}  # noqa: RUF012
+    conditions: bool = False
+
+
+def way(request: dict[str, Any]) -> Way:
+    csv = request.get("InputFormatOptions", {}).get("Csv", {})
+    definitions = request["TableCreationParameters"]["AttributeDefinitions"]
+    return Way(
+        request["InputFormat"],
+        request.get("InputCompressionType", "NONE"),
+        csv.get("Delimiter", ","),
+        csv.get("HeaderList"),
+        {each["AttributeName"]: each["AttributeType"] for each in definitions},
+    )
+
+
+def items(stream: IO[bytes], name: str, way: Way) -> Read:
+    """The items of one object."""
+    source = Source(_UNPACK[way.compression](stream), name)
+    match way.format:
+        case "CSV":
+            return _csv_items(source, way)
+        case "ION":
+            return ion.read_values(source, way.conditions)
+    return dynamodb_json.read_values(source, way.conditions)
+
+
+def _csv_items(source: Source, way: Way) -> Read:
+    """All attributes are strings, but those that are keys of the table or of an index."""
+    names = way.header
+    for line, row in csv_rows.rows(source, way.delimiter):
+        if names is None:
+            names = row
+            if len(set(names)) < len(names):
+                raise DataError(f"{source.name}:{line}: the header names an attribute twice")
+        elif len(row) != len(names):
+            fault = f"{len(row)} fields, but the header has {len(names)}"
+            yield DataError(f"{source.name}:{line}: {fault}")
+        elif row:
+            pairs = zip(names, row, strict=True)
+            item = {name: {way.types.get(name, "S"): text} for name, text in pairs}
+            yield Record(encode(item), line)
+
+
+def _unpack_zstd(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(Zstd(stream), 1 << 16)
+
+
+def _unpack_gzip(stream: IO[bytes]) -> Any:
+    return gzip.GzipFile(fileobj=stream)
+
+
+_UNPACK: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+    "NONE": lambda stream: stream,
+    "GZIP": _unpack_gzip,
+    "ZSTD": _unpack_zstd,
+}
+
+
+def needed_library(way: Way) -> None:
+    """Raises DataError if the library is missing that an import needs."""
+    if way.format == "ION":
+        ion.library()
+    if way.compression == "ZSTD":
+        _zstandard()
+
+
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ModuleNotFoundError:
+        raise DataError("zstd needs zstandard: pip install 'hashrange[transfers]'") from None
+    return zstandard
+
+
+class Zstd(io.RawIOBase):
+    """Unpacks zstd. Its library's own reader does not tell a whole object from one cut short."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._library = _zstandard()
+        self._stream = stream
+        self._left = b""  # packed
+        self._ready = memoryview(b"")
+        self._frame: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            packed = self._left or self._stream.read(_PACKED_BYTES)
+            self._left = b""
+            if not packed:
+                if self._frame is not None:
+                    raise OSError("the zstd object is cut short")
+                return 0
+            self._ready = memoryview(self._unpacked(packed))
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _unpacked(self, packed: bytes) -> bytes:
+        if self._frame is None:
+            unpacker = self._library.ZstdDecompressor(max_window_size=_WINDOW_BYTES_MAX)
+            self._frame = unpacker.decompressobj()
+        try:
+            unpacked: bytes = self._frame.decompress(packed)
+        except self._library.ZstdError as error:
+            raise OSError(f"the zstd object is damaged: {error}") from None
+        if self._frame.eof:
+            self._left, self._frame = self._frame.unused_data, None
+        return unpacked
