@@ -167,3 +167,39 @@ def test_what_is_refused(exports: Incremental) -> None:
             exports.changed(since, until)
     with pytest.raises(ValidationException, match="Incremental Export Specification expected"):
         exports.begin(ExportType="INCREMENTAL_EXPORT")
+
+
+@pytest.mark.parametrize("kind", ["full", "incremental"])
+def test_changes_that_a_waiting_export_shows_are_kept(
+    exports: Incremental, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """They become older than the recovery period before the export begins."""
+    day = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 1}
+    request = {"TableName": "orders", "PointInTimeRecoverySpecification": day}
+    exports.database.execute("UpdateContinuousBackups", request)
+    since = exports.clock.now()
+    exports.clock.advance(HOUR)
+    exports.put(1, 1)
+    exports.clock.advance(HOUR)
+    exports.put(1, 2)
+    exports.clock.advance(22 * HOUR - 1)
+    [worker] = [it for it in exports.database._workers if it.name == "hashrange-exports"]
+    run_once = worker.run_once
+    monkeypatch.setattr(worker, "work", lambda announced: 1000.0)
+    monkeypatch.setattr(worker, "run_once", lambda: False)
+    if kind == "full":
+        begun = exports.begin(ExportTime=since + HOUR)
+    else:
+        period = {"ExportFromTime": since, "ExportToTime": since + 23 * HOUR}
+        begun = exports.begin(
+            ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification=period
+        )
+    exports.clock.advance(24 * HOUR)
+    exports.database.run_upkeep()
+    exports.put(2, 1)
+    run_once()
+    ended = exports.export(begun)
+    assert ended["ItemCount"] == 1
+    shown = [line.get("NewImage") or line["Item"] for line in exports.lines(ended)]
+    images = {image["v"]["N"] for image in shown}
+    assert images == {"1" if kind == "full" else "2"}
