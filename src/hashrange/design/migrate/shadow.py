@@ -6,7 +6,7 @@ attributes. Its items are read from the new generation and cannot be told from t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -37,14 +37,25 @@ class ShadowEntity(Entity):
             image = self.twin.reversed.mirror(visible(raw))
             return self.twin.own.load(image)
         stored = self.values(raw)
-        own, mine = self.twin.own.attributes, self.attributes
-        values = {own[name]: stored[mine[name]] for name in mine if mine[name] in stored}
+        if self._renamed:
+            stored = {self._renamed[name]: value for name, value in stored.items()}
         try:
-            item = self._validate(values)
+            item = self._validate(stored)
         except ValidationError as error:
             raise ItemError(f"{self}: {error}", self.key_of(raw)) from error
-        vars(item)[AS_READ] = partial(self.twin.reversed.mirror, visible(raw))
+        vars(item)[AS_READ] = partial(self._as_old, raw)
         return item
+
+    def _as_old(self, raw: WireItem) -> WireItem:
+        assert self.twin is not None
+        return self.twin.reversed.mirror(visible(raw))
+
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        """The old attribute for each new one; empty if all have the same names."""
+        assert self.twin is not None
+        names = {mine: self.twin.own.attributes[name] for name, mine in self.attributes.items()}
+        return names if any(mine != own for mine, own in names.items()) else {}
 
 
 def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:
