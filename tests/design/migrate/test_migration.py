@@ -2,11 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 import hashrange
 from hashrange import design as st
+from hashrange.design.streams.changes import change_of
 
 from .models import NEW, OLD, Device, Reading, Readings, Sample, Samples
 
@@ -236,3 +238,30 @@ def test_two_migrators_and_other_models_are_refused(
         other.open(Readings, database).reading("d1", START)
     assert migration.pause(database).paused
     assert not migration.resume(database).paused
+
+
+def test_a_stamp_alone_is_no_change_for_handlers(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    database.execute("UpdateTable", {"TableName": "fleet", "StreamSpecification": stream})
+    plain = OLD.open(Readings, database)
+    plain.create(Reading(device="d2", at=START, serial="x1"))
+    advance_to("backfill", migration, database)
+    readings.create(Reading(device="d3", at=START, serial="x2"))
+    seen = [change_of(OLD.model, record) for record in records(database)]
+    changed = [(c.old, c.new.device) for c in seen if c is not None and c.new is not None]
+    assert changed == [(None, "d2"), (None, "d3")]
+    assert [type(c.item) for c in seen if c is not None] == [Reading, Reading]
+
+
+def records(database: hashrange.Database) -> list[dict[str, Any]]:
+    """All records of the only stream, in their order."""
+    [stream] = database.execute("ListStreams", {})["Streams"]
+    arn = {"StreamArn": stream["StreamArn"]}
+    found = []
+    for shard in database.execute("DescribeStream", arn)["StreamDescription"]["Shards"]:
+        place = {**arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        at = {"ShardIterator": database.execute("GetShardIterator", place)["ShardIterator"]}
+        found += database.execute("GetRecords", at)["Records"]
+    return sorted(found, key=lambda record: str(record["dynamodb"]["SequenceNumber"]))

@@ -14,6 +14,7 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DeclarationError, DesignError, suggest
 from hashrange.design.execute.reads.loading import Loader
+from hashrange.design.migrate.twins import visible
 from hashrange.design.table import Table
 from hashrange.model.values import Item as WireItem
 
@@ -94,7 +95,8 @@ def on(
 
 
 def change_of(model: TableModel, record: Mapping[str, Any]) -> Change[Any] | None:
-    """The change of a stream record in wire form; None if the table does not know the entity.
+    """The change of a stream record in wire form; None if the table does not know the entity, or
+    if only a migration has put its stamp on the item.
 
     Raises ItemError, and DesignError if the record has no images.
     """
@@ -103,6 +105,8 @@ def change_of(model: TableModel, record: Mapping[str, Any]) -> Change[Any] | Non
     old, new = stored.get("OldImage"), stored.get("NewImage")
     if old is None and new is None:
         raise DesignError(f"the stream of {model.name} has no images: it needs NEW_AND_OLD_IMAGES")
+    if old is not None and new is not None and visible(old) == visible(new):
+        return None
     items = [_load(loader, image) for image in (old, new)]
     if items == [None, None]:
         return None
