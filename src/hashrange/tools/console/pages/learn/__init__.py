@@ -1,15 +1,27 @@
-"""The guided tour: five steps, each with a thing to do and its result."""
+"""The guided tour: ten steps, each with a thing to do and its result."""
 
 from collections.abc import Iterable
 
 from starlette.responses import Response
 
 from hashrange.tools.console.console import Console
-from hashrange.tools.console.pages.learn import ending, hot, indexes, reads, ring, writes
+from hashrange.tools.console.pages.learn import (
+    behind,
+    burst,
+    collection,
+    ending,
+    hot,
+    indexes,
+    reads,
+    ring,
+    split,
+    stale,
+    writes,
+)
 from hashrange.tools.console.pages.learn.steps import PATH, STEPS
 from hashrange.tools.console.visits import Page, Route, Visit
 
-LESSONS = (ring, reads, writes, indexes, hot)
+LESSONS = (ring, reads, writes, indexes, hot, burst, split, behind, stale, collection)
 
 
 def show(visit: Visit) -> Response:

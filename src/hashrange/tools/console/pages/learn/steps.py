@@ -31,6 +31,11 @@ STEPS = (
     Step("writes", "What a write costs", "The table pays, and so does each index."),
     Step("indexes", "Sparse and overloaded indexes", "One index for many questions, or for few."),
     Step("hot", "A hot key", "Why one key cannot be split."),
+    Step("burst", "A burst", "Units that are saved, spent and regained."),
+    Step("split", "A split", "One that helps, and one that cannot."),
+    Step("behind", "An index that falls behind", "It pushes back, and drains like a queue."),
+    Step("stale", "A stale read", "Why you may not read your own write."),
+    Step("collection", "A large item collection", "What 10 GB and a local index mean."),
 )
 
 

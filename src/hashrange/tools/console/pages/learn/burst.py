@@ -1,0 +1,56 @@
+"""A burst: a provisioned table saves the units that it does not use, and spends them."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from hashrange.interfaces.console.pages.learn.simulation import Simulation
+from hashrange.interfaces.console.pages.learn.steps import PATH, step
+from hashrange.interfaces.console.visits import Mistake, Route, Visit
+
+UNITS = 10
+RATE = 30
+RESTS = {"0": "not at all", "60": "for one minute", "300": "for five minutes", "600": "for ten"}
+LOADED, REGAINED = 120, 120
+STEP = 5
+"""How many seconds a bar of the picture stands for."""
+
+
+def show(visit: Visit) -> Response:
+    rest = visit.given.get("rest", "60")
+    if rest not in RESTS:
+        raise Mistake("Choose a rest from the list.")
+    ran = simulate(int(rest)) if visit.given.get("run") else None
+    return step(
+        visit, "burst", choices=RESTS, rest=rest, ran=ran, units=UNITS, rate=RATE, loaded=LOADED
+    )
+
+
+def simulate(rest: int) -> dict[str, Any]:
+    """A rest, two minutes of load, a rest of two minutes, and half a minute of load."""
+    bars: list[dict[str, float]] = []
+    with Simulation() as database:
+        database.create("orders", ["id"], units=(5, UNITS))
+        seconds = [*[False] * rest, *[True] * LOADED, *[False] * REGAINED, *[True] * 30]
+        for second, loaded in enumerate(seconds):
+            if second % STEP == 0:
+                [found] = database.inspect("orders")
+                credit = found["load"]["write_credit"]
+                bars.append({"credit": max(credit, 0), "written": 0, "refused": 0})
+            for number in range(RATE if loaded else 0):
+                passed = database.put("orders", id=f"{second}-{number}")
+                bars[-1]["written" if passed else "refused"] += 1 / STEP
+            database.wait(1)
+        reasons = database.reasons
+    first = next((at for at, bar in enumerate(bars) if bar["refused"]), None)
+    begins = rest // STEP
+    return {
+        "bars": bars,
+        "most": max(bar["credit"] for bar in bars),
+        "held": None if first is None else max(0, (first - begins) * STEP),
+        "refused": sum(reasons.values()),
+        "reason": next(iter(reasons), ""),
+    }
+
+
+ROUTES = (Route(f"{PATH}/burst", show),)

@@ -1,0 +1,73 @@
+"""A large item collection: with a local index it has a limit, and without one it is divided."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from hashrange.interfaces.console.pages.learn.simulation import Simulation, picture
+from hashrange.interfaces.console.pages.learn.steps import PATH, step
+from hashrange.interfaces.console.visits import Mistake, Route, Visit
+from hashrange.interfaces.predict.lapse import Cell, Lapse
+from hashrange.model.errors import ApiError
+
+LIMIT_BYTES = 100_000
+"""Here for the 10 GB of an item collection in a table with local indexes, and of a partition."""
+ITEM_BYTES = 8_000
+ITEMS = 30
+KINDS = {"local": "with a local index", "none": "without one"}
+
+
+def show(visit: Visit) -> Response:
+    kind = visit.given.get("kind", "local")
+    if kind not in KINDS:
+        raise Mistake("Choose a table from the list.")
+    ran = simulate(kind) if visit.given.get("run") else None
+    return step(visit, "collection", choices=KINDS, kind=kind, ran=ran, items=ITEMS)
+
+
+def simulate(kind: str) -> dict[str, Any]:
+    """Put messages of one chat until one is refused."""
+    settings = {"partition_bytes": LIMIT_BYTES, "collection_bytes_max": LIMIT_BYTES}
+    rows: list[tuple[str, float, list[Cell]]] = []
+    refused = ""
+    written = 0
+    with Simulation(**settings) as database:
+        local = {"by_author": "author"} if kind == "local" else None
+        database.create("chat", ["pk", "sk"], local=local)
+        for chat in range(8):
+            database.put("chat", pk=f"CHAT#{chat}", sk="MSG#00", author="ann", text="hello")
+        for number in range(1, ITEMS + 1):
+            text = "x" * (ITEM_BYTES - 100)
+            try:
+                database.put("chat", pk="CHAT#1", sk=f"MSG#{number:02}", author="bob", text=text)
+                written += 1
+            except ApiError as error:
+                refused = f"{error.code}: {error.message}"
+                break
+            database.wait(10)
+            if number % 3 == 0:
+                rows.append(_row(database, number))
+        rows.append(_row(database, written))
+        [found] = database.inspect("chat")
+    largest = found["collections"]["largest"][0]
+    lapse = Lapse("The table's partitions while CHAT#1 grows", rows, "colour: share of its bytes")
+    return {
+        "written": written,
+        "refused": refused,
+        "bytes": largest["bytes"],
+        "partitions": len(found["partitions"]),
+        "picture": picture("One chat that grows", lapse),
+        "inside": sum(1 for each in found["partitions"] if each["from_key"]),
+    }
+
+
+def _row(database: Simulation, number: int) -> tuple[str, float, list[Cell]]:
+    [found] = database.inspect("chat")
+    cells = [
+        Cell(bytes.fromhex(each["from"]), each["bytes"] / LIMIT_BYTES)
+        for each in found["partitions"]
+    ]
+    return f"{number} items", 1.0, cells
+
+
+ROUTES = (Route(f"{PATH}/collection", show),)

@@ -1,0 +1,107 @@
+"""A database of a step: in memory, with throughput enforced, whose clock the page advances."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import hashrange
+from hashrange import Settings, storage
+from hashrange.interfaces.console.tour import strings
+from hashrange.interfaces.predict.lapse import Lapse, drawn
+from hashrange.model.errors import ApiError
+from hashrange.testing import TestClock
+
+INDEX_READ_UNITS = 100
+
+
+class Simulation(hashrange.Database):
+    """`reasons` counts refusals by their reason."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock = TestClock("2026-11-21")
+        made = Settings(throughput="enforced", **settings)
+        super().__init__(storage.MemoryStore(), clock=self.clock, settings=made)
+        self.reasons: dict[str, int] = {}
+
+    def start_upkeep(self) -> None:
+        """No thread is started: `wait` does the upkeep that is due."""
+
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.run_upkeep()
+
+    def create(
+        self,
+        name: str,
+        key: Sequence[str],
+        *,
+        units: tuple[int, int] | None = None,
+        index: Mapping[str, tuple[str, int]] | None = None,
+        local: Mapping[str, str] | None = None,
+    ) -> None:
+        """A table whose keys are strings, on demand unless it has read and write `units`.
+
+        `index` are global indexes by name: the partition key and the write units. `local` are the
+        sort keys of local indexes by name.
+        """
+        index, local = index or {}, local or {}
+        names = {*key, *(each for each, _ in index.values()), *local.values()}
+        request: dict[str, Any] = {
+            "TableName": name,
+            "AttributeDefinitions": [
+                {"AttributeName": each, "AttributeType": "S"} for each in sorted(names)
+            ],
+            "KeySchema": _schema(*key),
+            **_billing(units),
+        }
+        if index:
+            request["GlobalSecondaryIndexes"] = [
+                {
+                    "IndexName": each,
+                    "KeySchema": _schema(hash_),
+                    "Projection": {"ProjectionType": "ALL"},
+                    **({} if units is None else _billing((INDEX_READ_UNITS, write))),
+                }
+                for each, (hash_, write) in index.items()
+            ]
+        if local:
+            request["LocalSecondaryIndexes"] = [
+                {
+                    "IndexName": each,
+                    "KeySchema": _schema(key[0], range_),
+                    "Projection": {"ProjectionType": "KEYS_ONLY"},
+                }
+                for each, range_ in local.items()
+            ]
+        self.execute("CreateTable", request)
+
+    def put(self, table: str, **values: str) -> bool:
+        """Put an item of strings. Returns whether it was admitted."""
+        try:
+            self.execute("PutItem", {"TableName": table, "Item": strings(**values)})
+        except ApiError as error:
+            body = error.body()
+            reasons = body.get("ThrottlingReasons") or body.get("throttlingReasons") or ()
+            if not reasons:
+                raise
+            reason = str(reasons[0]["reason"])
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+            return False
+        return True
+
+
+def picture(heading: str, *lapses: Lapse) -> str:
+    """A time-lapse as the address of an image."""
+    return "data:image/svg+xml;base64," + b64encode(drawn(heading, lapses).encode()).decode()
+
+
+def _schema(*names: str) -> list[dict[str, str]]:
+    kinds = ("HASH", "RANGE")
+    return [{"AttributeName": n, "KeyType": k} for n, k in zip(names, kinds, strict=False)]
+
+
+def _billing(units: tuple[int, int] | None) -> dict[str, Any]:
+    if units is None:
+        return {"BillingMode": "PAY_PER_REQUEST"}
+    read, write = units
+    return {"ProvisionedThroughput": {"ReadCapacityUnits": read, "WriteCapacityUnits": write}}
