@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,15 @@ from hashrange.tools.console.pages.learn.ending import model
 from hashrange.tools.console.rings import ring
 from hashrange.tools.console.tour import fill
 from hashrange.tools.target import Target
+from hashrange.interfaces.cli.design.model_files import tables_of
+from hashrange.tools.console.pages.learn import behind, split
+from hashrange.interfaces.target import Target
 
 HOSTILE = "<script>window.hit=1</script>\u202e"
-STEPS = ("ring", "reads", "writes", "indexes", "hot")
+STEPS = (
+    *("ring", "reads", "writes", "indexes", "hot"),
+    *("burst", "split", "behind", "stale", "collection"),
+)
 
 
 @pytest.fixture
@@ -206,3 +213,49 @@ def test_the_steps_in_a_browser(tour: Browserless, browser: Any) -> None:
             page.keyboard.press("n")
     assert reported == []
     context.close()
+
+
+def ran(tour: Browserless, step: str, **given: str) -> str:
+    choices = "&".join(f"{name}={value}" for name, value in given.items())
+    return text_of(tour.ask(f"/learn/{step}?run=1&{choices}").text)
+
+
+def test_a_burst_is_spent_and_regained(tour: Browserless) -> None:
+    assert "The burst lasted for about 30 seconds, 1,800 refused" in ran(tour, "burst", rest="60")
+    assert "There was no burst" in ran(tour, "burst", rest="0")
+
+
+def test_a_split_helps_if_there_are_many_keys(tour: Browserless) -> None:
+    many, among, one = (split.simulate(keys) for keys in split.KEYS)
+    assert (many["partitions"], many["last"]) == (2, 0)
+    assert among["partitions"] == 3
+    assert 0 < among["last"] < one["last"]
+    assert (one["partitions"], one["last"]) == (1, 4)
+    assert "One key cannot be divided" in ran(tour, "split", keys="one")
+
+
+def test_an_index_drains_like_a_queue(tour: Browserless) -> None:
+    shown = [row["shown"] for row in behind.simulate(10)["rows"]]
+    steps = {later - earlier for earlier, later in pairwise(shown[:-1])}
+    assert steps == {behind.INDEX_UNITS * behind.STEP}
+    assert "IndexWriteProvisionedThroughputExceeded" in ran(tour, "behind", load="30")
+
+
+def test_a_stale_read_comes_back_unless_it_is_consistent(tour: Browserless) -> None:
+    assert "5 of 12 reads were old" in ran(tour, "stale", kind="eventual", again="1")
+    assert "0 of 12 reads were old" in ran(tour, "stale", kind="strong", again="1")
+
+
+def test_a_collection_with_a_local_index_has_a_limit(tour: Browserless) -> None:
+    page = ran(tour, "collection", kind="local")
+    assert "ItemCollectionSizeLimitExceededException" in page
+    assert "begin within the chat" not in page
+    page = ran(tour, "collection", kind="none")
+    assert "30 messages" in page
+    assert "3 of which begin within the chat" in page
+
+
+@pytest.mark.parametrize("step", ["burst", "split", "behind", "stale", "collection"])
+def test_other_choices_are_refused(tour: Browserless, step: str) -> None:
+    bad = "&".join(f"{name}=%F0" for name in ("rest", "keys", "load", "kind", "again"))
+    assert tour.ask(f"/learn/{step}?run=1&{bad}").status == 400

@@ -43,7 +43,6 @@ class Cell(Struct):
     start: bytes
     share: float
     refused: float = 0.0
-    text: str = ""
 
 
 class Lapse(Struct):
@@ -107,8 +106,6 @@ def _row(
             share = min(max(cell.refused, 0.06), 1.0)
             canvas.rect(end - (end - x) * share, top, (end - x) * share, below - top, "refused")
         canvas.line(x, top, x, below, "edge")
-        if cell.text and below - top >= 12 and end - x >= 30:
-            canvas.text(x + 4, top + 12, cell.text, "ink", size=10, most=int((end - x) / 6))
     canvas.line(LEFT + WIDTH, top, LEFT + WIDTH, below, "edge")
 
 

@@ -40,8 +40,6 @@ def simulate(keys: str) -> dict[str, Any]:
         database.create("pages", ["id"], units=(5, 60))
         number, before = 0, Counter[int]()
         for second in range(0, SECONDS, STEP):
-            [found] = database.inspect("pages")  # the partitions at the beginning of the row
-            partitions = found["partitions"]
             refused: Counter[str] = Counter()
             passed = 0
             for _ in range(STEP):
@@ -55,10 +53,11 @@ def simulate(keys: str) -> dict[str, Any]:
                 database.wait(1)
             bars.append({"written": passed / STEP, "refused": sum(refused.values()) / STEP})
             [found] = database.inspect("pages")
-            now = Counter({each["number"]: each["write_units"] for each in found["partitions"]})
-            lost = Counter(
-                {_partition(database, key, partitions): count for key, count in refused.items()}
-            )
+            partitions = found["partitions"]
+            now = Counter({each["number"]: each["write_units"] for each in partitions})
+            lost = Counter[int]()
+            for key, count in refused.items():
+                lost[_partition(database, key)] += count
             label = f"{second // 60}:{second % 60:02}"
             rows.append((label, STEP, _cells(partitions, now - before, lost)))
             before = now
@@ -80,12 +79,10 @@ def _key(keys: str, number: int) -> str:
     return f"page#{number * 7 % 50 + 2}" if keys == "many" else f"page#{number // 5 % 40 + 2}"
 
 
-def _partition(database: Simulation, key: str, partitions: list[dict[str, Any]]) -> int:
-    """The partition of a key, as far as it was there at the beginning of the row."""
+def _partition(database: Simulation, key: str) -> int:
     request = {"TableName": "pages", "Key": {"id": {"S": key}}}
     number: int = database.explain("GetItem", request)["consumed"][0]["partition"]
-    numbers = [each["number"] for each in partitions]
-    return number if number in numbers else numbers[0]
+    return number
 
 
 def _cells(
@@ -96,7 +93,7 @@ def _cells(
         used, lost = units[each["number"]], refused[each["number"]]
         share = lost / (used + lost) if lost else 0.0
         start = bytes.fromhex(each["from"])
-        cells.append(Cell(start, used / (UNITS * STEP), share, f"{each['number']}"))
+        cells.append(Cell(start, used / (UNITS * STEP), share))
     return cells
 
 
