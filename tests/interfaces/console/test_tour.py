@@ -174,7 +174,7 @@ def test_a_hot_key_is_refused_and_many_keys_are_not(tour: Browserless) -> None:
 
 
 def test_the_tour_ends_at_a_first_model(tour: Browserless, tmp_path: Path) -> None:
-    assert "Next: design a table" in tour.ask("/learn/hot").text
+    assert "Next: design a table" in tour.ask("/learn/collection").text
     assert "class Order(st.Item)" in tour.ask("/learn/ending").text
     (tmp_path / "shop.py").write_text(model())
     [table] = tables_of(tmp_path / "shop.py")
