@@ -48,7 +48,7 @@ def simulate(load: int) -> dict[str, Any]:
             second += 1
             if second % STEP == 0:
                 shown = database.execute("Scan", scan)["Count"]
-                [found] = database.inspect("orders")
+                found = database.inspect("orders")
                 lag = found["indexes"][0]["lag_seconds"] or 0
                 rows.append({"second": second, "written": written, "shown": shown, "lag": lag})
         reasons = database.reasons

@@ -34,7 +34,7 @@ def simulate(rest: int) -> dict[str, Any]:
         seconds = [*[False] * rest, *[True] * LOADED, *[False] * REGAINED, *[True] * 30]
         for second, loaded in enumerate(seconds):
             if second % STEP == 0:
-                [found] = database.inspect("orders")
+                found = database.inspect("orders")
                 credit = found["load"]["write_credit"]
                 bars.append({"credit": max(credit, 0), "written": 0, "refused": 0})
             for number in range(RATE if loaded else 0):

@@ -49,7 +49,7 @@ def simulate(kind: str) -> dict[str, Any]:
                 rows.append(_row(database, number))
         if written % 3:
             rows.append(_row(database, written))
-        [found] = database.inspect("chat")
+        found = database.inspect("chat")
     largest = found["collections"]["largest"][0]
     lapse = Lapse("The table's partitions while CHAT#1 grows", rows, "colour: share of its bytes")
     return {
@@ -63,7 +63,7 @@ def simulate(kind: str) -> dict[str, Any]:
 
 
 def _row(database: Simulation, number: int) -> tuple[str, float, list[Cell]]:
-    [found] = database.inspect("chat")
+    found = database.inspect("chat")
     cells = [
         Cell(bytes.fromhex(each["from"]), each["bytes"] / LIMIT_BYTES)
         for each in found["partitions"]

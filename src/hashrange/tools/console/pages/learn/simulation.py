@@ -2,10 +2,10 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import hashrange
-from hashrange import Settings, storage
+from hashrange import Settings
 from hashrange.interfaces.console.tour import strings
 from hashrange.interfaces.predict.lapse import Lapse, drawn
 from hashrange.model.errors import ApiError
@@ -14,21 +14,31 @@ from hashrange.testing import TestClock
 INDEX_READ_UNITS = 100
 
 
-class Simulation(hashrange.Database):
+class Simulation:
     """`reasons` counts refusals by their reason."""
 
     def __init__(self, **settings: Any) -> None:
         self.clock = TestClock("2026-11-21")
         made = Settings(throughput="enforced", **settings)
-        super().__init__(storage.MemoryStore(), clock=self.clock, settings=made)
+        self._database = hashrange.connect(clock=self.clock, settings=made)
+        self.execute = self._database.execute
+        self.explain = self._database.explain
         self.reasons: dict[str, int] = {}
 
-    def start_upkeep(self) -> None:
-        """No thread is started: `wait` does the upkeep that is due."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def inspect(self, table: str) -> dict[str, Any]:
+        [found] = self._database.inspect(table)
+        return found
 
     def wait(self, seconds: float) -> None:
+        """Let time pass, and do the upkeep that is due."""
         self.clock.advance(seconds)
-        self.run_upkeep()
+        self._database.run_upkeep()
 
     def create(
         self,

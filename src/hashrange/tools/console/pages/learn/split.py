@@ -52,7 +52,7 @@ def simulate(keys: str) -> dict[str, Any]:
                         refused[key] += 1
                 database.wait(1)
             bars.append({"written": passed / STEP, "refused": sum(refused.values()) / STEP})
-            [found] = database.inspect("pages")
+            found = database.inspect("pages")
             partitions = found["partitions"]
             now = Counter({each["number"]: each["write_units"] for each in partitions})
             lost = Counter[int]()
