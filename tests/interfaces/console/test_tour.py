@@ -15,13 +15,11 @@ from console.test_command import started
 from hashrange.design import lint
 from hashrange.tools.cli.design.model_files import tables_of
 from hashrange.tools.console import Console, serving
+from hashrange.tools.console.pages.learn import behind, split
 from hashrange.tools.console.pages.learn.ending import model
 from hashrange.tools.console.rings import ring
 from hashrange.tools.console.tour import fill
 from hashrange.tools.target import Target
-from hashrange.interfaces.cli.design.model_files import tables_of
-from hashrange.tools.console.pages.learn import behind, split
-from hashrange.interfaces.target import Target
 
 HOSTILE = "<script>window.hit=1</script>\u202e"
 STEPS = (

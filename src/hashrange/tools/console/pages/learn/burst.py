@@ -4,9 +4,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hashrange.interfaces.console.pages.learn.simulation import Simulation
-from hashrange.interfaces.console.pages.learn.steps import PATH, step
-from hashrange.interfaces.console.visits import Mistake, Route, Visit
+from hashrange.tools.console.pages.learn.simulation import Simulation
+from hashrange.tools.console.pages.learn.steps import PATH, step
+from hashrange.tools.console.visits import Mistake, Route, Visit
 
 UNITS = 10
 RATE = 30

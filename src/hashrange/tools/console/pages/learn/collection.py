@@ -4,11 +4,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hashrange.interfaces.console.pages.learn.simulation import Simulation, picture
-from hashrange.interfaces.console.pages.learn.steps import PATH, step
-from hashrange.interfaces.console.visits import Mistake, Route, Visit
-from hashrange.interfaces.predict.lapse import Cell, Lapse
 from hashrange.model.errors import ApiError
+from hashrange.tools.console.pages.learn.simulation import Simulation, picture
+from hashrange.tools.console.pages.learn.steps import PATH, step
+from hashrange.tools.console.visits import Mistake, Route, Visit
+from hashrange.tools.predict.lapse import Cell, Lapse
 
 LIMIT_BYTES = 100_000
 """Here for the 10 GB of an item collection in a table with local indexes, and of a partition."""

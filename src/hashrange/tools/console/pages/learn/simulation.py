@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import hashrange
-from hashrange import Settings
-from hashrange.interfaces.console.tour import strings
-from hashrange.interfaces.predict.lapse import Lapse, drawn
 from hashrange.model.errors import ApiError
+from hashrange.model.settings import Settings
 from hashrange.testing import TestClock
+from hashrange.tools.console.tour import strings
+from hashrange.tools.predict.lapse import Lapse, drawn
 
 INDEX_READ_UNITS = 100
 

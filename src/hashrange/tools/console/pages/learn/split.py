@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hashrange.interfaces.console.pages.learn.simulation import Simulation, picture
-from hashrange.interfaces.console.pages.learn.steps import PATH, step
-from hashrange.interfaces.console.visits import Mistake, Route, Visit
-from hashrange.interfaces.predict.lapse import Cell, Lapse
+from hashrange.tools.console.pages.learn.simulation import Simulation, picture
+from hashrange.tools.console.pages.learn.steps import PATH, step
+from hashrange.tools.console.visits import Mistake, Route, Visit
+from hashrange.tools.predict.lapse import Cell, Lapse
 
 KEYS = {
     "many": "fifty keys",

@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hashrange import Eventual
-from hashrange.interfaces.console.pages.learn.simulation import Simulation
-from hashrange.interfaces.console.pages.learn.steps import PATH, step
-from hashrange.interfaces.console.visits import Mistake, Route, Visit
+from hashrange.model.consistency import Eventual
+from hashrange.tools.console.pages.learn.simulation import Simulation
+from hashrange.tools.console.pages.learn.steps import PATH, step
+from hashrange.tools.console.visits import Mistake, Route, Visit
 
 READS = 12
 KINDS = {
