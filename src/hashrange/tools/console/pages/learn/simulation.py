@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import hashrange
+from hashrange.database.connecting import connect
 from hashrange.model.errors import ApiError
 from hashrange.model.settings import Settings
 from hashrange.testing import TestClock
@@ -20,7 +20,7 @@ class Simulation:
     def __init__(self, **settings: Any) -> None:
         self.clock = TestClock("2026-11-21")
         made = Settings(throughput="enforced", **settings)
-        self._database = hashrange.connect(clock=self.clock, settings=made)
+        self._database = connect(clock=self.clock, settings=made)
         self.execute = self._database.execute
         self.explain = self._database.explain
         self.reasons: dict[str, int] = {}
