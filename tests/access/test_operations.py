@@ -23,7 +23,7 @@ from access_files import (
 from botocore.exceptions import ClientError
 
 import hashrange
-from conformance.test_resources import ACTIONS, resources, simplest
+from conformance.test_resources import ACTIONS, MORE_ACTIONS, resources, simplest
 from hashrange.model.caller import Caller
 from hashrange.model.errors import AccessDeniedException, ApiError
 from hashrange.operations import OPERATIONS
@@ -43,7 +43,8 @@ def each(folder: Path) -> Iterator[hashrange.Database]:
     }
     for name in sorted(OPERATIONS):
         action = f"dynamodb:{ACTIONS.get(name, name)}"
-        more = ["dynamodb:TagResource"] if name == "CreateTable" else []
+        more = [f"dynamodb:{each}" for each in MORE_ACTIONS.get(name, ())]
+        more += ["dynamodb:TagResource"] if name == "CreateTable" else []
         users[f"only{name}"] = document(statement("Allow", [action, *more]))
     with opened(folder, **users) as database:
         yield database
@@ -76,6 +77,8 @@ def test_an_operation_needs_its_action(each: hashrange.Database, name: str) -> N
         assert any(f"on resource: {resource}" in refused.message for resource in arn)
     for user in ("everything", f"only{name}"):
         assert not isinstance(answer(each, user, name, request), AccessDeniedException)
+    if name == "CreateTable":
+        each.execute("DeleteTable", {"TableName": request["TableName"]})
 
 
 def resources_of(name: str, request: dict[str, Any]) -> list[str]:
@@ -153,6 +156,9 @@ def test_a_table_has_one_arn(folder: Path) -> None:
                     assert code == "ResourceNotFoundException", f"{request}: {refused.value}"
         other = database.boto3_session("eu-west-1", principal=f"{USER}ann").client("dynamodb")
         assert not allowed(other.get_item, **T, Key=ANN), "a name means the table's own ARN"
+        assert not allowed(other.create_backup, **T, BackupName="backup")
+        every = database.boto3_session("eu-west-1", principal=f"{USER}all").client("dynamodb")
+        every.create_backup(**T, BackupName="backup")
 
 
 def test_a_new_table_has_the_arn_of_its_creator(folder: Path) -> None:

@@ -62,6 +62,12 @@ ACTIONS = {
     "TransactWriteItems": "PutItem",
 }
 """Actions whose names are not those of their operations."""
+_RESTORING = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem")
+MORE_ACTIONS = {
+    "RestoreTableFromBackup": _RESTORING,
+    "RestoreTableToPointInTime": _RESTORING,
+}
+"""What an operation needs on the table that it makes."""
 
 
 def simplest() -> dict[str, dict[str, Any]]:
@@ -79,7 +85,7 @@ def test_every_operation_answers(name: str) -> None:
     request = simplest()[name]
     shape = {target.partition(".")[2]: shape for target, shape in input_shapes().items()}[name]
     found = resources(name, request)
-    assert {action for action, _ in found} == {ACTIONS.get(name, name)}
+    assert {action for action, _ in found} == {ACTIONS.get(name, name), *MORE_ACTIONS.get(name, ())}
     for member in NAMING:
         if member in shape.required_members:
             named = request[member]
@@ -193,9 +199,10 @@ def test_streams() -> None:
     assert resources("GetRecords", NEEDED["GetRecords"]) == [("GetRecords", STREAM)]
     assert resources("GetRecords", {"ShardIterator": "nonsense"}) == [("GetRecords", "*")]
     assert resources("ListStreams", {}) == [("ListStreams", "*")]
-    assert resources("ListStreams", {"TableName": "books"}) == [
-        ("ListStreams", f"{ARN}books/stream/*")
-    ]
+    # No list is about one table, whichever it shows.
+    assert resources("ListStreams", {"TableName": "books"}) == [("ListStreams", "*")]
+    listed = {"TableName": "books"}
+    assert resources("ListContributorInsights", listed) == [("ListContributorInsights", "*")]
 
 
 def test_creation_with_tags_needs_the_action_that_tags() -> None:
@@ -216,14 +223,17 @@ def test_backups_exports_and_global_tables() -> None:
     ):
         assert resources(name, {member: arn}) == [(name, arn)]
     restored = {"BackupArn": BACKUP, "TargetTableName": "copy"}
+    more = [(action, f"{ARN}copy") for action in _RESTORING]
     assert resources("RestoreTableFromBackup", restored) == [
         ("RestoreTableFromBackup", BACKUP),
         ("RestoreTableFromBackup", f"{ARN}copy"),
+        *more,
     ]
     restored = {"SourceTableName": "books", "TargetTableName": "copy"}
     assert resources("RestoreTableToPointInTime", restored) == [
         ("RestoreTableToPointInTime", f"{ARN}books"),
         ("RestoreTableToPointInTime", f"{ARN}copy"),
+        *more,
     ]
     described = resources("DescribeGlobalTable", {"GlobalTableName": "books"})
     assert described == [

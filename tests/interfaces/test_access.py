@@ -5,6 +5,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import boto3
 import pytest
@@ -134,9 +136,32 @@ def test_a_new_generation_holds_at_every_worker(tmp_path: Path) -> None:
         server.process.send_signal(signal.SIGHUP)
         wait_until(lambda: not any(allowed(one.list_tables) for one in clients))
         _, said = server.end(signal.SIGTERM)
-    assert "SIGHUP: the keys and access did not change: " in refused
+    assert "SIGHUP: the set of keys and policies did not change: " in refused
     assert "ann.json: the policy" in refused or "ann.json: Statement" in refused
-    assert said.count("SIGHUP: the keys and access") == 1
+    assert said.count("SIGHUP: the set of keys and policies") == 1
+
+
+def test_the_console_acts_by_the_new_generation(tmp_path: Path) -> None:
+    named = given(tmp_path, ann=document(statement("Allow", "dynamodb:*")))
+    with serving(*named, "--console", "--console-as", f"{USER}ann") as server:
+        assert server.process.stdout
+        said = server.process.stderr
+        assert said
+        address = server.process.stdout.readline().split("): ")[1].strip()
+        page = build_opener(HTTPCookieProcessor())
+        assert page.open(address).status == 200
+        (tmp_path / "ann.json").write_text(document(statement("Deny", "*")))
+        server.process.send_signal(signal.SIGHUP)
+        assert "was read again" in said.readline()
+        with pytest.raises(HTTPError) as refused:
+            page.open(address)
+        assert b"with an explicit deny" in refused.value.read()
+        refused.value.close()
+        # A generation without its principal is a mistake.
+        (tmp_path / "access.toml").write_text(named[1].read_text().replace("/ann", "/bob"))
+        server.process.send_signal(signal.SIGHUP)
+        lines = [said.readline() for _ in range(2)]  # one is of the denial
+        assert "--console-as: there is no principal" in lines[1]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from hashrange.runtime.mistaken_calls import Closed, WouldBlock
 
 if TYPE_CHECKING:
     from hashrange.access.generation import Access
+    from hashrange.access.principals import Principal
 
 _SERVICES = ("dynamodb", "dynamodb-streams")
 DUMMY = "hashrange"
@@ -162,10 +163,21 @@ def own_caller(database: Database, region: str, principal: str | None = None) ->
     """
     if principal is None:
         return lambda request: Caller(_region_of(request, region), _account(database))
+    acting(database, principal)
+
+    def caller(request: AWSPreparedRequest) -> Caller:
+        """As of the generation of the access file that is in use."""
+        now = acting(database, principal)
+        return Caller(_region_of(request, region), now.account, "", now)
+
+    return caller
+
+
+def acting(database: Database, principal: str) -> "Principal":
+    """The principal with this ARN. Raises ValueError if no access file names it."""
     if database.access is None:
         raise ValueError(f"the database has no access file that names {principal}")
-    acting = database.access.principal(principal)
-    return lambda request: Caller(_region_of(request, region), acting.account, "", acting)
+    return database.access.principal(principal)
 
 
 def signed_caller(database: Database, region: str, request: AWSPreparedRequest) -> Caller:

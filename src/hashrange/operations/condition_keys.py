@@ -21,7 +21,7 @@ from hashrange.model.errors import ApiError
 from hashrange.model.tables import Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item
 from hashrange.operations.partiql.statements import table_name
-from hashrange.operations.resources import Resources, index_arn
+from hashrange.operations.resources import Resources, index_arn, table_arn, table_of
 
 Keys = dict[str, tuple[str, ...]]
 OfTable = Callable[[Table | None], Keys]
@@ -64,12 +64,22 @@ def members(name: str, request: Any, caller: Caller, resources: Resources) -> li
         return list(find(request, caller))
     keys = _OTHERS.get(name, _none)(request)
     given = getattr(request, "given", request)
-    named = getattr(given, "table_name", None) or ""
     index = getattr(given, "index_name", None)
+    names = {table_arn(each, caller): each for each in _table_names(given)}
     return [
-        Member(action, resource, named if ":table/" in resource else "", index, keys)
+        Member(action, resource, names.get(table_of(resource), ""), index, keys)
         for action, resource in resources(request, caller)
     ]
+
+
+_NAMING = ("TableName", "SourceTableName", "TargetTableName")
+
+
+def _table_names(given: Any) -> list[str]:
+    """The tables that a request about tables names, by name or ARN."""
+    if isinstance(given, dict):
+        return [given[member] for member in _NAMING if member in given]
+    return list(filter(None, [getattr(given, "table_name", None)]))
 
 
 def _none(request: Any) -> OfTable:

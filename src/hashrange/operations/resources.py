@@ -43,6 +43,12 @@ def table_arn(name_or_arn: str, caller: Caller) -> str:
     return f"arn:aws:dynamodb:{caller.region}:{caller.account}:table/{name_or_arn}"
 
 
+def table_of(arn: str) -> str:
+    """The ARN of the table that a resource belongs to."""
+    before, table, rest = arn.rpartition(":table/")
+    return before + table + rest.partition("/")[0]
+
+
 def index_arn(name_or_arn: str, index_name: str | None, caller: Caller) -> str:
     """The ARN of an index, or of the table if there is no index."""
     arn = table_arn(name_or_arn, caller)
@@ -69,11 +75,6 @@ def _table(name: str, request: Any, caller: Caller) -> list[Access]:
     return _distinct([(name, table_arn(_given(request).table_name, caller))])
 
 
-def _table_or_all(name: str, request: Any, caller: Caller) -> list[Access]:
-    named = _given(request).table_name is not None
-    return _table(name, request, caller) if named else _anything(name, request, caller)
-
-
 def _table_or_index(name: str, request: Any, caller: Caller) -> list[Access]:
     given = _given(request)
     return _distinct([(name, index_arn(given.table_name, given.index_name, caller))])
@@ -87,12 +88,6 @@ def _iterator(name: str, request: requests.GetRecords, caller: Caller) -> list[A
     """A shard iterator begins with the ARN of its stream; a malformed one is refused later."""
     arn, _, rest = request.shard_iterator.partition("|")
     return _distinct([(name, arn if rest else ANY)])
-
-
-def _streams(name: str, request: requests.ListStreams, caller: Caller) -> list[Access]:
-    if request.table_name is None:
-        return _anything(name, request, caller)
-    return _distinct([(name, f"{table_arn(request.table_name, caller)}/stream/*")])
 
 
 def _tagged(name: str, request: requests.ListTagsOfResource, caller: Caller) -> list[Access]:
@@ -180,8 +175,8 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "ExecuteTransaction": _transaction_of_statements,
     "GetRecords": _iterator,
     "GetShardIterator": _stream,
-    "ListContributorInsights": _table_or_all,
-    "ListStreams": _streams,
+    "ListContributorInsights": _anything,
+    "ListStreams": _anything,
     "ListTables": _anything,
     "ListTagsOfResource": _tagged,
     "Query": _table_or_index,
@@ -230,5 +225,23 @@ def of_members(name: str, *members: str) -> Resources:
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:
         found = [arn for member in members for arn in _arns(member, request, caller)]
         return _distinct((name, arn) for arn in found or [ANY])
+
+    return find
+
+
+_RESTORING = (
+    *("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem"),
+)
+"""What a restore needs on the new table besides its own action."""
+
+
+def of_restore(name: str, *members: str) -> Resources:
+    """Like `of_members`. The last member names the new table."""
+    named = of_members(name, *members)
+
+    def find(request: dict[str, Any], caller: Caller) -> list[Access]:
+        target = table_arn(request[members[-1]], caller)
+        more = _distinct((each, target) for each in _RESTORING)
+        return [*named(request, caller), *more]
 
     return find

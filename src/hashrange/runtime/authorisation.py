@@ -24,7 +24,7 @@ from hashrange.model.tables import Table
 from hashrange.operations import condition_keys
 from hashrange.operations.condition_keys import Keys, Member
 from hashrange.operations.operation import Operation
-from hashrange.operations.resources import table_arn
+from hashrange.operations.resources import table_arn, table_of
 
 _log = logging.getLogger("hashrange")
 
@@ -62,7 +62,7 @@ def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
     for member in found:
         table = None
         if ":table/" in member.resource:
-            table = yield from find_table(_table_name(member.resource))
+            table = yield from find_table(table_of(member.resource))
         asked = question(principal, member, table, moment)
         refusal = _refusal(principal, asked, ask(principal, asked))
         if refusal is not None and member.number is None:
@@ -140,7 +140,7 @@ def answers(operation: Operation, request: Any, moment: Moment) -> Fetch[list[An
     ):
         table = None
         if ":table/" in member.resource:
-            table = yield from find_table(_table_name(member.resource))
+            table = yield from find_table(table_of(member.resource))
         asked = question(principal, member, table, moment)
         verdict = ask(principal, asked)
         source = verdict.source or Source("", "")
@@ -184,18 +184,14 @@ def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None
     )
 
 
-def _table_name(arn: str) -> str:
-    """Of the ARN of a table, or of something that belongs to one."""
-    return plain_name(arn).partition("/")[0]
-
-
 def _own_arn(named: str, table: Table | None, caller: Caller) -> str:
     """The same resource with the true region and account of its table.
 
     A table that does not exist would be the caller's.
     """
-    name, slash, rest = named.rpartition(":table/")[2].partition("/")
-    return (table.arn if table else table_arn(name, caller)) + slash + rest
+    written = table_of(named)
+    own = table.arn if table else table_arn(plain_name(written), caller)
+    return own + named.removeprefix(written)
 
 
 # ---- condition keys ----

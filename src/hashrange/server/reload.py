@@ -5,7 +5,7 @@ import logging
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hashrange.server.listener import (
     Credentials,
@@ -15,6 +15,9 @@ from hashrange.server.listener import (
     load_certificate,
     tls_context,
 )
+
+if TYPE_CHECKING:
+    from hashrange.database.database import Database
 
 _log = logging.getLogger("hashrange")
 
@@ -29,11 +32,24 @@ class Files(NamedTuple):
 
 
 class Reload:
-    """Runs beside the server. A faulty file changes nothing, and gets one line in the log."""
+    """Runs beside the server. A faulty file changes nothing, and gets one line in the log.
 
-    def __init__(self, listener: Listener, files: Files) -> None:
+    The console acts as a principal of `database.access`, which every generation must have
+    (`console_as`).
+    """
+
+    def __init__(
+        self,
+        listener: Listener,
+        files: Files,
+        database: "Database | None" = None,
+        console_as: str | None = None,
+    ) -> None:
         self._listener = listener
+        self._access = listener.access
         self._files = files
+        self._database = database
+        self._console_as = console_as
 
     async def start(self) -> None:
         """Without files the signal ends the process, as usual. Windows has no such signal."""
@@ -51,7 +67,8 @@ class Reload:
     def read_keys(self) -> None:
         """Take a new generation of keys, with their principals."""
         if self._files.keys:
-            _try(self._read_keys, "keys and access" if self._files.access else "file of keys")
+            what = "set of keys and policies" if self._files.access else "file of keys"
+            _try(self._read_keys, what)
 
     def read_certificate(self) -> None:
         if self._files.certificate:
@@ -60,22 +77,29 @@ class Reload:
     @property
     def credentials(self) -> Credentials | None:
         """The generation that is in use; None if the server accepts any keys."""
-        ring, access = self._listener.ring, self._listener.access
-        return None if ring is None else Credentials(ring.keys, access)
+        ring = self._listener.ring
+        return None if ring is None else Credentials(ring.keys, self._access)
 
     def take(self, generation: Credentials | None) -> None:
         """Use this generation from now on."""
         ring = self._listener.ring
         if ring is not None and generation is not None:
-            ring.keys = generation.keys
+            ring.keys, self._access = generation
+            if self._database is not None:
+                self._database.access = generation.access
 
     def _read_keys(self) -> None:
         """Raises ServerError, also if the account is another one, because tables keep theirs."""
         read = credentials(self._files.keys, self._files.access, {})
-        began = self._listener.access
+        began = self._access
         assert read is not None, "a file without keys is an error"
         if began and read.access and began.account != read.access.account:
             raise ServerError(f"the account is {began.account} until the server starts again")
+        if self._console_as is not None and read.access:
+            try:
+                read.access.principal(self._console_as)
+            except ValueError as error:
+                raise ServerError(f"--console-as: {error}") from None
         self.take(read)
 
     def _read_certificate(self) -> None:

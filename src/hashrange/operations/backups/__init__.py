@@ -15,14 +15,15 @@ Decision = Callable[[Request, Moment], Decide]
 
 
 def _operation(name: str, decide: Decision, *members: str, writes: bool = False) -> Operation:
-    """`members` name the resources of a request."""
+    """`members` name the resources of a request; the last one of a restore is the new table."""
+    find = resources.of_restore if name.startswith("Restore") else resources.of_members
     return Operation(
         name,
         partial(validate, name),
         decide,
         writes=writes,
         random=writes,
-        resources=resources.of_members(name, *members),
+        resources=find(name, *members),
     )
 
 

@@ -177,5 +177,5 @@ def opened_service(
             balance=balance,
             tells_attempts=options.record is not None,
         )
-        reload = Reload(listener, options.files())
+        reload = Reload(listener, options.files(), database, options.console_as)
         yield Service(runner, database, server, reload, monitor)
