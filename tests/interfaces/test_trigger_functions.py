@@ -16,6 +16,7 @@ from test_triggers import STREAM
 from waiting import wait_until
 
 from hashrange.server.listener import ServerError
+from hashrange.server.triggers import functions
 from hashrange.server.triggers.functions import (
     Abandoned,
     ChildFunction,
@@ -84,6 +85,30 @@ def test_a_child_answers_and_fails(app: Path, monkeypatch: pytest.MonkeyPatch) -
         assert "HASHRANGE_KEYS" not in found
 
 
+def test_a_child_that_leaves_a_process_behind_is_given_up(
+    app: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that it has started holds the pipe open, and left its group."""
+    monkeypatch.setattr(functions, "ABANDONING_SECONDS", 0.5)
+    (app / "app.py").write_text(
+        "import os, time\n"
+        "def forks(event, context):\n"
+        "    if not os.fork():\n"
+        "        os.setsid()\n"
+        "        time.sleep(5)\n"
+        "        os._exit(0)\n"
+        "    time.sleep(600)\n"
+        "def good(event, context):\n"
+        "    return 1\n"
+    )
+    with closing(child("forks")) as function:
+        with pytest.raises(Failed, match="no answer within"):
+            called(lambda: function.call(b"{}"), function.abandon, 1, lambda: True)
+        function.close()
+        function._name = "app:good"
+        assert function.call(b"{}") == 1
+
+
 def test_a_child_that_hangs_is_ended(app: Path) -> None:
     with closing(child("slow")) as function:
         with pytest.raises(Failed, match=r"no answer within 0\.5 s"):
@@ -123,6 +148,7 @@ def test_an_address_answers_and_fails() -> None:
         (b"busy\n\x1b[31m", 500, {}, "HTTP status 500: busy"),
         (b"", 302, {"Location": "http://127.0.0.1:1/"}, "HTTP status 302"),
         (b"<html>", 200, {}, "its answer is not JSON"),
+        (b"[" * 100_000, 200, {}, "its answer is not JSON"),
         (b'"x"', 200, {"X_Amz_Function_Error": "Unhandled"}, "Unhandled"),
         (b'{"errorType": "E", "errorMessage": "no"}', 200, {}, "E: no"),
     ):

@@ -175,6 +175,17 @@ def test_latest_begins_once() -> None:
         assert names(function.events) == ["after"]
 
 
+def test_latest_is_all_of_a_stream_that_begins_later() -> None:
+    with closing(hashrange.connect()) as database:
+        function = Recorder()
+        worker = calls(database, function, starting_position="LATEST")
+        go_on(worker)
+        create(database)
+        put(database, "first")
+        go_on(worker)
+        assert names(function.events) == ["first"]
+
+
 def test_records_of_an_item_come_in_order_after_failures() -> None:
     with table() as database:
         function = Recorder()

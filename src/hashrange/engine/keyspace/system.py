@@ -12,7 +12,7 @@
                                the sequence number of the last record of a shard that a reader of
                                the stream has handled, JSON; without a shard, that it has begun
     upkeep                     which process does the upkeep, and until when, JSON
-    kinesis, imports, exports, bulk-operations
+    kinesis, imports, exports, bulk-operations, trigger-<reader>
                                the same for the processes that do such work
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes

@@ -6,6 +6,7 @@ may block; `called` is what bounds them.
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -32,9 +33,10 @@ PIECE_BYTES = 64 * 1024
 MESSAGE_LETTERS_MAX = 500
 LOADING_SECONDS = 60.0
 LOOK_SECONDS = 0.2
+ABANDONING_SECONDS = 5.0
 
-_LOST = (EOFError, OSError, ValueError)
-"""The errors of the pipes of a process that has ended, or that was ended meanwhile."""
+_LOST = (EOFError, OSError, ValueError, TypeError, RecursionError)
+"""The errors of the pipes of a process that has ended or was ended, or that answers nonsense."""
 
 T = TypeVar("T")
 
@@ -83,7 +85,8 @@ def called(
         if wanted() and monotonic() < end:
             continue
         late = monotonic() >= end
-        while not future.done():
+        left = monotonic() + ABANDONING_SECONDS
+        while not future.done() and monotonic() < left:  # what does not end then is left behind
             abandon()
             with suppress(BaseException):
                 future.result(LOOK_SECONDS)
@@ -109,6 +112,7 @@ class ChildFunction:
         own = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         self._environment = {**environment, **own}  # the server's own variables hold secrets
         self._process: subprocess.Popen[bytes] | None = None
+        self._receiving = False
 
     def load(self) -> None:
         if self._process is None:
@@ -117,6 +121,7 @@ class ChildFunction:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,
+                start_new_session=True,
             )
             self._receive(self._process)
 
@@ -130,30 +135,46 @@ class ChildFunction:
 
     def abandon(self) -> None:
         if process := self._process:
-            process.kill()
+            _kill(process)
 
     def close(self) -> None:
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
+        if process is None:
+            return
+        _kill(process)
+        process.wait()
+        if not self._receiving:  # else a process that it has started holds the pipe open
             with suppress(OSError):
                 cast(BinaryIO, process.stdin).close()
             cast(BinaryIO, process.stdout).close()
+        self._receiving = False
 
     def _receive(self, process: "subprocess.Popen[bytes]") -> Any:
         """The next answer, which begins with whether the function succeeded."""
+        self._receiving = True
         try:
             answer = child.receive(cast(BinaryIO, process.stdout), ANSWER_BYTES_MAX)
+            self._receiving = False
             succeeded, content = json.loads(answer)
             if succeeded:
                 return content
             raise Failed(one_line(content))
         except child.TooLong:
+            self._receiving = False
             raise Failed(TOO_LONG) from None
         except _LOST:
-            process.kill()
+            self._receiving = False
+            _kill(process)
             raise Failed(f"its process ended with status {process.wait()}") from None
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """With the processes that it has started."""
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 class HttpFunction:
@@ -215,7 +236,7 @@ class HttpFunction:
 def _decoded(content: bytes, error: str | None) -> Any:
     try:
         answer = json.loads(content) if content.strip() else None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Failed("its answer is not JSON") from None
     # Lambda's emulators answer the error of a function with status 200 and these members.
     if isinstance(answer, dict) and {"errorMessage", "errorType"} <= answer.keys():

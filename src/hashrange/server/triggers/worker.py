@@ -7,6 +7,7 @@ the batch is handled again: each record arrives at least once, and those of an i
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -51,12 +52,15 @@ class Reading:
 
 
 class Calls(Worker):
-    """Calls the function of one trigger."""
+    """Calls the function of one trigger. `ending` is set when the first trigger of a server is
+    closed, so that all of them end meanwhile."""
 
     name = "hashrange-trigger"
     pause_seconds = 0.2
 
-    def __init__(self, database: Database, trigger: Trigger, function: Function) -> None:
+    def __init__(
+        self, database: Database, trigger: Trigger, function: Function, ending: Event | None = None
+    ) -> None:
         self._database = database
         self._connection = connect(database)
         self._trigger = trigger
@@ -64,9 +68,12 @@ class Calls(Worker):
         self._function = function
         self._readings: dict[str, Reading] = {}
         self._said = ""
+        self._ending = ending or Event()
+        self._has_looked = False
         super().__init__(database.runtime, f"trigger-{trigger.id}")
 
     def close(self) -> None:
+        self._ending.set()
         super().close()
         self._function.close()
 
@@ -93,6 +100,7 @@ class Calls(Worker):
                 yield reading
                 if not reading.is_over and arn != latest:
                     return  # its records come before those of the next stream
+        self._has_looked = True
         for arn in self._readings.keys() - set(arns):
             del self._readings[arn]
 
@@ -117,7 +125,8 @@ class Calls(Worker):
             return True
         if not is_ours():
             return False
-        latest = self._trigger.starting_position == "LATEST"
+        # The records of a stream that was enabled meanwhile are all later than the start.
+        latest = self._trigger.starting_position == "LATEST" and not self._has_looked
         ask(self.runtime, "upkeep.BeginReading", {**self._place(arn), "Latest": latest})
         return True
 
@@ -217,7 +226,7 @@ class Calls(Worker):
         function, ends = self._function, [0.0]
 
         def wanted() -> bool:
-            if self.closing:
+            if self._ending.is_set():
                 ends[0] = ends[0] or monotonic() + GRACE_SECONDS
                 return monotonic() < ends[0]
             return is_ours()
@@ -285,5 +294,6 @@ def start_triggers(database: Database, triggers: Sequence[Trigger], url: str) ->
 
     `url` is the address of this server, which the functions use as theirs.
     """
+    ending = Event()
     for trigger in triggers:
-        database.employ(Calls(database, trigger, function_of(trigger, url)))
+        database.employ(Calls(database, trigger, function_of(trigger, url), ending))
