@@ -1,0 +1,1 @@
+"""boto3 and aiobotocore in this process, and JSON in and out for programs of ours."""

@@ -1,0 +1,1 @@
+"""Items as bytes in files: one module for each format."""

@@ -1,0 +1,1 @@
+"""What people run: commands, the shell, the console, and what moves data."""
