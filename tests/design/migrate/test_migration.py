@@ -9,6 +9,7 @@ import pytest
 import hashrange
 from hashrange import design as st
 from hashrange.design.streams.changes import change_of
+from hashrange.model.errors import ProvisionedThroughputExceededException
 
 from .models import NEW, OLD, Device, Reading, Readings, Sample, Samples
 
@@ -238,6 +239,56 @@ def test_two_migrators_and_other_models_are_refused(
         other.open(Readings, database).reading("d1", START)
     assert migration.pause(database).paused
     assert not migration.resume(database).paused
+
+
+class Refusing:
+    """A table that has no throughput for an operation after a few requests."""
+
+    def __init__(self, database: hashrange.Database, operation: str, allowed: int) -> None:
+        self.database, self.operation, self.allowed = database, operation, allowed
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if operation == self.operation:
+            self.allowed -= 1
+            if self.allowed < 0:
+                raise ProvisionedThroughputExceededException("exceeded")
+        return self.database.execute(operation, request)
+
+
+@pytest.mark.parametrize("operation", ["Scan", "TransactWriteItems", "BatchGetItem"])
+def test_endless_throttling_says_how_to_go_on(
+    operation: str,
+    readings: Readings,
+    migration: st.Migration,
+    database: hashrange.Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("_PAUSE_SECONDS", "_LONGEST_SECONDS"):
+        monkeypatch.setattr(f"hashrange.design.migrate.patience.{name}", 0)
+    advance_to("backfill", migration, database)
+    with pytest.raises(st.MigrationError, match=r"refused 20 requests.*go on with `resume`"):
+        migration.advance(Refusing(database, operation, 0))
+    advance_to("new", migration, database)
+    assert migration.verify(database) == []
+
+
+def test_an_item_without_an_inverse_can_be_mended(
+    readings: Readings, migration: st.Migration, database: hashrange.Database
+) -> None:
+    reading = readings.reading("d1", at(3))
+    assert reading is not None
+    wrong = reading.replace(value=Decimal("1.23456"))
+    readings.save(wrong)
+    advance_to("dual", migration, database)
+    with pytest.raises(st.MigrationError, match=r"sk=15:00:00.*or this item, and go on with `res"):
+        migration.advance(database)
+    with pytest.raises(st.BadValue):
+        readings.add(wrong, tags={"a"})
+    table, key = {"TableName": "fleet"}, OLD.model.by_name["Reading"].key_of(OLD.dump(wrong))
+    database.execute("DeleteItem", {**table, "Key": key})
+    migration.resume(database)
+    advance_to("new", migration, database)
+    assert [each["sk"]["S"] for each in migration.verify(database)] == []
 
 
 def test_a_stamp_alone_is_no_change_for_handlers(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.execute import batches
-from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
 from hashrange.design.execute.writes.commit import ACTIONS_MAX
 from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE, markers_of
 from hashrange.design.migrate.ledger import TAKEN_OVER, Ledger
@@ -23,16 +23,6 @@ BYTES_MAX = 3_000_000
 """Of the items in one transaction, which has at most 4 MB with its conditions."""
 ATTEMPTS = 20
 _RETRIED = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
-_THROTTLED = frozenset(
-    {
-        "ThrottlingException",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ThrottlingError",
-        "ProvisionedThroughputExceeded",
-    }
-)
-_PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
 
 
 @dataclass(frozen=True)
@@ -103,26 +93,16 @@ class Backfill:
     def _send(self, jobs: Sequence[Job]) -> Steps[list[Job]]:
         """The jobs to do again one by one; all of them if a chunk was cancelled."""
         actions = [self.check, *(action for job in jobs for action in job.actions)]
-        longest = _PAUSE_SECONDS
-        for _ in range(ATTEMPTS):
-            try:
-                yield ApiCall("TransactWriteItems", {"TransactItems": actions})
-            except ApiFailure as failure:
-                codes = [reason.get("Code", "None") for reason in failure.reasons]
-                if codes and codes[0] == "ConditionalCheckFailed":
-                    raise MigrationError(TAKEN_OVER) from None
-                if any(code in _RETRIED for code in codes):
-                    return list(jobs)
-                if failure.code not in _THROTTLED and not _THROTTLED.intersection(codes):
-                    raise
-                yield Pause(longest)
-                longest = min(2 * longest, _LONGEST_SECONDS)
-            else:
-                return []
-        raise MigrationError(
-            f"the table refused {ATTEMPTS} writes in a row for its throughput: give it more, or "
-            "lower --rate, and go on with `resume`"
-        )
+        try:
+            yield ApiCall("TransactWriteItems", {"TransactItems": actions})
+        except ApiFailure as failure:
+            codes = [reason.get("Code", "None") for reason in failure.reasons]
+            if codes and codes[0] == "ConditionalCheckFailed":
+                raise MigrationError(TAKEN_OVER) from None
+            if not any(code in _RETRIED for code in codes):
+                raise
+            return list(jobs)
+        return []
 
     def _alone(self, key: Item) -> Steps[int]:
         """Mirror one item that was changed meanwhile, from what is stored now."""

@@ -16,6 +16,7 @@ from hashrange.design.migrate.backfill import Backfill
 from hashrange.design.migrate.comparison import Comparison
 from hashrange.design.migrate.indexes import Indexes
 from hashrange.design.migrate.ledger import Ledger
+from hashrange.design.migrate.patience import patient
 from hashrange.design.migrate.phases import (
     CANARY,
     GUARD,
@@ -77,6 +78,7 @@ class Migrator:
 
     # ---- commands ----
 
+    @patient
     def start(self) -> Steps[State]:
         before = yield from self.ledger.read()
         if before.active:
@@ -99,6 +101,7 @@ class Migrator:
         state = yield from self.ledger.change(before, after)
         return (yield from self._work(state))
 
+    @patient
     def advance(self) -> Steps[State]:
         """Complete the work of the phase, enter the next one, and do its work."""
         state = yield from self._taken()
@@ -108,14 +111,17 @@ class Migrator:
         following = ORDER[ORDER.index(state.phase) + 1]
         return (yield from self._entered(state, following))
 
+    @patient
     def resume(self) -> Steps[State]:
         """Go on with the work of the phase, after a pause or an interruption."""
         return (yield from self._work((yield from self._taken())))
 
+    @patient
     def pause(self) -> Steps[State]:
         state = yield from self._own_state()
         return (yield from self.ledger.change(state, state.changed(paused=True)))
 
+    @patient
     def back(self) -> Steps[State]:
         """To the phase `old`. Nothing is lost: both items were written until now."""
         state = yield from self._taken()
@@ -132,6 +138,7 @@ class Migrator:
         state = yield from self._settled(state)
         return (yield from self._entered(state, Phase.OLD))
 
+    @patient
     def verify(self) -> Steps[list[Item]]:
         """Compare all items. Returns the keys of those that differ, and changes nothing."""
         state = yield from self._own_state()
@@ -139,6 +146,7 @@ class Migrator:
             raise MigrationError(f"in the phase {state.phase} there is nothing to compare yet")
         return (yield from self._compared())
 
+    @patient
     def finish(self) -> Steps[State]:
         """Drop the old indexes and what the migration kept for itself. The phase stays `done`."""
         state = yield from self._taken()

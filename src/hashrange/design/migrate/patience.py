@@ -1,0 +1,75 @@
+"""The commands of a migrator repeat requests that the table refuses for its throughput."""
+
+from collections.abc import Callable, Generator
+from functools import wraps
+from typing import Any, TypeVar
+
+from hashrange.design.errors import BadValue
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps
+from hashrange.design.migrate.phases import MigrationError
+
+T = TypeVar("T")
+Self_ = TypeVar("Self_")
+ATTEMPTS = 20
+THROTTLED = frozenset(
+    {
+        "ThrottlingException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "ProvisionedThroughputExceeded",
+    }
+)
+"""The codes of errors, and those of the reasons of a cancelled transaction."""
+_OTHERS = frozenset({"None", None})
+_PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
+
+
+def patient(command: Callable[[Self_], Steps[T]]) -> Callable[[Self_], Steps[T]]:
+    """A command whose errors say how to go on."""
+
+    @wraps(command)
+    def steps(self: Self_) -> Steps[T]:
+        try:
+            return (yield from _repeated(command(self)))
+        except BadValue as error:
+            raise MigrationError(f"{error}, or this item, and go on with `resume`") from error
+
+    return steps
+
+
+def _repeated(steps: Steps[T]) -> Steps[T]:
+    try:
+        request = next(steps)
+        while True:
+            try:
+                response = yield from _answered(request)
+            except ApiFailure as failure:
+                request = steps.throw(failure)
+            else:
+                request = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def _answered(request: ApiCall | Pause) -> Generator[ApiCall | Pause, dict[str, Any], Any]:
+    longest = _PAUSE_SECONDS
+    for _ in range(ATTEMPTS):
+        try:
+            return (yield request)
+        except ApiFailure as failure:
+            if not is_throttled(failure):
+                raise
+        yield Pause(longest)
+        longest = min(2 * longest, _LONGEST_SECONDS)
+    raise MigrationError(
+        f"the table refused {ATTEMPTS} requests in a row for its throughput: give it more, or "
+        "lower --rate, and go on with `resume`"
+    )
+
+
+def is_throttled(failure: ApiFailure) -> bool:
+    """Whether nothing but throughput was the reason."""
+    codes = {reason.get("Code") for reason in failure.reasons} - _OTHERS
+    return failure.code in THROTTLED or (bool(codes) and codes <= THROTTLED)
