@@ -1,13 +1,15 @@
 """What a migration refuses, by name and with what to do instead."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import pytest
 
+import hashrange
 from hashrange import design as st
+from hashrange.design.migrate import checks
 
-from .models import OLD, Device
+from .models import OLD, Device, Reading, Readings
 
 
 def table(**declared: Any) -> st.Table:
@@ -59,6 +61,25 @@ def table(**declared: Any) -> st.Table:
 def test_a_change_outside_version_one_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(st.DeclarationError, match=message):
         st.Migration(OLD, table(**changed))
+
+
+def test_without_the_proof_of_disjoint_keys_mirrors_are_counted(
+    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason of the proof: an old program counts the mirrors in its partition."""
+    same = table(key=st.key("day#{device}#{at:%Y-%m-%d}", "new#{at}"))
+    others = tuple(check for check in checks._CHECKS if check is not checks._disjoint)
+    monkeypatch.setattr(checks, "_CHECKS", others)
+    migration = st.Migration(OLD, same, lease_seconds=0, signature_seconds=0)
+    OLD.create(database)
+    readings = migration.open(Readings, database)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    readings.create(Reading(device="d", at=at, serial="s"))
+    assert readings.count("d", at) == 1
+    migration.start(database)
+    migration.advance(database)
+    migration.advance(database)
+    assert readings.count("d", at) == 2
 
 
 def test_the_possible_one_is_accepted() -> None:
