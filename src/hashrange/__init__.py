@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hashrange.model.consistency import Eventual
     from hashrange.model.faults import Faults
     from hashrange.model.settings import Settings
+    from hashrange.tools.record import record
 
 _WHERE = {
     "Database": "database.database",
@@ -27,6 +28,7 @@ _WHERE = {
     "connect": "database.connecting",
     "connect_async": "database.connecting",
     "mock": "embedded.mock",
+    "record": "tools.record",
     "serve": "embedded.serving",
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "connect",
     "connect_async",
     "mock",
+    "record",
     "serve",
 ]
 

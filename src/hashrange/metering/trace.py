@@ -3,6 +3,7 @@
     {"hashrange_trace":1,"keys":…}        the head: what the keys are, when it began, the settings
     {"table":…}                           a table as it is from here on, with its partitions
     {"gone":[…]}                          spaces that no longer exist
+    {"note":…}                            what could not be seen
     [time,id,invocation,attempt,operation,whole,asks,paid]     an attempt of a request
 
 Times are microseconds since the beginning, and never fall. An attempt has one line, unless others
@@ -13,7 +14,7 @@ of a keyed hash, whose secret nobody keeps.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -22,10 +23,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hashrange import kv
+from hashrange.engine.keyspace.keys import RowKey, digest, raw_key
 from hashrange.kv import PARTITION_BYTES
 from hashrange.model.partitions import Partition
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table
+from hashrange.model.values import AttributeValue
 
 VERSION = 1
 Keys = Literal["hmac", "exact"]
@@ -43,8 +46,7 @@ LIMITS = (
 
 class Head(Struct, kw_only=True):
     """`started` is in epoch seconds. `throughput` is how the load was answered: what was only
-    measured was never refused. `source` says what recorded it, and `missing` what that could not
-    see."""
+    measured was never refused. `source` says what recorded it."""
 
     hashrange_trace: int = VERSION
     keys: Keys
@@ -52,7 +54,6 @@ class Head(Struct, kw_only=True):
     throughput: str
     settings: dict[str, float]
     source: str = "serve"
-    missing: list[str] = []
 
 
 class Ask(Struct, array_like=True, gc=False):
@@ -95,6 +96,12 @@ class Definition(Struct):
 
 class Gone(Struct):
     gone: list[int]
+
+
+class Note(Struct):
+    """What whoever has recorded the load could not see."""
+
+    note: str
 
 
 _encode = msgspec.json.Encoder().encode
@@ -185,6 +192,9 @@ class TraceWriter:
                 self._tables.pop(space, None)
             self._write(_encode(Gone(list(spaces))))
 
+    def note(self, text: str) -> None:
+        self._write(_encode(Note(text)))
+
     def add(self, event: Event) -> None:
         self._write(_encode(event))
         if event.time >= self._flushed + SECOND:
@@ -211,8 +221,9 @@ def limit_places(limits: Sequence[Any]) -> list[tuple[int, str]]:
     return [((limit.index or limit.table).space, limit.kind) for limit in limits]
 
 
-def source_of(table: Table, space: int) -> Table | Index:
-    """The table or its index that has this space."""
-    if space == table.space:
-        return table
-    return next(index for index in table.indexes if index.space == space)
+def row_key(source: Table | Index, attributes: Mapping[str, AttributeValue]) -> RowKey | None:
+    """Where the item collection of an item or entry begins; None if its key is not known."""
+    if not all(name in attributes for name in source.hash):
+        return None
+    raw = raw_key([attributes[name] for name in source.hash])
+    return RowKey(digest(raw), raw)

@@ -58,7 +58,7 @@ class Described:
         self.head = head
         self._table = table
         self._calls = [call for call in calls if call.rate > 0 and call.parts]
-        self._seconds = seconds
+        self.seconds = seconds
 
     def lines(self) -> Iterator[tuple[int, Line]]:
         yield 0, Definition(self._table)
@@ -68,7 +68,7 @@ class Described:
         next_ones = [(random.random() / call.rate, n, 0) for n, call in enumerate(self._calls)]
         heapify(next_ones)
         number = 0
-        while next_ones and next_ones[0][0] < self._seconds:
+        while next_ones and next_ones[0][0] < self.seconds:
             seconds, n, count = next_ones[0]
             for event in drawn[n].events(int(seconds * SECOND), number):
                 number += 1

@@ -8,7 +8,7 @@ from random import Random
 
 from msgspec import Struct
 
-from hashrange.metering.trace import Event
+from hashrange.metering.trace import SECOND, Event, Note
 from hashrange.runtime.prediction.attempts import Assumed, FirstAttempts
 from hashrange.runtime.prediction.outcome import Outcome
 from hashrange.runtime.prediction.provisioning import UNITS_MAX, Demand
@@ -53,6 +53,8 @@ class Prediction(Struct):
     assumed: Assumed
     seconds: float
     demand: Demand
+    notes: list[str]
+    """What the recording could not see."""
 
 
 class Predictor:
@@ -68,15 +70,18 @@ class Predictor:
         self._progress("replaying the load")
         replays = [Replay(self._load.head, each) for each in scenarios]
         demand, first = Demand(), FirstAttempts()
-        time = -1
+        time, notes = -1, list[str]()
         for line in self._lines(first):
             demand.feed(line)
             for replay in replays:
                 replay.feed(line)
             if type(line) is Event:
                 time = line.time
+            elif type(line) is Note:
+                notes.append(line.note)
         if time < 0:
             raise TraceError(f"{self._load.path}: it has no requests")
+        time = max(time, int(self._load.seconds * SECOND))
         for replay in replays:
             replay.end(time)
         predicted = [Predicted(each.scenario, each.outcome) for each in replays]
@@ -86,8 +91,8 @@ class Predictor:
             made = _provisioned("smallest provisioned", smallest.units)
             predicted.append(Predicted(made, smallest.outcome))
         self._vary(predicted, first.counted.requests, demand)
-        seconds = time / 1e6
-        return Prediction(predicted, smallest, first.counted, seconds, demand)
+        seconds = time / SECOND
+        return Prediction(predicted, smallest, first.counted, seconds, demand, notes)
 
     def _lines(self, first: FirstAttempts) -> Iterator[Line]:
         for _, line in first.of(self._load.lines()):

@@ -38,8 +38,7 @@ def prove(trace: Trace) -> Proof:
             replayed.send(number, line)
         elif type(line) is Definition:
             replayed.define(line.table)
-        else:
-            assert type(line) is Gone
+        elif type(line) is Gone:
             replayed.meter.redefine(None, line.gone)
     return replayed.proof
 

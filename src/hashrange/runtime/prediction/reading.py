@@ -6,11 +6,11 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
-from hashrange.metering.trace import VERSION, Ask, Definition, Event, Gone, Head, Paid
+from hashrange.metering.trace import VERSION, Ask, Definition, Event, Gone, Head, Note, Paid
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Table
 
-Line = Definition | Gone | Event
+Line = Definition | Gone | Note | Event
 LINE_BYTES_MAX = 64 * 1024 * 1024
 UNITS_MAX = 1e9
 
@@ -18,6 +18,7 @@ _event = msgspec.json.Decoder(Event)
 _head = msgspec.json.Decoder(Head)
 _definition = msgspec.json.Decoder(Definition)
 _gone = msgspec.json.Decoder(Gone)
+_note = msgspec.json.Decoder(Note)
 
 
 class TraceError(ValueError):
@@ -33,6 +34,7 @@ class Trace:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.seconds = 0.0
         self.cut: int | None = None
         with self._open() as file:
             self.head = self._head(file.readline(LINE_BYTES_MAX))
@@ -110,6 +112,8 @@ class _Checked:
             for space in gone.gone:
                 self._spaces.pop(space, None)
             return gone
+        if text.startswith(b'{"note"'):
+            return _note.decode(text)
         definition = _definition.decode(text)
         self._define(number, definition.table)
         return definition
@@ -144,5 +148,7 @@ class Load(Protocol):
 
     head: Head
     path: str
+    seconds: float
+    """It lasts at least so long, also if its last request comes earlier."""
 
     def lines(self) -> Iterator[tuple[int, Line]]: ...

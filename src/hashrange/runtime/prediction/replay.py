@@ -83,8 +83,7 @@ class Replay:
             self._send(line, self._started + line.time / SECOND)
         elif type(line) is Definition:
             self._define(line.table)
-        else:
-            assert type(line) is Gone
+        elif type(line) is Gone:
             self._forget(line.gone)
 
     def end(self, time: int) -> None:

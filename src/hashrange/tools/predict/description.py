@@ -140,7 +140,11 @@ class Loads:
 
     def _keys(self, line: CostLine, source: str, of: int | None, rate: float) -> Keys:
         """The partition keys that the calls use in the table or in an index."""
-        found = self._entity_key(line, None if source == TABLE else source)
+        entities = self._entities(line)
+        by_type = self.model.model.by_type
+        if by_type is not None and source == by_type.name and entities:
+            return Keys(entities[0].name)  # one key for all items of an entity
+        found = self._entity_key(entities, None if source == TABLE else source)
         if found is None:
             return Keys(f"{line.name} in {source}", of or KEYS_ASSUMED)
         entity, key = found
@@ -167,13 +171,17 @@ class Loads:
                     return count
         return None
 
-    def _entity_key(self, line: CostLine, source: str | None) -> tuple[Entity, EntityKey] | None:
+    def _entities(self, line: CostLine) -> Sequence[Entity]:
+        """The entities that a call reads or writes."""
         if line.kind == "pattern":
             plan = next(p for p in self.model.plans.values() if str(p.pattern) == line.name)
-            entities = plan.entities if isinstance(plan, Plan) else ()
-        else:
-            name = line.name.split()[1].rstrip(":")
-            entities = tuple(e for e in self.model.model.entities if str(e) == name)
+            return plan.entities if isinstance(plan, Plan) else ()
+        name = line.name.split()[1].rstrip(":")
+        return [entity for entity in self.model.model.entities if str(entity) == name]
+
+    def _entity_key(
+        self, entities: Sequence[Entity], source: str | None
+    ) -> tuple[Entity, EntityKey] | None:
         for entity in entities:
             for key in (entity.key, *entity.indexes):
                 if key.source.name == source:

@@ -50,7 +50,7 @@ class Report:
             )
         if head.keys == "hmac":
             yield "the trace has no keys: item collections that are divided count as one place"
-        yield from head.missing
+        yield from self.found.notes
         yield "partitions are split by heat and throughput, not by their size"
 
     # ---- data ----
