@@ -87,11 +87,9 @@ with hashrange.connect(sys.argv[1]) as db:
 """
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_process_that_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_a_process_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its backups and moments come back, also those whose copies or restores were under way."""
+    seed = Random().randrange(1 << 32)
     path, random = str(tmp_path / "a.db"), Random(seed)
     with hashrange.connect(path) as db:
         db.execute("CreateTable", TABLE)

@@ -18,12 +18,15 @@ from hashrange import Settings
 from hashrange.operations.backups import continuous
 from hashrange.operations.transfers import export_table
 
+pytestmark = pytest.mark.slow
+
 SERVERS = 2
 SECONDS = 0.4
 RESTORES = 6
 PERIODS = 4
 
 
+@pytest.mark.parametrize("address", ["file", "postgresql", "citus"], indirect=True)
 def test_every_moment_comes_back(address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuous, "LATENESS_SECONDS", 0)
     random = Random(31)
@@ -51,6 +54,7 @@ def test_every_moment_comes_back(address: str | None, monkeypatch: pytest.Monkey
         print(sum(len(writer.done) for writer in writers), "transactions")
 
 
+@pytest.mark.parametrize("address", ["memory", "postgresql"], indirect=True)
 def test_periods_of_exports_meet(
     address: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +65,7 @@ def test_periods_of_exports_meet(
     with closing(hashrange.connect(address, settings=settings)) as server:
         moments.create(server.execute)
         since = time.time()
+        time.sleep(moments.TICK_SECONDS)
         known: dict[str, Any] = {}
         writers = moments.counting([server.execute] * moments.WRITERS)
         try:
