@@ -11,11 +11,11 @@ from waiting import wait_until
 
 import hashrange
 from hashrange import StoreError
-from hashrange.archive import ArchiveError, restore
+from hashrange.archive import ArchiveError, Limits, Shipper, restore
 from hashrange.archive.retention import delete_old
 from hashrange.storage.sqlite.tail import Tail
 
-from .archiving import TABLE, Archived, keys, often, put, rows, ship
+from .archiving import TABLE, Archived, create, keys, often, put, rows, ship
 
 
 def test_what_was_committed_before_the_end_is_restored(archived: Archived) -> None:
@@ -23,6 +23,20 @@ def test_what_was_committed_before_the_end_is_restored(archived: Archived) -> No
         for number in range(20):
             put(database, number)
     assert keys(archived.restore()[0]) == {str(number) for number in range(20)}
+
+
+def test_a_file_that_nobody_writes_any_more(archived: Archived) -> None:
+    """Its archive has a copy, and a segment without frames."""
+    with hashrange.connect(archived.path, clock=archived.clock) as database:
+        create(database)
+        put(database, "key", "x" * 10_000)
+    tail = Tail(str(archived.path), "full")
+    shipper = Shipper(tail, archived.contents.objects, Limits(), archived.clock.now, pytest.fail)
+    shipper.run_once()
+    shipper.close()
+    path, restored = archived.restore()
+    assert (restored.segment.number, restored.segment.size) == (1, 0)
+    assert keys(path) == {"key"}
 
 
 def test_every_moment_is_restored(archived: Archived, monkeypatch: pytest.MonkeyPatch) -> None:
