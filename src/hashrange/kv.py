@@ -316,12 +316,11 @@ class AsyncStore(Protocol):
     """One database. Its methods are awaited on one event loop; many transactions may be open.
 
     A database that is away, or does not answer within the store's time limits, is a `StoreError`.
-    Later calls find it again when it is back.
-    """
+    Later calls find it again when it is back."""
 
     @property
     def connections_max(self) -> int:
-        """How many snapshots and transactions are served at once; others wait for one to end."""
+        """How many snapshots and transactions each machine serves at once; others wait."""
 
     @property
     def commit_seconds_max(self) -> float:
@@ -332,9 +331,11 @@ class AsyncStore(Protocol):
     def indexes_follow(self) -> bool:
         """Whether slots are on several machines, so that global indexes follow from a log."""
 
+    def machine_of(self, key: bytes, /) -> int | None:
+        """Which machine keeps a key's slot; None if there is only one."""
+
     def now(self) -> float:
-        """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here: a store
-        without a clock of its own answers with this machine's."""
+        """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads, or the first ones, from one moment, as cheaply as possible."""
@@ -343,8 +344,7 @@ class AsyncStore(Protocol):
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
         """Start a transaction. If it is `locking`, and the store has locks, the rows that its
-        first reads find stay as they are until it ends.
-        """
+        first reads find stay as they are until it ends."""
 
     async def place(self) -> str:
         """An identifier of the database: the same under each of its addresses, and unique."""

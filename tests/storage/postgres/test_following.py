@@ -9,7 +9,7 @@ from waiting import wait_for_indexes
 
 import hashrange
 from hashrange.kv import slot_of
-from hashrange.storage.postgres import routed
+from hashrange.storage.postgres import routed_writes
 
 TABLE = "table"
 KEYS = 8
@@ -60,7 +60,7 @@ def compare(database: hashrange.Database) -> None:
 def test_a_write_of_an_item_is_in_one_slot(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So it is on one machine, and needs no commit in two phases."""
     slots: list[set[int]] = []
-    write = routed.write
+    write = routed_writes.write
 
     async def noted(connection: Any, folded: Any, *others: Any) -> None:
         slots.append({slot_of(key) for _, key in folded.rows})
@@ -71,7 +71,7 @@ def test_a_write_of_an_item_is_in_one_slot(dsn: str, monkeypatch: pytest.MonkeyP
     with hashrange.connect(dsn) as database:
         create(database)
         wait_for_indexes(database.runtime)
-        monkeypatch.setattr(routed, "write", noted)
+        monkeypatch.setattr(routed_writes, "write", noted)
         for color in "red", "blue":
             database.execute("PutItem", put("one", color))
             compare(database)

@@ -58,7 +58,7 @@ async def commit_is_cut(store: PostgresStore, landed: bool) -> None:
 
     transaction = await store.begin()
     await transaction.read([Get((KEY,))])
-    store.pool.take = cut  # type: ignore[method-assign, assignment]
+    store.pool.take = cut  # type: ignore[method-assign]
     await transaction.commit([Put(*KEY, value_of(2)), Add(b"n", 1)])
 
 

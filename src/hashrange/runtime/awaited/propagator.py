@@ -13,6 +13,7 @@ import msgspec
 
 from hashrange import kv
 from hashrange.engine.indexes import propagation
+from hashrange.engine.keyspace import logs
 from hashrange.model.caller import DEFAULT_CALLER
 from hashrange.model.errors import ApiError
 from hashrange.operations.upkeep import UPKEEP
@@ -93,16 +94,23 @@ class Propagator:
             self._spawn(self._run(slots))
 
     def _take(self) -> dict[LogSlot, float]:
-        """Slots of one log, those that have waited longest first."""
+        """Slots of one log on one machine, those that have waited longest first.
+
+        After a failure they are taken one by one, so that those whose entries are on a machine that
+        is away do not hold up the others.
+        """
         taken: dict[LogSlot, float] = {}
-        log = None
+        place = None
+        slots_max = 1 if self._failures else SLOTS_PER_STEP
         for slot, since in self._waiting.items():
-            if slot in self._under_way or log not in (None, slot.log):
+            if slot in self._under_way:
                 continue
-            log = slot.log
-            taken[slot] = since
-            if len(taken) == SLOTS_PER_STEP:
-                break
+            machine = self._store.machine_of(logs.index_prefix(slot.number))
+            if place in (None, (slot.log, machine)):
+                place = slot.log, machine
+                taken[slot] = since
+                if len(taken) == slots_max:
+                    break
         for slot in taken:
             del self._waiting[slot]
         self._under_way |= taken

@@ -21,6 +21,7 @@ from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
+from hashrange.runtime.awaited.machines import ONE, machine_of
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, begin, within_price
@@ -133,9 +134,10 @@ class Reads:
         self._backlog = Backlog(loop, self._overdue)
         self._queue = ReadQueue()
         self._slices = Slices(loop)
-        groups_max = max(1, store.connections_max // 2)
-        self._rows = Lane(loop, groups_max, ROWS_PER_GROUP, self._answer_rows, spawn)
-        self._pages = Lane(loop, groups_max, PAGES_PER_GROUP, self._answer_pages, spawn)
+        self._spawn = spawn
+        self._rows: dict[int, Lane] = {}
+        """The lane of each machine, and one for what concerns several."""
+        self._pages: dict[int, Lane] = {}
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -144,9 +146,9 @@ class Reads:
         try:
             self._backlog.enter(read, len(read.body))
             if read.single:
-                self._rows.add(read)
+                self._lane(self._rows, read, ROWS_PER_GROUP, self._answer_rows).add(read)
             elif self._queue.request(read.caller.access_key, partial(self._admitted, read)):
-                self._pages.add(read)
+                self._add_to_pages(read)
         except ApiError as refusal:
             self._backlog.leave(read)
             tell(read.done, refusal)
@@ -154,8 +156,31 @@ class Reads:
     def _admitted(self, read: QueuedRead) -> bool:
         if read not in self._backlog:
             return False
-        self._pages.add(read)
+        self._add_to_pages(read)
         return True
+
+    def _add_to_pages(self, read: QueuedRead) -> None:
+        self._lane(self._pages, read, PAGES_PER_GROUP, self._answer_pages).add(read)
+
+    def _lane(
+        self,
+        lanes: dict[int, Lane],
+        read: QueuedRead,
+        size_max: int,
+        answer: Callable[[Group], Coroutine[Any, Any, None]],
+    ) -> Lane:
+        """The lane of the machine at which the decision begins to read."""
+        machine = ONE
+        if self._store.machine_of(b"") is not None:
+            tables, now = self._environment.catalog.known[1], self._environment.clock.now()
+            first = self._begin(read, tables, now).read
+            machine = machine_of(self._store, [] if first is None else [first])
+        lane = lanes.get(machine)
+        if lane is None:
+            groups_max = max(1, self._store.connections_max // 2)
+            lane = Lane(self._loop, groups_max, size_max, answer, self._spawn)
+            lanes[machine] = lane
+        return lane
 
     def _overdue(self, read: Any) -> None:
         tell(read.done, throttled())

@@ -51,11 +51,14 @@ def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
     return frozenset(found)
 
 
-def take(waiting: deque[H], held: set[Ticket]) -> list[H]:
-    """The requests of the next batch, in the order they came: those whose tickets are free."""
+def take(waiting: deque[H], held: set[Ticket], wanted: set[Ticket] | None = None) -> list[H]:
+    """The requests of the next batch, in the order they came: those whose tickets are free.
+
+    `wanted` are tickets that other requests wait for; those that are passed over are added.
+    """
     taken: list[H] = []
     passed: list[H] = []
-    wanted: set[Ticket] = set()  # by those that are passed over
+    wanted = set() if wanted is None else wanted
     size = 0
     for _ in range(min(len(waiting), LOOKED_AT_MAX)):
         if len(taken) >= BATCH_REQUESTS_MAX or size >= BATCH_BYTES_MAX:

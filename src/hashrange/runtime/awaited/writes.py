@@ -18,6 +18,7 @@ from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
+from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
 from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission
 from hashrange.runtime.decisions import begin
@@ -31,7 +32,7 @@ class QueuedWrite:
     `first` are reads that its decision will make, as far as they can be told beforehand.
     """
 
-    __slots__ = ("first", "running", "size", "submission", "tickets")
+    __slots__ = ("first", "machine", "running", "size", "submission", "tickets")
 
     def __init__(self, submission: Submission) -> None:
         self.submission = submission
@@ -39,8 +40,15 @@ class QueuedWrite:
         self.first: list[kv.Read] = []
         self.tickets: frozenset[Ticket] = frozenset()
         self.running = False
+        self.machine = ONE
 
-    def look_ahead(self, environment: Environment) -> None:
+    def look_ahead(self, environment: Environment, store: kv.AsyncStore) -> None:
+        self._look(environment)
+        if store.machine_of(b"") is not None:
+            elsewhere = EVERY in self.tickets
+            self.machine = SEVERAL if elsewhere else machine_of(store, self.first)
+
+    def _look(self, environment: Environment) -> None:
         submission = self.submission
         if submission.proposal is not None:
             self.first = [read for read, _ in submission.proposal.reads]
@@ -56,11 +64,21 @@ class QueuedWrite:
         self.tickets = tickets_of(self.first)
 
 
+class Line:
+    """The requests that wait for one machine, and how many batches of them are under way."""
+
+    def __init__(self, loop: AbstractEventLoop, start: Callable[["Line"], None]) -> None:
+        self.waiting: deque[QueuedWrite] = deque()
+        self.batches = 0
+        begin = partial(start, self)
+        self.gathering = Gathering(loop, self.waiting, BATCH_REQUESTS_MAX, begin)
+
+
 class Writes:
     """All of its methods are called on the loop, unless they say otherwise.
 
-    `prepare` is awaited before the first batch. `batches_max` are under way at once. `committed` is
-    called with what each of them has written.
+    `prepare` is awaited before the first batch. `batches_max` are under way at once for each
+    machine. `committed` is called with what each of them has written.
     """
 
     def __init__(
@@ -86,10 +104,9 @@ class Writes:
         self._wake_upkeep = wake_upkeep
         self._committed = committed
         self._backlog = Backlog(loop, self._overdue)
-        self._waiting: deque[QueuedWrite] = deque()
+        self._lines: dict[int, Line] = {}
+        """The requests that wait for each machine, and those that concern several."""
         self._held: set[Ticket] = set()
-        self._batches = 0
-        self._gathering = Gathering(loop, self._waiting, BATCH_REQUESTS_MAX, self._start)
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -111,25 +128,36 @@ class Writes:
         go_on(request)
 
     def _queue(self, request: QueuedWrite) -> None:
-        request.look_ahead(self._environment)
-        self._waiting.append(request)
-        if self._batches < self.batches_max:
-            self._gathering.begin()
+        request.look_ahead(self._environment, self._store)
+        line = self._lines.get(request.machine)
+        if line is None:
+            line = self._lines[request.machine] = Line(self._loop, self._start)
+        line.waiting.append(request)
+        if line.batches < self.batches_max:
+            line.gathering.begin()
 
     # ---- batches ----
 
-    def _start(self) -> None:
-        while self._batches < self.batches_max:
-            requests = take(self._waiting, self._held)
+    def _start(self, line: "Line") -> None:
+        while line.batches < self.batches_max:
+            requests = take(line.waiting, self._held, self._wanted_by_others(line))
             if not requests:
                 return
             for request in requests:
                 request.running = True
                 self._held |= request.tickets
-            self._batches += 1
-            self._spawn(self._run(requests))
+            line.batches += 1
+            self._spawn(self._run(line, requests))
 
-    async def _run(self, requests: Sequence[QueuedWrite]) -> None:
+    def _wanted_by_others(self, line: "Line") -> set[Ticket]:
+        """Tickets of waiting requests that concern several machines, which go before those of one:
+        they might never find all of their tickets free."""
+        several = self._lines.get(SEVERAL)
+        if several is None or several is line:
+            return set()
+        return {ticket for request in several.waiting for ticket in request.tickets}
+
+    async def _run(self, line: "Line", requests: Sequence[QueuedWrite]) -> None:
         batch = Batch(self._environment, [request.submission for request in requests])
         first = [read for request in requests for read in request.first]
         try:
@@ -137,9 +165,9 @@ class Writes:
         except GeneratorExit:  # the loop is gone: the outcome is not known
             raise
         except BaseException:
-            self._end(batch, requests)
+            self._end(batch, line, requests)
             raise
-        self._end(batch, requests)
+        self._end(batch, line, requests)
 
     async def _decide_and_commit(self, batch: Batch, first: Sequence[kv.Read]) -> None:
         try:
@@ -154,12 +182,12 @@ class Writes:
             writes = await run_batch(batch, self._store, first)
             self._committed(writes)
 
-    def _end(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
-        self._batches -= 1
+    def _end(self, batch: Batch, line: "Line", requests: Sequence[QueuedWrite]) -> None:
+        line.batches -= 1
         costly = {id(submission) for submission in batch.costly}
         late = {id(submission) for submission in batch.late}
         left = [one for one in requests if id(one.submission) in late and one in self._backlog]
-        self._waiting.extendleft(reversed(left))
+        line.waiting.extendleft(reversed(left))
         for request in requests:
             self._held -= request.tickets
             if id(request.submission) in costly:
@@ -170,8 +198,9 @@ class Writes:
                 self._answer(request)
         if batch.needs_upkeep:
             self._wake_upkeep()
-        if self._waiting:
-            self._gathering.begin()
+        for each in self._lines.values():
+            if each.waiting and each.batches < self.batches_max:
+                each.gathering.begin()
 
     def _answer(self, request: QueuedWrite) -> None:
         submission = request.submission
@@ -187,7 +216,7 @@ class Writes:
         else:
             outcome = throttled()
             with suppress(ValueError):
-                self._waiting.remove(request)
+                self._lines[request.machine].waiting.remove(request)
                 if request.submission.proposal is not None:
                     self._jobs.settled()
         self._tell(request.submission.done, outcome)

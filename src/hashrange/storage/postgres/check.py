@@ -4,31 +4,32 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from zlib import crc32
 
-from hashrange.storage.postgres import routed
-from hashrange.storage.postgres.keys import original, stored
+from hashrange.storage.postgres.keys import SLOT_AFTER_ALL, original, stored
 
 ROWS_MAX = 500
 
 Fetch = Callable[..., Awaitable[Any]]
 
-_PAGE = """SELECT space, slot, key, rest, weight, value FROM rows
-WHERE (space, slot, key) > ($1, $2, $3) ORDER BY space, slot, key LIMIT $4"""
+_ROWS = "SELECT space, slot, key, rest, weight, value FROM rows WHERE (space, slot, key) > "
+_PAGE = _ROWS + "($1, $2, $3) ORDER BY space, slot, key LIMIT $4"
+_PAGE_OF_SHARD = _ROWS + "($1, $2, $3) AND slot = ANY ($5) ORDER BY space, slot, key LIMIT $4"
 
 
-async def verify(fetch: Fetch, citus: bool) -> AsyncIterator[str]:
-    """Check the checksum, the weight and the place of every row. `fetch` runs a statement."""
-    async for rows in routed.pages(fetch, ROWS_MAX) if citus else _pages(fetch):
+async def verify(fetch: Fetch, slots: list[int] | None = None) -> AsyncIterator[str]:
+    """Check the checksum, the weight and the place of every row, or of those in some slots.
+
+    `fetch` runs a statement. The fences of a cluster, whose space is -1, are left out.
+    """
+    at: tuple[int, int, bytes] = (-1, SLOT_AFTER_ALL, b"")
+    while True:
+        if slots is None:
+            rows = await fetch(_PAGE, *at, ROWS_MAX)
+        else:
+            rows = await fetch(_PAGE_OF_SHARD, *at, ROWS_MAX, slots)
         for row in rows:
             problem = _problem(row)
             if problem:
                 yield f"space {row['space']}, key {row['key'].hex()}: {problem}"
-
-
-async def _pages(fetch: Fetch) -> AsyncIterator[list[Any]]:
-    at: tuple[int, int, bytes] = (-1, 0, b"")
-    while True:
-        rows = await fetch(_PAGE, *at, ROWS_MAX)
-        yield rows
         if len(rows) < ROWS_MAX:
             return
         at = rows[-1]["space"], rows[-1]["slot"], rows[-1]["key"]

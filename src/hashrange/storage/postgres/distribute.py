@@ -1,24 +1,32 @@
 """Spreads the tables of a database over the nodes of a Citus cluster, in place.
 
 All tables have a slot. They are distributed by it and colocated, so that the rows, counters, heads
-of logs and commit ids of a slot are on one node. The lists of spaces are copied to every node.
-`hashrange_schema` stays on the coordinator.
+of logs and commit ids of a slot are on one node. The lists of spaces and `hashrange_schema` are
+copied to every node. A database that an earlier release has distributed gets what it lacks.
 """
 
 from typing import Any
 
-from hashrange.kv import StoreError
+from hashrange.kv import SLOTS, StoreError
+from hashrange.storage.postgres import fences
 from hashrange.storage.postgres.problems import ERRORS
-from hashrange.storage.postgres.schema import MIGRATION_LOCK, is_distributed
+from hashrange.storage.postgres.schema import (
+    MIGRATION_LOCK,
+    OLDEST_WITH_FENCES,
+    is_distributed,
+    is_on_every_node,
+)
 from hashrange.storage.postgres.store import PostgresStore
 
 BY_SLOT = ("rows", "counters", "log_heads", "batches")
-ON_EVERY_NODE = ("spaces", "dropped")
+ON_EVERY_NODE = ("spaces", "dropped", "hashrange_schema")
 
 _HAS_CITUS = (
     "SELECT count(*) FROM pg_proc WHERE proname = 'create_distributed_table' "
     "AND pg_function_is_visible(oid)"
 )
+_KEEP_OLD_OUT = "UPDATE hashrange_schema SET oldest = $1"
+"""Servers of releases that do not know the fences must not write."""
 _SHARDS = "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'rows'::regclass"
 
 
@@ -30,7 +38,7 @@ async def distribute(dsn: str) -> list[str]:
     what was done. Raises StoreError.
     """
     store = PostgresStore(dsn, pool=2)
-    store.citus = True
+    store.distributes = True
     try:
         await _refuse_without_citus(store)
         await store.open()
@@ -59,10 +67,13 @@ async def _distribute(store: PostgresStore) -> list[str]:
             f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK}, "
             "current_schema()::regnamespace::oid::int)"
         )
-        if await is_distributed(connection):
-            lines = ["the tables are distributed already"]
-        else:
+        if not await is_distributed(connection):
+            await connection.execute(fences.MAKE)
             lines = await _spread(connection)
+        elif not await is_on_every_node(connection):
+            lines = await _complete(connection)
+        else:
+            lines = ["the tables are distributed already"]
         await connection.execute("COMMIT")
         # The rows that were copied to the shards are still here too, where no statement sees them.
         await connection.execute("; ".join(_truncations()))
@@ -78,11 +89,25 @@ async def _spread(connection: Any) -> list[str]:
         await connection.execute(
             f"SELECT create_distributed_table('{table}', 'slot', colocate_with => '{beside}')"
         )
+    await connection.execute(_KEEP_OLD_OUT, OLDEST_WITH_FENCES)
     shards = await connection.fetchval(_SHARDS)
     return [
         f"distributed {', '.join(BY_SLOT)} by slot, in {shards} shards each",
-        f"copied {' and '.join(ON_EVERY_NODE)} to every node",
+        f"copied {', '.join(ON_EVERY_NODE)} to every node",
     ]
+
+
+async def _complete(connection: Any) -> list[str]:
+    """What a database lacks that an earlier release has distributed."""
+    await connection.execute("SELECT create_reference_table('hashrange_schema')")
+    await connection.execute(_KEEP_OLD_OUT, OLDEST_WITH_FENCES)
+    row = await connection.fetchrow(fences.CATALOG_ROW, *fences.CATALOG_PLACE)
+    version, value = (row["version"], row["value"]) if row else (0, b"")
+    for slot in range(SLOTS):
+        await connection.execute(
+            fences.MAKE_ONE, fences.SPACE, slot, b"", version, fences.OPEN, value
+        )
+    return ["copied hashrange_schema to every node, and made the fences"]
 
 
 def _truncations() -> list[str]:

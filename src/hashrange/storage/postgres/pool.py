@@ -20,6 +20,10 @@ from hashrange.storage.postgres.problems import ERRORS, explain, invalid_address
 
 CONNECT_SECONDS_MAX = 10.0
 """How long the database may be away before callers are refused."""
+NODE_SECONDS_MAX = 2.0
+"""How long one node of a cluster may take to accept a connection."""
+AWAY_SECONDS = 0.5
+"""For so long after that, nobody tries it again."""
 WAIT_SECONDS_MAX = 30.0
 """How long a caller waits for a connection to become free."""
 STATEMENT_SECONDS_MAX = 30
@@ -40,6 +44,11 @@ PLANS = {
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
+CITUS_PLANS = {name: value for name, value in PLANS.items() if name != "plan_cache_mode"} | {
+    # With it, Citus looks at each table that asyncpg's question for a type meets: two seconds.
+    "citus.override_table_visibility": "off",
+}
+"""A generic plan does not know the shard."""
 
 
 def limits(synchronous_commit: str) -> dict[str, str]:
@@ -54,10 +63,22 @@ def limits(synchronous_commit: str) -> dict[str, str]:
 
 
 class Pool:
+    """If an `address` is given, it is used instead of that in the DSN: the pool is for one node of
+    a cluster. While that cannot be reached, callers are refused at once.
+    """
+
     def __init__(
-        self, dsn: str, name: str, size: int, settings: dict[str, str], pgbouncer: bool
+        self,
+        dsn: str,
+        name: str,
+        size: int,
+        settings: dict[str, str],
+        pgbouncer: bool,
+        address: tuple[str, int] | None = None,
     ) -> None:
         self.size = size
+        self._address = {"host": address[0], "port": address[1]} if address else {}
+        self._away_until = 0.0
         self.pgbouncer = pgbouncer
         self.waiting = 0
         self.opened = 0
@@ -70,9 +91,6 @@ class Pool:
         """Those that are in use, and have earlier settings."""
         self.configure(settings)
         self._free = asyncio.Semaphore(size)
-        # Callers that may want a second connection never hold all of them, so that they cannot wait
-        # for each other in a circle.
-        self._with_two = asyncio.Semaphore(max(1, size - 1))
         self._random = random.Random()
         self._closed = False
 
@@ -126,28 +144,23 @@ class Pool:
         yield
         await connection.execute("COMMIT")
 
-    async def take(self, wants_two: bool = False) -> Any:
-        """A connection. Raises StoreError if there is none in time.
-
-        A caller that may take a second connection while it holds this one `wants_two`.
-        """
+    async def take(self) -> Any:
+        """A connection. Raises StoreError if there is none in time."""
         if self._closed:
             raise StoreError(f"{self._name}: the store is closed; open it again")
-        if wants_two:
-            await self._wait(self._with_two)
+        self._refuse_if_away()
+        await self._wait(self._free)
         try:
-            await self._wait(self._free)
-            try:
-                connection = await self._idle_or_new()
-                self._taken.add(connection)
-                return connection
-            except BaseException:
-                self._free.release()
-                raise
+            connection = await self._idle_or_new()
+            self._taken.add(connection)
+            return connection
         except BaseException:
-            if wants_two:
-                self._with_two.release()
+            self._free.release()
             raise
+
+    def _refuse_if_away(self) -> None:
+        if time.monotonic() < self._away_until and not self._idle:
+            raise StoreError(f"{self._name}: this node cannot be reached")
 
     async def _idle_or_new(self) -> Any:
         while self._idle:
@@ -166,8 +179,7 @@ class Pool:
         finally:
             self.waiting -= 1
 
-    def give(self, connection: Any, sound: bool = True, wants_two: bool = False) -> None:
-        """Give a connection back, with the same `wants_two` as it was taken with."""
+    def give(self, connection: Any, sound: bool = True) -> None:
         sound = sound and connection not in self._outdated
         self._taken.discard(connection)
         self._outdated.discard(connection)
@@ -176,8 +188,6 @@ class Pool:
         else:
             connection.terminate()
         self._free.release()
-        if wants_two:
-            self._with_two.release()
 
     async def close(self) -> None:
         self._closed = True
@@ -193,18 +203,23 @@ class Pool:
 
         The pauses are random, so that many clients do not all try at the same moments.
         """
-        deadline = time.monotonic() + CONNECT_SECONDS_MAX
+        self._refuse_if_away()
+        seconds = NODE_SECONDS_MAX if self._address else CONNECT_SECONDS_MAX
+        deadline = time.monotonic() + seconds
         pause = 0.05
         while True:
             try:
                 left = max(0.1, deadline - time.monotonic())
-                connection = await asyncpg.connect(self._dsn, timeout=left, **self._options)
+                options = self._options | self._address
+                connection = await asyncpg.connect(self._dsn, timeout=left, **options)
                 self.opened += 1
                 return connection
             except (ValueError, *ERRORS) as error:
                 if isinstance(error, ValueError) and not isinstance(error, OSError):
                     raise invalid_address(self._name) from None
-                if not is_lost(error) or time.monotonic() + pause > deadline:
+                if self._address and is_lost(error):
+                    self._away_until = time.monotonic() + AWAY_SECONDS
+                if not is_lost(error) or self._address or time.monotonic() + pause > deadline:
                     raise explain(error, self._name) from None
             await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
             pause = min(2 * pause, 1.0)

@@ -18,9 +18,12 @@ from math import ceil
 from typing import Any
 
 from hashrange.kv import (
+    CATALOG,
     CLOCK,
     HEADER_BYTES,
     READ_BYTES_MAX,
+    SLOTS,
+    SYSTEM_SPACE,
     Answer,
     Counters,
     Dropped,
@@ -30,6 +33,7 @@ from hashrange.kv import (
     Page,
     Range,
     Read,
+    slot_of,
     unpack_weight,
 )
 from hashrange.storage.paging import page_of
@@ -141,11 +145,15 @@ def statement(parts: tuple[int, ...], values: bool, bytes_max: int | None) -> st
 class Question:
     """The keys and ranges of several reads, and the rows that were found.
 
-    Those that are `compared` at the end of their transaction need no `bounds`.
+    Those that are `compared` at the end of their transaction need no `bounds`. Others have bounds
+    for the rows of the system space too if the question `locks_system`.
     """
 
-    def __init__(self, reads: Sequence[Read], compared: bool = False) -> None:
-        self._compared = compared
+    def __init__(
+        self, reads: Sequence[Read], compared: bool = False, locks_system: bool = False
+    ) -> None:
+        self.compared = compared
+        self._locks_system = locks_system
         self.keys: dict[Key, int] = {}
         """The place of each key among those that are asked for."""
         self.bounds: dict[Key, tuple[int, int | None]] = {}
@@ -157,7 +165,7 @@ class Question:
         self.ranges: list[Asked] = []
         self.bytes_max: int | None = None
         """That of all reads of rows by key."""
-        self.time = False
+        self.time = self.lists_dropped = False
         self.dropped: set[int] = set()
         for read in reads[:READS_ANSWERED_MIN]:
             self._add(read)
@@ -174,10 +182,12 @@ class Question:
         match read:
             case Get():
                 self.bytes_max = read.bytes_max
-                if not self._compared and (read.weight_max is not None or self.bounds):
+                if not self.compared and (read.weight_max is not None or self.bounds):
                     self._bound(read, read.weight_max)
                 for key in read.keys:
                     self.keys.setdefault(key, len(self.keys))
+                    if self._locks_system and key[0] == SYSTEM_SPACE and key != CATALOG:
+                        self.bounds.setdefault(key, (self.keys[key], None))
             case Head():
                 self.keys.setdefault(read.key, len(self.keys))
                 self._add_name(read.name)
@@ -187,7 +197,7 @@ class Question:
             case Range():
                 self.ranges.append(Asked(read))
             case Dropped():
-                pass  # they are always asked for
+                self.lists_dropped = True
 
     def _bound(self, read: Get, weight_max: int | None) -> None:
         number = len(self.keys)
@@ -203,6 +213,15 @@ class Question:
             self.time = True
         else:
             self.names.setdefault(name, len(self.names))
+
+    def slots(self) -> set[int]:
+        """The slots of all rows by key, and those in which ranges begin; if there are none, that of
+        the catalog's row."""
+        found = {slot_of(key) for space, key in self.keys if (space, key) != CATALOG}
+        for asked in self.ranges:
+            place = asked.arguments()
+            found.add(min(place[3], SLOTS - 1) if asked.read.reverse else place[1])
+        return found or {slot_of(CATALOG[1])}
 
     def statement(self, values: bool = True) -> tuple[str, list[Any]]:
         """The text and its arguments."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from hashrange.kv import Damaged, ReadOnly, StoreError
 
-VERSION = 2
+VERSION = 3
 """The version of the tables that this release makes."""
 
 MIGRATION_LOCK = 0x68617368
@@ -53,8 +53,11 @@ _SLOTS_OF_BATCHES = (
 )
 """With it, every table but the lists of spaces can be distributed by its slots."""
 
-_STEPS: tuple[tuple[str, ...], ...] = (_TABLES, _SLOTS_OF_BATCHES)
+_STEPS: tuple[tuple[str, ...], ...] = (_TABLES, _SLOTS_OF_BATCHES, ())
 """Step n brings the tables from version n to n + 1."""
+
+OLDEST_WITH_FENCES = 3
+"""That of the oldest release that knows the fences of a cluster."""
 
 _OLDEST = 1
 """The version of the tables of the oldest release that can use the tables of this one."""
@@ -79,7 +82,6 @@ async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     Raises StoreError. A server with `fsync` off is refused unless `unsynced`.
     """
     await _check_server(connection, name, unsynced)
-    await _refuse_worker(connection, name)
     state = await _state(connection, name)
     if state is None or state[0] < VERSION:
         begun = connection.is_in_transaction()  # behind pgbouncer it always is
@@ -122,16 +124,6 @@ async def _check_server(connection: Any, name: str, unsynced: bool) -> None:
         )
     if server["schema"] is None:
         raise StoreError(f"{name}: no schema of the search_path exists, or this user may use none")
-
-
-async def _refuse_worker(connection: Any, name: str) -> None:
-    """A worker of Citus has shards and copies of the tables, but not `hashrange_schema`."""
-    if not await connection.fetchval("SELECT to_regclass('pg_dist_local_group') IS NOT NULL"):
-        return
-    if await connection.fetchval("SELECT groupid FROM pg_dist_local_group"):
-        raise StoreError(
-            f"{name}: this node is a worker of a Citus cluster; give the coordinator's address"
-        )
 
 
 async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
@@ -180,6 +172,16 @@ async def is_distributed(connection: Any) -> bool:
         await connection.fetchval(
             "SELECT count(*) FROM pg_dist_partition "
             "WHERE logicalrelid = to_regclass('rows') AND partmethod = 'h'"
+        )
+    )
+
+
+async def is_on_every_node(connection: Any) -> bool:
+    """Whether the tables were distributed by a release that knows the fences."""
+    return bool(
+        await connection.fetchval(
+            "SELECT count(*) FROM pg_dist_partition "
+            "WHERE logicalrelid = to_regclass('hashrange_schema') AND partmethod = 'n'"
         )
     )
 

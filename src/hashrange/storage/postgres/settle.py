@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import Conflict, OutcomeUnknown, StoreError
-from hashrange.storage.postgres import routed
+from hashrange.storage.postgres.nodes import Node
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.script import Script
@@ -92,13 +92,26 @@ async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
         await asyncio.sleep(0.1)
 
 
-async def forget_old(pool: Pool, milliseconds: int, citus: bool) -> None:
+async def forget_old(pool: Pool, milliseconds: int) -> None:
     """Delete the ids that are no longer needed. `milliseconds` is the time now."""
-    before = max(0, milliseconds - KEPT_MILLISECONDS).to_bytes(_TIME_BYTES, "big")
+    before = _before(milliseconds)
     async with pool.connection() as connection:
-        if citus:
-            await routed.forget(connection, before)
-        else:
+        await connection.execute(
+            "DELETE FROM batches WHERE slot = $1 AND id < $2", PLAIN_SLOT, before
+        )
+
+
+async def forget_old_at(node: Node, milliseconds: int) -> None:
+    """The same for the slots of one node."""
+    before = _before(milliseconds)
+    async with node.near.connection() as connection:
+        for shard in node.shards:
+            await connection.execute("BEGIN")
             await connection.execute(
-                "DELETE FROM batches WHERE slot = $1 AND id < $2", PLAIN_SLOT, before
+                "DELETE FROM batches WHERE slot = ANY ($1) AND id < $2", list(shard.slots), before
             )
+            await connection.execute("COMMIT")
+
+
+def _before(milliseconds: int) -> bytes:
+    return max(0, milliseconds - KEPT_MILLISECONDS).to_bytes(_TIME_BYTES, "big")

@@ -6,14 +6,15 @@ another server could change, so servers come and go at will.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import asyncpg
 
-from hashrange.kv import Answer, Durability, Read, StoreError, check_durability
-from hashrange.storage.postgres import check, routed, schema, settle
+from hashrange.kv import Answer, Durability, Read, StoreError, check_durability, slot_of
+from hashrange.storage.postgres import check, fences, routed, schema, settle
 from hashrange.storage.postgres.address import (
     check_tls,
     is_citus,
@@ -21,7 +22,11 @@ from hashrange.storage.postgres.address import (
     pool_size,
     without_option,
 )
+from hashrange.storage.postgres.fences import Fences
+from hashrange.storage.postgres.known_spaces import KnownSpaces
+from hashrange.storage.postgres.nodes import WIDE_SIZE, Nodes
 from hashrange.storage.postgres.pool import (
+    CITUS_PLANS,
     COMMIT_SECONDS_MAX,
     LOCK_SECONDS_MAX,
     PLANS,
@@ -30,12 +35,23 @@ from hashrange.storage.postgres.pool import (
 )
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question, ask
-from hashrange.storage.postgres.schema import check_nodes, is_distributed, prepare
+from hashrange.storage.postgres.schema import (
+    check_nodes,
+    is_distributed,
+    is_on_every_node,
+    prepare,
+)
 from hashrange.storage.postgres.transaction import (
     HeldSnapshot,
     PostgresSnapshot,
     PostgresTransaction,
 )
+
+T = TypeVar("T")
+
+FENCED_SECONDS_MAX = 15.0
+"""How long reads wait for a change of definitions that some nodes know and others do not."""
+FENCED_PAUSE_SECONDS = 0.01
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
 
@@ -70,10 +86,16 @@ class PostgresStore:
         self._limits = limits("on" if durability == "full" else "off")
         check_tls(dsn, self.name)
         is_pooled = is_set(pgbouncer, "pgbouncer", self.name)
-        size = pool_size(given, self.name) if given else pool
+        self._size = pool_size(given, self.name) if given else pool
         self.citus = is_citus(dialect, self.name)
         """Whether statements are those of the `citus` dialect: see `routed`."""
-        self.pool = Pool(dsn, self.name, size, self._limits | PLANS, is_pooled)
+        self.dsn, self._is_pooled = dsn, is_pooled
+        self.pool = self._new_pool(self._size)
+        self.nodes = Nodes(self._pools_of)
+        self.fences = Fences(self.nodes)
+        self.spaces = KnownSpaces()
+        self.distributes = False
+        """Whether it is opened to distribute the tables."""
         self.namespace = 0
         """Sets the advisory locks of this schema apart from those of others in the database."""
         self.commits = self.conflicts = 0
@@ -86,9 +108,24 @@ class PostgresStore:
 
     commit_seconds_max = COMMIT_SECONDS_MAX
 
+    def _new_pool(self, size: int, address: tuple[str, int] | None = None) -> Pool:
+        # Citus plans a statement again if its plan does not know the shard.
+        settings = self._limits | (CITUS_PLANS if self.citus else PLANS)
+        name = self.name if address is None else f"{self.name} at {address[0]}:{address[1]}"
+        return Pool(self.dsn, name, size, settings, self._is_pooled, address)
+
+    def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool]:
+        address = host, port
+        return self._new_pool(self._size, address), self._new_pool(WIDE_SIZE, address)
+
     @property
     def connections_max(self) -> int:
-        return self.pool.size
+        """At each machine."""
+        return self._size
+
+    def machine_of(self, key: bytes, /) -> int | None:
+        """See `kv.AsyncStore`."""
+        return self.nodes.of(slot_of(key)).number if len(self.nodes.all) > 1 else None
 
     @property
     def indexes_follow(self) -> bool:
@@ -106,25 +143,38 @@ class PostgresStore:
             try:
                 async with self.pool.connection() as connection:
                     self.namespace = await prepare(connection, self.name, self._unsynced)
-                    if await is_distributed(connection):
-                        await check_nodes(connection, self.name, LOCK_SECONDS_MAX)
-                        self.citus = True
+                    await self._open_dialect(connection)
             except ERRORS as error:
                 raise self.explained(error) from None
-            if self.citus:  # a generic plan does not know the shard
-                self.pool.configure(self._limits)
-                if self.pool.size == 1:
-                    raise StoreError(f"{self.name}: pool must be 2 or more on Citus")
             self._opened = True
 
+    async def _open_dialect(self, connection: Any) -> None:
+        if await is_distributed(connection):
+            if not (self.distributes or await is_on_every_node(connection)):
+                raise StoreError(
+                    f"{self.name}: the tables were distributed by an earlier release; stop all "
+                    "servers, and run hashrange distribute again"
+                )
+            await check_nodes(connection, self.name, LOCK_SECONDS_MAX)
+            self.citus = True
+            self.pool.configure(self._limits | CITUS_PLANS)
+            await self.nodes.load(connection)
+        elif self.citus:
+            self.nodes.use_one(self.pool, self._new_pool(WIDE_SIZE))
+            await connection.execute(fences.MAKE)
+        self.fences.namespace = self.namespace
+
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        question = Question(reads)
+        question = self.question(reads)
         await self.ask(question)
         await self.read_bounded(question)
         return question.answers(reads, self.not_before)
 
     async def snapshot(self) -> PostgresSnapshot:
-        return PostgresSnapshot(self, await self.hold_snapshot())
+        await self.open()
+        if len(self.nodes.all) > 1:  # which one it begins at is known with its first read
+            return PostgresSnapshot(self)
+        return PostgresSnapshot(self, await self.hold_snapshot(Question(())))
 
     async def begin(self, locking: bool = False, /) -> PostgresTransaction:
         return PostgresTransaction(self, locking)
@@ -139,8 +189,14 @@ class PostgresStore:
     async def verify(self) -> AsyncIterator[str]:
         """See `kv.Store`. Each page is checked as of its own moment."""
         await self.open()
-        async for problem in check.verify(self._fetch, self.citus):
-            yield problem
+        if not self.citus:
+            async for problem in check.verify(self._fetch):
+                yield problem
+        for node in self.nodes.all:
+            for shard in list(node.shards):
+                slots = list(shard.slots)
+                async for problem in check.verify(partial(self._fetch_at, slots[0]), slots):
+                    yield problem
 
     def figures(self) -> dict[str, int]:
         """See `kv.AsyncStore`."""
@@ -156,6 +212,8 @@ class PostgresStore:
     async def close(self) -> None:
         if self._tidying is not None:
             await self._tidying
+        await self.fences.end()
+        await self.nodes.close()
         await self.pool.close()
 
     # ---- the clock ----
@@ -178,59 +236,90 @@ class PostgresStore:
 
     # ---- for snapshots and transactions ----
 
-    async def take(self) -> Any:
-        await self.open()
-        return await self.pool.take()
+    def question(self, reads: Sequence[Read]) -> Question:
+        return Question(reads, locks_system=self.citus)
 
-    async def hold_snapshot(self) -> HeldSnapshot:
-        """A snapshot of PostgreSQL, on a connection of its own."""
-        await self.open()
-        while True:
-            # A snapshot that is held on Citus may need a second connection: see `read_bounded`.
-            connection = await self.pool.take(wants_two=self.citus)
-            try:
-                # The first statement after BEGIN takes the snapshot.
-                await connection.execute(f"{self.pool.begin(SNAPSHOT)}; SELECT 1")
-                return HeldSnapshot(self, connection)
-            except BaseException as error:
-                self.let_go(connection, sound=False)
-                if not (isinstance(error, ERRORS) and is_lost(error)):
-                    raise self.explained(error) from None
+    async def pool_for(self, question: Question) -> Pool:
+        return await self.pool_of(question.slots())
 
-    def let_go(self, connection: Any, sound: bool = True) -> None:
-        """Give back the connection of a snapshot."""
-        self.pool.give(connection, sound, wants_two=self.citus)
+    async def pool_of(self, slots: set[int]) -> Pool:
+        """The pool for statements about these slots."""
+        await self.open()
+        if not self.citus:
+            return self.pool
+        self.nodes.keep_current()
+        return self.nodes.pool_for(slots)
+
+    async def hold_snapshot(self, question: Question, values: bool = True) -> HeldSnapshot:
+        """A snapshot of PostgreSQL, on a connection of its own, and the answer to a question."""
+        return await self._retried(question, self._hold, question, values)
+
+    async def _hold(self, question: Question, values: bool) -> HeldSnapshot:
+        pool = await self.pool_for(question)
+        connection = await pool.take()
+        try:
+            # The first statement after BEGIN takes the snapshot.
+            await connection.execute(pool.begin(SNAPSHOT))
+            await self.ask_on(connection, question, values)
+            return HeldSnapshot(self, pool, connection)
+        except BaseException:
+            pool.give(connection, sound=False)
+            raise
 
     async def ask(self, question: Question, values: bool = True) -> None:
         """Answer in one statement. A connection that was lost meanwhile is replaced."""
-        await self.open()
-        for attempt in range(self.pool.size + 1):
+        await self._retried(question, self._ask, question, values)
+
+    async def _ask(self, question: Question, values: bool) -> None:
+        pool = await self.pool_for(question)
+        async with pool.connection() as connection:
+            await self.ask_on(connection, question, values)
+
+    async def _retried(
+        self, question: Question, step: Callable[..., Awaitable[T]], *arguments: Any
+    ) -> T:
+        """Do a step again if its connection was lost, or if fences were in the way of reads."""
+        lost, deadline = 0, time.monotonic() + FENCED_SECONDS_MAX
+        while True:
             try:
-                async with self.pool.connection() as connection:
-                    await self.ask_on(connection, question, values)
-                    return
+                return await step(*arguments)
             except ERRORS as error:
-                if not is_lost(error) or attempt == self.pool.size:
+                lost += 1
+                if not is_lost(error) or lost > self._size:
                     raise self.explained(error) from None
+            except routed.Fenced:
+                if question.compared or time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(FENCED_PAUSE_SECONDS)
 
     async def ask_on(self, connection: Any, question: Question, values: bool = True) -> None:
-        await (routed.ask if self.citus else ask)(connection, question, values)
+        if not self.citus:
+            await ask(connection, question, values)
+            return
+        try:
+            met = await routed.ask(connection, question, values)
+        except routed.Fenced as error:
+            self.fences.met(error.met)
+            raise
+        if met:
+            self.fences.met(met)
 
     async def read_bounded(self, question: Question) -> None:
         """On Citus, read under locks what must be of one moment: nodes share no snapshot."""
         if not (self.citus and question.bounds):
             return
-        connection = await self.take()
+        pool = self.nodes.of(min(slot_of(key) for _, key in question.bounds)).wide
+        connection = await pool.take()
         sound = False
         try:
-            await connection.execute(self.pool.begin("READ COMMITTED"))
+            await connection.execute(pool.begin("READ COMMITTED"))
             await routed.read_locked(connection, question)
             await connection.execute("ROLLBACK")
             sound = True
         except ERRORS as error:
             raise self.explained(error) from None
         finally:
-            self.pool.give(connection, sound)
+            pool.give(connection, sound)
 
     def committed(self) -> None:
         """Count a commit. Now and then, forget the ids of old commits."""
@@ -240,8 +329,12 @@ class PostgresStore:
             self._tidying = asyncio.create_task(self._tidy())
 
     async def _tidy(self) -> None:
-        with suppress(*ERRORS, StoreError):
-            await settle.forget_old(self.pool, self.milliseconds(), self.citus)
+        if not self.citus:
+            with suppress(*ERRORS, StoreError):
+                await settle.forget_old(self.pool, self.milliseconds())
+        for node in self.nodes.all:
+            with suppress(*ERRORS, StoreError):
+                await settle.forget_old_at(node, self.milliseconds())
 
     def explained(self, error: BaseException) -> BaseException:
         if isinstance(error, asyncpg.FeatureNotSupportedError) and not self.citus:
@@ -250,8 +343,14 @@ class PostgresStore:
 
     async def _fetch(self, statement: str, *arguments: Any) -> Any:
         await self.open()
+        return await self._fetch_from(self.pool, statement, *arguments)
+
+    async def _fetch_at(self, slot: int, statement: str, *arguments: Any) -> Any:
+        return await self._fetch_from(await self.pool_of({slot}), statement, *arguments)
+
+    async def _fetch_from(self, pool: Pool, statement: str, *arguments: Any) -> Any:
         try:
-            async with self.pool.connection() as connection:
+            async with pool.connection() as connection:
                 return await connection.fetch(statement, *arguments)
         except ERRORS as error:
             raise self.explained(error) from None

@@ -12,44 +12,43 @@ A commit is one round trip: see `script`. It takes a few more if ranges that wer
 hold, or if spaces are created, dropped or purged.
 """
 
-import asyncio
-import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
 from hashrange.kv import (
+    CATALOG,
+    CLOCK,
     Answer,
     Conflict,
-    CreateSpace,
-    DropSpace,
-    Purge,
+    Head,
+    Range,
     Read,
     StoreError,
     Write,
 )
-from hashrange.storage.postgres import routed, settle
-from hashrange.storage.postgres.guards import Guards, locks_ahead
+from hashrange.storage.postgres import routed_writes
+from hashrange.storage.postgres.fences import new_version
+from hashrange.storage.postgres.guards import DROPPED_LIST, Guards, locks_ahead
+from hashrange.storage.postgres.landing import Landing
+from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE, Script
-from hashrange.storage.postgres.writes import Folded, Plan
+from hashrange.storage.postgres.writes import Folded
 
 if TYPE_CHECKING:
     from hashrange.storage.postgres.store import PostgresStore
 
 
-WRITE_SECONDS_MAX = 60
-"""How long all statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
-
-
 class HeldSnapshot:
-    """A connection with a snapshot of PostgreSQL."""
+    """A connection with a snapshot of PostgreSQL, taken from `pool`."""
 
-    def __init__(self, store: "PostgresStore", connection: Any) -> None:
+    def __init__(self, store: "PostgresStore", pool: Pool, connection: Any) -> None:
         self._store = store
+        self._pool = pool
         self._connection: Any = connection
 
     async def ask(self, question: Question, values: bool = True) -> None:
@@ -68,31 +67,41 @@ class HeldSnapshot:
         try:
             await connection.execute("COMMIT")
         except ERRORS:
-            self._store.let_go(connection, sound=False)
+            self._pool.give(connection, sound=False)
         except BaseException:
-            self._store.let_go(connection, sound=False)
+            self._pool.give(connection, sound=False)
             raise
         else:
-            self._store.let_go(connection)
+            self._pool.give(connection)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
-        self._store.let_go(connection, sound=False)
+        self._pool.give(connection, sound=False)
 
 
 class PostgresSnapshot:
-    def __init__(self, store: "PostgresStore", held: HeldSnapshot) -> None:
+    """If it is not held yet, it is taken with its first read, at the node of that."""
+
+    def __init__(self, store: "PostgresStore", held: HeldSnapshot | None = None) -> None:
         self._store = store
         self._held = held
+        self._closed = False
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        question = Question(reads)
-        await self._held.ask(question)
+        if self._closed:
+            raise StoreError("the snapshot is closed")
+        question = self._store.question(reads)
+        if self._held is None:
+            self._held = await self._store.hold_snapshot(question)
+        else:
+            await self._held.ask(question)
         await self._store.read_bounded(question)
         return question.answers(reads, self._store.not_before)
 
     async def close(self) -> None:
-        await self._held.close()
+        self._closed = True
+        if self._held is not None:
+            await self._held.close()
 
 
 class PostgresTransaction:
@@ -106,10 +115,13 @@ class PostgresTransaction:
         self._store = store
         self._locking = locking
         self._snapshot: HeldSnapshot | None = None
+        self._pool = store.pool
         self._connection: Any = None
-        """The connection that holds the locks."""
+        """The connection that holds the locks, from that pool."""
         self._guards = Guards()
         self._was_read = False
+        self._of_one_moment = True
+        """Whether all that was read is of one moment in any case."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         if self._locking:
@@ -117,9 +129,12 @@ class PostgresTransaction:
         else:
             question = Question(reads, compared=True)
             if self._was_read and self._snapshot is None:
-                self._snapshot = await self._store.hold_snapshot()
-                await self._compare(self._snapshot)
+                again = self._guards.question(rows=True)
+                self._snapshot = await self._store.hold_snapshot(again, values=False)
+                self._guards.compare(again, rows=True)
             await (self._snapshot or self._store).ask(question)
+        one_slot = len(question.slots()) == 1 and not question.ranges
+        self._of_one_moment = one_slot and not self._was_read
         self._was_read = True
         answers = question.answers(reads, self._store.not_before)
         self._guards.add(reads[: len(answers)], question)
@@ -130,7 +145,8 @@ class PostgresTransaction:
         question = Question(reads, compared=True)
         try:
             if self._connection is None:
-                self._connection = await store.take()
+                self._pool = await store.pool_for(question)
+                self._connection = await self._pool.take()
                 await self._lock(self._connection, reads)
             await store.ask_on(self._connection, question)
             if self._was_read:
@@ -145,17 +161,23 @@ class PostgresTransaction:
         await connection.execute(self._store.pool.begin("READ COMMITTED"))
         locks, rows = locks_ahead(reads)
         script = Script(begun=True)
-        script.add(ADVISORY, [(self._store.namespace, *lock) for lock in locks.items()])
         if self._store.citus:
-            await script.run(connection)
-            await routed.lock(connection, rows)
+            store, ranges = self._store, [read for read in reads if isinstance(read, Range)]
+            await routed_writes.lock_alone(
+                connection, store.nodes, store.namespace, ranges, DROPPED_LIST in locks
+            )
+            await routed_writes.lock(connection, rows)
         else:
+            script.add(ADVISORY, [(self._store.namespace, *lock) for lock in locks.items()])
             script.add(HOLDS, [row[:3] for row in rows])
             await script.run(connection)
 
     async def confirm(self) -> None:
-        """Reads of a single node come from one moment anyway."""
-        await (self.commit([]) if self._store.citus else self.rollback())
+        """Reads of plain PostgreSQL come from one moment anyway."""
+        if self._store.citus and not self._of_one_moment:
+            await self.commit([])
+        else:
+            await self.rollback()
 
     async def rollback(self) -> None:
         snapshot, self._snapshot = self._snapshot, None
@@ -167,7 +189,7 @@ class PostgresTransaction:
             try:
                 sound = await _rolled_back(connection)
             finally:
-                self._store.pool.give(connection, sound)
+                self._pool.give(connection, sound)
 
     async def commit(self, writes: Sequence[Write], /) -> None:
         store = self._store
@@ -176,99 +198,77 @@ class PostgresTransaction:
         except LookupError:
             await self.rollback()
             raise
+        if store.citus and folded.redefines:
+            await self.rollback()
+            await self._redefine(folded)
+        else:
+            await self._commit(folded)
+
+    async def _redefine(self, folded: Folded) -> None:
+        """Commit a change of definitions while all fences are closed: see `fences`."""
+        store = self._store
+        if CATALOG not in self._guards.versions:
+            await self.read([Head(CATALOG, CLOCK)])
+        try:
+            async with store.fences.changing(self._guards.versions[CATALOG]):
+                await self._change(folded)
+        except BaseException as error:
+            raise _problem(error, store) from None
+
+    async def _change(self, folded: Folded) -> None:
+        fences = self._store.fences
+        try:
+            closed = await fences.close()
+            version, value = await self._commit(folded, closed)
+        except BaseException:
+            with suppress(*ERRORS, StoreError):
+                await fences.rescue()
+            raise
+        with suppress(*ERRORS, StoreError):  # those that stay closed are opened when they are met
+            await fences.open(closed, version, value)
+
+    async def _commit(self, folded: Folded, closed: int | None = None) -> tuple[int, bytes]:
+        """For a change of definitions, `closed` is the number of the closed fences.
+
+        Returns the version and the value of the row of the catalog, if it was changed.
+        """
+        store = self._store
         connection, self._connection = self._connection, None
         await self.rollback()
         begun = connection is not None
         if folded.is_empty and not begun and not store.citus:
             await self._compare(store)
-            return
+            return 0, b""
         if not begun:
-            connection = await store.take()
+            self._pool = await store.pool_of(routed_writes.slots_of(folded, self._guards))
+            connection = await self._pool.take()
         sound = False
+        version = new_version()
         try:
-            sound = await self._land(connection, folded, begun)
+            landing = Landing(store, folded, self._guards, version, closed)
+            sound = await landing.run(connection, begun)
         except BaseException as error:
             if isinstance(error, (StoreError, LookupError, asyncpg.PostgresError)):
                 sound = await _rolled_back(connection)
             problem: BaseException
             if isinstance(error, NO_SPACE) and sound:
-                problem = await self._missing_space(connection, folded)
+                problem = await landing.missing_space(connection)
             else:
                 problem = _problem(error, store)
             if isinstance(problem, Conflict):
                 store.conflicts += 1
             raise problem from None
         finally:
-            store.pool.give(connection, sound)
+            self._pool.give(connection, sound)
         if not folded.is_empty:
             store.committed()
+        return landing.catalog
 
     async def _compare(self, source: "HeldSnapshot | PostgresStore") -> None:
         """Raises Conflict unless all that was read is still the same there."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)
-
-    async def _land(self, connection: Any, folded: Folded, begun: bool) -> bool:
-        """Returns whether the connection is still sound after the commit."""
-        guards, store = self._guards, self._store
-        looks_again = bool(guards.ranges) or guards.dropped is not None
-        several = looks_again or bool(folded.on_spaces) or store.citus
-        script = Script(begun or several or store.pool.pgbouncer)
-        if script.begun and not begun:
-            await connection.execute(store.pool.begin("READ COMMITTED"))
-        locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
-        script.add(ADVISORY, [(store.namespace, *lock) for lock in locks.items()])
-        if looks_again:
-            await script.run(connection)
-            question = guards.question(rows=False)
-            await store.ask_on(connection, question, values=False)
-            guards.compare(question, rows=False)
-        id_ = settle.new_id(store.milliseconds())
-        version = int.from_bytes(os.urandom(8), "big") >> 1 or 1
-        slot = settle.PLAIN_SLOT
-        if store.citus:
-            await script.run(connection)
-            await self._write_routed(connection, folded, version)
-            if folded.is_empty:
-                await connection.execute("ROLLBACK")
-                return True
-            slot = routed.slot_of_commit(folded)
-            await connection.execute(settle.MARK, slot, id_)
-        else:
-            Plan(folded, guards, version).add_to(script, id_)
-        if folded.on_spaces:
-            await script.run(connection)
-            await self._change_spaces(connection, folded)
-        return await settle.commit(connection, script, slot, id_, store.pool, store.name)
-
-    async def _write_routed(self, connection: Any, folded: Folded, version: int) -> None:
-        await self._check_spaces(connection, folded)
-        async with asyncio.timeout(WRITE_SECONDS_MAX):
-            await routed.write(connection, folded, self._guards, version)
-
-    async def _change_spaces(self, connection: Any, folded: Folded) -> None:
-        for write in folded.on_spaces:
-            if self._store.citus and isinstance(write, Purge):
-                await routed.purge(connection, write.space, write.rows_max)
-            else:
-                await _ON_SPACES[type(write)](connection, write)
-
-    async def _check_spaces(self, connection: Any, folded: Folded) -> None:
-        spaces = folded.shared | self._guards.spaces()
-        there = await connection.fetchval(
-            "SELECT count(*) FROM spaces WHERE space = ANY ($1)", sorted(spaces)
-        )
-        if there != len(spaces):
-            raise await self._missing_space(connection, folded)
-
-    async def _missing_space(self, connection: Any, folded: Folded) -> BaseException:
-        """The error for a space that was just dropped, or that has never existed."""
-        found = await connection.fetch(
-            "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
-        )
-        missing = folded.shared - {row["space"] for row in found} - self._guards.spaces()
-        return LookupError(min(missing)) if missing else Conflict("a space has been dropped")
 
 
 def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
@@ -286,40 +286,3 @@ async def _rolled_back(connection: Any) -> bool:
             await connection.execute("ROLLBACK")
             return True
     return False
-
-
-async def _create(connection: Any, write: Any) -> None:
-    try:
-        await connection.execute("INSERT INTO spaces VALUES ($1)", write.space)
-    except asyncpg.UniqueViolationError:
-        raise Conflict(f"space {write.space} has just been created") from None
-
-
-async def _drop(connection: Any, write: Any) -> None:
-    await connection.execute("DELETE FROM spaces WHERE space = $1", write.space)
-    await connection.execute("INSERT INTO dropped VALUES ($1)", write.space)
-
-
-async def _purge(connection: Any, write: Any) -> None:
-    """Rows of a space that is not dropped are left alone."""
-    await connection.execute(
-        "DELETE FROM rows r USING (SELECT rows.space, slot, key FROM rows JOIN dropped "
-        "ON dropped.space = rows.space WHERE rows.space = $1 LIMIT $2) q "
-        "WHERE r.space = q.space AND r.slot = q.slot AND r.key = q.key",
-        write.space,
-        write.rows_max,
-    )
-    gone = await connection.execute(
-        "DELETE FROM dropped WHERE space = $1 "
-        "AND NOT EXISTS (SELECT 1 FROM rows WHERE rows.space = $1)",
-        write.space,
-    )
-    if gone == "DELETE 1":
-        await connection.execute("DELETE FROM log_heads WHERE space = $1", write.space)
-
-
-_ON_SPACES: dict[type, Callable[[Any, Any], Awaitable[None]]] = {
-    CreateSpace: _create,
-    DropSpace: _drop,
-    Purge: _purge,
-}

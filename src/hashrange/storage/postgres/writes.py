@@ -115,6 +115,12 @@ class Folded:
         return spaces | {DROPPED_LIST} if self.on_spaces else set()
 
     @property
+    def redefines(self) -> bool:
+        """Whether it changes what tables and spaces there are, so that no writer may be under way
+        that does not know it."""
+        return self.changes_catalog or any(type(each) is not Purge for each in self.on_spaces)
+
+    @property
     def changes_catalog(self) -> bool:
         return CATALOG in self.rows
 

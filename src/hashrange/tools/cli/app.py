@@ -14,6 +14,7 @@ from hashrange.tools.cli import (
     archive,
     backup,
     check,
+    cluster,
     console,
     copy_,
     distribute,
@@ -82,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     modules = (
         *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain),
-        *(mcp, ping, predict, tables, export_, import_, copy_, distribute, access, design),
+        *(mcp, ping, predict, tables, export_, import_, copy_, distribute, cluster, access, design),
     )
     for module in modules:
         module.add(commands)

@@ -1,0 +1,26 @@
+"""On which machine of a store a request begins.
+
+A store may keep its slots on several machines, each of which may be slow or away. So requests are
+collected, and answered or committed together, for each machine.
+"""
+
+from collections.abc import Iterable
+
+from hashrange import kv
+
+ONE = 0
+"""For all requests if a store has only one machine."""
+SEVERAL = -1
+"""Of requests that concern more than one, or of which it is not known."""
+
+
+def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:
+    """The machine that has all that these first reads of a request ask for."""
+    found: set[int | None] = set()
+    for read in reads:
+        if type(read) is kv.Get:
+            found.update(store.machine_of(key) for _, key in read.keys)
+        elif type(read) is kv.Range:
+            found.add(store.machine_of(read.start))
+    [machine] = found if len(found) == 1 else [SEVERAL]
+    return ONE if machine is None else machine

@@ -1,0 +1,158 @@
+"""`hashrange cluster check`: what a Citus cluster lacks, looked for at each of its nodes."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+
+from hashrange.kv import StoreError
+from hashrange.storage.postgres.nodes import WIDE_SIZE
+from hashrange.storage.postgres.pool import LOCK_SECONDS_MAX
+from hashrange.storage.postgres.problems import ERRORS, explain
+from hashrange.storage.postgres.schema import is_distributed, is_on_every_node
+from hashrange.storage.postgres.store import PostgresStore
+
+CONNECT_SECONDS_MAX = 5.0
+SKEW_SECONDS_MAX = 1.0
+RECOVERY_SECONDS_MAX = 10
+IN_DOUBT_SECONDS_MAX = 60
+
+_NODES = """SELECT nodename, nodeport, groupid, hasmetadata AND metadatasynced AS synced
+FROM pg_dist_node WHERE noderole = 'primary' AND isactive ORDER BY groupid"""
+_OWNERS = """SELECT count(DISTINCT relowner) FROM pg_dist_partition
+JOIN pg_class ON oid = logicalrelid
+WHERE relnamespace = current_schema()::regnamespace"""
+_SETTINGS = """SELECT current_setting('max_prepared_transactions')::int AS prepared,
+    current_setting('max_connections')::int AS connections,
+    current_setting('wal_level') AS wal_level, current_setting('fsync') AS fsync,
+    current_setting('lock_timeout') AS lock_timeout, pg_is_in_recovery() AS standby,
+    current_user AS role, extract(epoch FROM clock_timestamp())::float8 AS now,
+    (SELECT setting::int FROM pg_settings WHERE name = 'citus.recover_2pc_interval') AS recovery,
+    (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
+        AND prepared < now() - make_interval(secs => $1)) AS in_doubt"""
+_HEALTH = """SELECT DISTINCT from_nodename || ':' || from_nodeport AS one,
+    to_nodename || ':' || to_nodeport AS other
+FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)"""
+
+
+async def problems(dsn: str) -> AsyncIterator[str]:
+    """Yield a line for each problem, which says what to do. Raises StoreError if the database at
+    the address cannot be reached or used."""
+    store = PostgresStore(dsn)
+    try:
+        async with store.pool.connection() as connection:
+            if not await connection.fetchval("SELECT to_regclass('pg_dist_node') IS NOT NULL"):
+                yield "the database has no extension citus; run CREATE EXTENSION citus on each node"
+                return
+            async for line in _of_cluster(connection):
+                yield line
+            nodes = await connection.fetch(_NODES)
+        for node in nodes:
+            address = node["nodename"], node["nodeport"]
+            async for line in _of_node(store, address, len(nodes)):
+                yield f"{address[0]}:{address[1]}: {line}"
+    except ERRORS as error:
+        raise explain(error, store.name) from None
+    finally:
+        await store.close()
+
+
+async def _of_cluster(connection: Any) -> AsyncIterator[str]:
+    nodes = await connection.fetch(_NODES)
+    if not nodes:
+        yield "the cluster has no nodes; run citus_set_coordinator_host and citus_add_node"
+    if len(nodes) > 1 and any(node["nodename"] in ("localhost", "::1") for node in nodes):
+        yield (
+            "a node is known as localhost, where the others cannot reach it; run "
+            "SELECT citus_set_coordinator_host('NAME', PORT)"
+        )
+    for node in nodes:
+        if not node["synced"]:
+            yield (
+                f"{node['nodename']}:{node['nodeport']}: it has no copy of the metadata; run "
+                f"SELECT start_metadata_sync_to_node('{node['nodename']}', {node['nodeport']})"
+            )
+    if not await is_distributed(connection):
+        yield "the tables are not distributed; run hashrange distribute"
+    elif not await is_on_every_node(connection):
+        yield (
+            "the tables were distributed by an earlier release; stop all servers, and run "
+            "hashrange distribute again"
+        )
+    elif await connection.fetchval(_OWNERS) > 1:
+        yield (
+            "the tables have different owners, so that moving a shard loses writes; give all to "
+            "one role by ALTER TABLE ... OWNER TO"
+        )
+    for row in await connection.fetch(_HEALTH):
+        yield (
+            f"{row['one']} cannot connect to {row['other']}; look at pg_hba.conf, and at the "
+            "password of the role in .pgpass or pg_dist_authinfo"
+        )
+
+
+async def _of_node(
+    store: PostgresStore, address: tuple[str, int], nodes: int
+) -> AsyncIterator[str]:
+    before = time.time()
+    try:
+        connection = await asyncpg.connect(
+            store.dsn, host=address[0], port=address[1], timeout=CONNECT_SECONDS_MAX
+        )
+        try:
+            found = await connection.fetchrow(_SETTINGS, float(IN_DOUBT_SECONDS_MAX))
+        finally:
+            connection.terminate()
+    except (StoreError, *ERRORS) as error:
+        yield f"it cannot be reached from here ({str(error).strip() or type(error).__name__})"
+        return
+    assert found is not None
+    for line in _of_settings(found, nodes, store.connections_max):
+        yield line
+    if not before - SKEW_SECONDS_MAX < found["now"] < time.time() + SKEW_SECONDS_MAX:
+        off = found["now"] - (before + time.time()) / 2
+        yield f"its clock differs by {off:+.1f} s from the one here; synchronize all clocks"
+
+
+def _of_settings(found: Any, nodes: int, pool: int) -> list[str]:
+    lines: list[str] = []
+    if found["standby"]:
+        lines.append("it is a standby; promote it, or name its primary")
+    if found["fsync"] != "on":
+        lines.append("fsync is off, so that a power cut loses commits; set fsync = on")
+    if found["lock_timeout"] == "0":
+        role = found["role"].replace('"', '""')
+        lines.append(
+            f'the role has no lock_timeout; run ALTER ROLE "{role}" SET lock_timeout = '
+            f"'{LOCK_SECONDS_MAX}s'"
+        )
+    if found["wal_level"] != "logical":
+        lines.append("wal_level is not logical, so that shards cannot move; set it and restart")
+    if found["recovery"] is None or found["recovery"] > 1000 * RECOVERY_SECONDS_MAX:
+        lines.append(
+            "after a failure, rows may stay locked for a minute; set "
+            "citus.recover_2pc_interval = '5s'"
+        )
+    if found["in_doubt"]:
+        lines.append(
+            f"{found['in_doubt']} transactions wait for the node that began them; start it, or "
+            "promote its standby"
+        )
+    needed = connections_of_a_server(nodes, pool)
+    if found["prepared"] < WIDE_SIZE * nodes:
+        lines.append(
+            f"max_prepared_transactions is {found['prepared']}; set it to max_connections, and "
+            "restart"
+        )
+    if found["connections"] < needed:
+        lines.append(
+            f"max_connections is {found['connections']}, and each server may need {needed}"
+        )
+    return lines
+
+
+def connections_of_a_server(nodes: int, pool: int) -> int:
+    """How many connections of one node a server may need: its own, and those that its transactions
+    over several nodes, which begin at the other nodes, make to this one."""
+    return pool + WIDE_SIZE + WIDE_SIZE * (nodes - 1)

@@ -1,0 +1,214 @@
+"""The fence: how a change of definitions reaches all writers of a cluster, and none too late.
+
+A writer decides by the definitions that it knows. While it is under way they must not change, or
+the build of a new index could pass an item that it is about to write. Each slot has a row that
+says which version of the catalog holds there, its *fence*, distributed and moved with the other
+rows. A writer writes, and then reads the fence of one slot that it has written, in the same
+transaction: it has to be the version by which it has decided.
+
+A change of definitions has three steps, none of which holds a lock at more than one node:
+
+1. It closes every shard: in a transaction of one node it waits for the writers of the shard, also
+   for those that are prepared, and writes a random number into its fences. A writer that comes
+   later finds it. So when all are closed, no writer with the old definitions is left.
+2. It commits, if the row of the catalog still has the version by which it was decided.
+3. It opens the fences that have its number, with the new version.
+
+If its server or a node dies between them, fences stay closed, and whoever meets one for a few
+seconds opens it. First the version of the catalog is raised, so that a change which closed the
+fences, and may still be under way, cannot commit any more.
+
+So any shard that is open has the definitions of the catalog as they are now: a change commits only
+while all of them are closed. Those of several versions, which such a rescue leaves behind, have the
+same definitions.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from hashrange.kv import CATALOG, SLOTS, Conflict, StoreError
+from hashrange.storage.postgres.guards import ABSENT, FENCE
+from hashrange.storage.postgres.keys import stored
+from hashrange.storage.postgres.nodes import Node, Nodes, Shard
+from hashrange.storage.postgres.problems import ERRORS
+
+SPACE = -1
+"""The space of the fences. The key of each is empty, its weight is CLOSED or OPEN, its value that
+of the row of the catalog at the version before it was closed."""
+OPEN, CLOSED = 0, 1
+
+RESCUE_SECONDS = 3.0
+"""How long a fence is met closed before somebody looks whether the change is still under way."""
+CHANGE_SECONDS_MAX = 60
+"""After this time it is taken for lost."""
+
+_AT = stored(CATALOG)
+CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
+CATALOG_ROW = "SELECT version, value FROM rows WHERE slot = $1 AND space = $2 AND key = $3"
+_RAISE = "UPDATE rows SET version = $5 WHERE slot = $1 AND space = $2 AND key = $3 AND version = $4"
+_CLOSE = (
+    f"UPDATE rows SET version = $1, weight = {CLOSED} WHERE space = {SPACE} AND slot = ANY ($2)"
+)
+_OPEN = (
+    f"UPDATE rows SET version = $1, value = $2, weight = {OPEN} "
+    f"WHERE space = {SPACE} AND slot = ANY ($3) AND version = ANY ($4)"
+)
+_FENCES = f"SELECT DISTINCT version FROM rows WHERE space = {SPACE} AND slot = ANY ($1)"
+_IS_HERE = (
+    "SELECT groupid = (SELECT groupid FROM pg_dist_local_group) "
+    "FROM pg_dist_placement WHERE shardid = $1"
+)
+MAKE = (
+    "INSERT INTO rows (space, slot, key, version, weight, value) "
+    f"SELECT {SPACE}, s, '', coalesce(c.version, 0), {OPEN}, coalesce(c.value, '') "
+    f"FROM generate_series(0, {SLOTS - 1}) s LEFT JOIN rows c "
+    f"ON c.space = {_AT.space} AND c.slot = {_AT.slot} AND c.key = 'catalog' "
+    "ON CONFLICT DO NOTHING"
+)
+"""Makes the fences of a database that is not distributed yet, all open."""
+MAKE_ONE = (
+    "INSERT INTO rows (space, slot, key, version, weight, value) VALUES ($1, $2, $3, $4, $5, $6)"
+)
+
+
+def new_version() -> int:
+    """The version of a row, or the number of one who closes fences."""
+    return int.from_bytes(os.urandom(8), "big") >> 1 or 1
+
+
+class Fences:
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self.namespace = 0
+        """That of the advisory locks."""
+        self._changing = asyncio.Lock()
+        self._met: dict[int, float] = {}
+        """When each version of a fence was first met that was in the way."""
+        self._rescue: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def changing(self, known: int | None) -> AsyncIterator[None]:
+        """One change of definitions, or rescue, after the other, so that they do not undo each
+        other's work. That nothing is lost does not depend on it.
+
+        Raises Conflict if the catalog no longer has the version `known`.
+        """
+        pool = self._nodes.of(_AT.slot).wide
+        async with self._changing, pool.connection() as connection:
+            await connection.execute(
+                f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{CHANGE_SECONDS_MAX}s'"
+            )
+            await connection.fetch("SELECT pg_advisory_xact_lock($1, $2)", self.namespace, FENCE)
+            row = await connection.fetchrow(CATALOG_ROW, *CATALOG_PLACE)
+            if known is not None and known != (row["version"] if row else ABSENT):
+                raise Conflict("the definitions of tables have changed")
+            yield
+            with suppress(*ERRORS):
+                await connection.execute("COMMIT")
+
+    async def close(self) -> int:
+        """Close all of them. Returns the number that they have then.
+
+        Raises the error of a node that cannot be reached; the others may be closed then.
+        """
+        number = new_version()
+        nodes = [node for node in self._nodes.all if node.shards]
+        await _together([self._close_node(node, number) for node in nodes])
+        return number
+
+    async def _close_node(self, node: Node, number: int) -> None:
+        async with node.near.connection() as connection:
+            for shard in node.shards:
+                await _close_shard(connection, shard, number)
+
+    async def open(self, number: int, version: int, value: bytes) -> None:
+        """Open those that are closed with this number."""
+        await self._open([number], version, value)
+
+    async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
+        """At all nodes that can be reached. Raises the error of one that cannot."""
+
+        async def open_node(node: Node) -> None:
+            async with node.near.connection() as connection:
+                for shard in node.shards:
+                    await connection.execute("BEGIN")
+                    await connection.execute(_OPEN, version, value, list(shard.slots), numbers)
+                    await connection.execute("COMMIT")
+
+        await _together([open_node(node) for node in self._nodes.all if node.shards])
+
+    def met(self, versions: set[int]) -> None:
+        """Fences with these versions were in the way. If they stay, they are opened."""
+        now = time.monotonic()
+        self._met = {v: since for v, since in self._met.items() if now - since < 60}
+        if self._rescue is None and any(
+            now - self._met.setdefault(version, now) > RESCUE_SECONDS for version in versions
+        ):
+            self._rescue = asyncio.create_task(self._run_rescue())
+
+    async def _run_rescue(self) -> None:
+        try:
+            async with self.changing(None):  # whoever is still at work keeps it
+                await self.rescue()
+            self._met.clear()
+        except (*ERRORS, StoreError):
+            await asyncio.sleep(1)  # it is met again
+        finally:
+            self._rescue = None
+
+    async def rescue(self) -> None:
+        """Open all fences that are not of the catalog's version, as far as nodes can be reached."""
+        numbers: set[int] = set()
+
+        async def look(node: Node) -> None:
+            slots = [slot for shard in node.shards for slot in shard.slots]
+            async with node.near.connection() as connection:
+                numbers.update(row[0] for row in await connection.fetch(_FENCES, slots))
+
+        nodes = [node for node in self._nodes.all if node.shards]
+        problems = await asyncio.gather(*map(look, nodes), return_exceptions=True)
+        version, value = await self._raise_version()
+        await self._open(sorted(numbers - {version}), version, value)
+        _raise_first(problems)
+
+    async def _raise_version(self) -> tuple[int, bytes]:
+        """Give the row of the catalog a new version, so that changes under way cannot commit."""
+        place = CATALOG_PLACE
+        async with self._nodes.of(_AT.slot).near.connection() as connection:
+            row = await connection.fetchrow(CATALOG_ROW, *place)
+            if row is None:  # nothing is defined yet
+                return 0, b""
+            version = new_version()
+            if await connection.execute(_RAISE, *place, row["version"], version) != "UPDATE 1":
+                raise Conflict("the definitions of tables have just changed")
+            return version, row["value"]
+
+    async def end(self) -> None:
+        if self._rescue is not None:
+            await self._rescue
+
+
+async def _close_shard(connection: Any, shard: Shard, number: int) -> None:
+    """Wait for the writers of the shard, and close its fences."""
+    await connection.execute(
+        f"BEGIN; SET LOCAL citus.enable_manual_changes_to_shards = on; "
+        f"LOCK TABLE {shard.table} IN SHARE ROW EXCLUSIVE MODE"
+    )
+    await connection.execute(_CLOSE, number, list(shard.slots))
+    if shard.number is not None and not await connection.fetchval(_IS_HERE, shard.number):
+        raise Conflict("a shard has just moved")
+    await connection.execute("COMMIT")
+
+
+async def _together(steps: Sequence[Any]) -> None:
+    _raise_first(await asyncio.gather(*steps, return_exceptions=True))
+
+
+def _raise_first(results: Sequence[BaseException | None]) -> None:
+    for result in results:
+        if result is not None:
+            raise result

@@ -1,0 +1,158 @@
+"""The statements of a commit, in both dialects."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from hashrange.kv import CATALOG, Conflict, CreateSpace, DropSpace, Purge
+from hashrange.storage.postgres import routed_writes, settle
+from hashrange.storage.postgres.guards import Guards
+from hashrange.storage.postgres.script import ADVISORY, Script
+from hashrange.storage.postgres.writes import Folded, Plan
+
+if TYPE_CHECKING:
+    from hashrange.storage.postgres.store import PostgresStore
+
+WRITE_SECONDS_MAX = 60
+"""How long all statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
+
+
+class Landing:
+    """The statements of a commit. `version` is that of all rows that are written.
+
+    For a change of definitions in the `citus` dialect, `closed` is the number of closed fences.
+    """
+
+    def __init__(
+        self,
+        store: "PostgresStore",
+        folded: Folded,
+        guards: Guards,
+        version: int,
+        closed: int | None,
+    ) -> None:
+        self._store = store
+        self._folded = folded
+        self._guards = guards
+        self._version = version
+        self._closed = closed
+        self.catalog = (0, b"")
+        """Version and value of the row of the catalog, if it was changed."""
+
+    async def run(self, connection: Any, begun: bool) -> bool:
+        """Returns whether the connection is still sound after the commit."""
+        id_ = settle.new_id(self._store.milliseconds())
+        if self._store.citus:
+            return await self._run_routed(connection, begun, id_)
+        guards, folded, store = self._guards, self._folded, self._store
+        looks_again = bool(guards.ranges) or guards.dropped is not None
+        script = Script(begun or looks_again or bool(folded.on_spaces) or store.pool.pgbouncer)
+        if script.begun and not begun:
+            await connection.execute(store.pool.begin("READ COMMITTED"))
+        locks = guards.locks(folded.shared, folded.alone, folded.changes_catalog)
+        script.add(ADVISORY, [(store.namespace, *lock) for lock in locks.items()])
+        if looks_again:
+            await script.run(connection)
+            await self._compare_ranges(connection)
+        Plan(folded, guards, self._version).add_to(script, id_)
+        if folded.on_spaces:
+            await script.run(connection)
+            for write in folded.on_spaces:
+                await _ON_SPACES[type(write)](connection, write)
+        slot = settle.PLAIN_SLOT
+        return await settle.commit(connection, script, slot, id_, store.pool, store.name)
+
+    async def _compare_ranges(self, connection: Any) -> None:
+        question = self._guards.question(rows=False)
+        await self._store.ask_on(connection, question, values=False)
+        self._guards.compare(question, rows=False)
+
+    async def _run_routed(self, connection: Any, begun: bool, id_: bytes) -> bool:
+        guards, folded, store = self._guards, self._folded, self._store
+        if not begun:
+            await connection.execute(store.pool.begin("READ COMMITTED"))
+        known = guards.versions.get(CATALOG)
+        if not store.spaces.has_all(known, folded.shared | guards.spaces()):
+            await self._check_spaces(connection, known)
+        async with asyncio.timeout(WRITE_SECONDS_MAX):
+            lists = guards.dropped is not None or bool(folded.on_spaces)
+            if guards.ranges or lists:
+                ranges = [again for again, _ in guards.ranges]
+                await routed_writes.lock_alone(
+                    connection, store.nodes, store.namespace, ranges, lists
+                )
+                await self._compare_ranges(connection)
+            await routed_writes.write(connection, folded, guards, self._version)
+            if folded.is_empty:
+                await connection.execute("ROLLBACK")
+                return True
+            slot = routed_writes.slot_of_commit(folded)
+            await connection.execute(settle.MARK, slot, id_)
+            for write in folded.on_spaces:
+                if isinstance(write, Purge):
+                    await routed_writes.purge(connection, write.space, write.rows_max)
+                else:
+                    await _ON_SPACES[type(write)](connection, write)
+            if self._closed is not None:
+                self.catalog = await routed_writes.catalog_after(
+                    connection, folded, known, self._version
+                )
+            await routed_writes.pass_fences(
+                connection, store.nodes, store.namespace, folded, self._closed, known
+            )
+        pool = store.nodes.of(slot).near
+        return await settle.commit(connection, Script(True), slot, id_, pool, store.name)
+
+    async def _check_spaces(self, connection: Any, known: int | None) -> None:
+        spaces = self._folded.shared | self._guards.spaces()
+        if not await routed_writes.are_there(connection, spaces):
+            raise await self.missing_space(connection)
+        self._store.spaces.add(known, spaces)
+
+    async def missing_space(self, connection: Any) -> BaseException:
+        """The error for a space that was just dropped, or that has never existed."""
+        found = await connection.fetch(
+            "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
+        )
+        there = {row["space"] for row in found} | self._guards.spaces()
+        missing = self._folded.shared - there
+        return LookupError(min(missing)) if missing else Conflict("a space has been dropped")
+
+
+async def _create(connection: Any, write: Any) -> None:
+    try:
+        await connection.execute("INSERT INTO spaces VALUES ($1)", write.space)
+    except asyncpg.UniqueViolationError:
+        raise Conflict(f"space {write.space} has just been created") from None
+
+
+async def _drop(connection: Any, write: Any) -> None:
+    await connection.execute("DELETE FROM spaces WHERE space = $1", write.space)
+    await connection.execute("INSERT INTO dropped VALUES ($1)", write.space)
+
+
+async def _purge(connection: Any, write: Any) -> None:
+    """Rows of a space that is not dropped are left alone."""
+    await connection.execute(
+        "DELETE FROM rows r USING (SELECT rows.space, slot, key FROM rows JOIN dropped "
+        "ON dropped.space = rows.space WHERE rows.space = $1 LIMIT $2) q "
+        "WHERE r.space = q.space AND r.slot = q.slot AND r.key = q.key",
+        write.space,
+        write.rows_max,
+    )
+    gone = await connection.execute(
+        "DELETE FROM dropped WHERE space = $1 "
+        "AND NOT EXISTS (SELECT 1 FROM rows WHERE rows.space = $1)",
+        write.space,
+    )
+    if gone == "DELETE 1":
+        await connection.execute("DELETE FROM log_heads WHERE space = $1", write.space)
+
+
+_ON_SPACES: dict[type, Callable[[Any, Any], Awaitable[None]]] = {
+    CreateSpace: _create,
+    DropSpace: _drop,
+    Purge: _purge,
+}

@@ -1,0 +1,244 @@
+"""The writes of the `citus` dialect: each statement names its slots, so it goes to their shards.
+
+A commit looks again, under row locks, at all that the transaction has read. A row that is deleted
+unread is first written, because a deletion does not wait for a row whose commit another node shows
+already, but this one does not. After everything is written, the fence of one of the slots must
+still be the version by which the transaction was decided: see `fences`.
+
+Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take it
+shared after they have written, since only then a shard stays where it is, and a transaction that
+has read a range holds it alone before it looks at the range again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hashrange.kv import (
+    CATALOG,
+    SLOTS,
+    SYSTEM_SPACE,
+    Append,
+    Conflict,
+    Range,
+    slot_of,
+    unpack_weight,
+)
+from hashrange.storage.postgres import fences
+from hashrange.storage.postgres.guards import ABSENT, DROPPED_LIST, Guards
+from hashrange.storage.postgres.keys import Stored, first_after, first_from, stored
+from hashrange.storage.postgres.nodes import Nodes
+from hashrange.storage.postgres.routed import INSERT
+from hashrange.storage.postgres.writes import Folded
+
+_AT = "space = $1 AND slot = $2 AND key = $3"
+_LOCK = f"SELECT version FROM rows WHERE {_AT} FOR SHARE"
+_HOLD = f"SELECT 1 FROM rows WHERE {_AT} FOR UPDATE"
+UPSERT = INSERT.removesuffix("NOTHING") + (
+    "UPDATE SET version = excluded.version, weight = excluded.weight, value = excluded.value"
+)
+UPDATE = f"UPDATE rows SET version = $5, weight = $6, value = $7 WHERE {_AT} AND version = $4"
+DELETE = f"DELETE FROM rows WHERE {_AT} AND version = $4"
+_CATALOG = f"SELECT version, value FROM rows WHERE {_AT}"
+_RAISE = f"UPDATE rows SET version = $5 WHERE {_AT} AND version = $4"
+_HEAD = """INSERT INTO log_heads (space, slot, number, prefix) VALUES ($1, $2, $3, $4)
+ON CONFLICT (space, slot) DO UPDATE SET number = log_heads.number + excluded.number,
+    prefix = greatest(log_heads.prefix, excluded.prefix) RETURNING number, prefix"""
+_COUNTERS = """INSERT INTO counters (slot, name, value) VALUES {}
+ON CONFLICT (name, slot) DO UPDATE SET value = counters.value + excluded.value"""
+_FENCE = f"SELECT version, weight{{}} FROM rows WHERE space = {fences.SPACE} AND slot = $1"
+_ALONE = (
+    f"SELECT pg_advisory_xact_lock($2, $3) FROM rows WHERE space = {fences.SPACE} AND slot = $1"
+)
+_SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
+_FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
+SLOT_OF_LISTS = 0
+"""Where the lock of the list of dropped spaces is taken."""
+
+
+async def lock(connection: Any, places: Sequence[Stored]) -> None:
+    """Lock the rows at these places, as far as they are there."""
+    for at in places:
+        await connection.execute(_HOLD, *at[:3])
+
+
+async def lock_alone(
+    connection: Any, nodes: Nodes, namespace: int, ranges: Iterable[Range], lists: bool
+) -> None:
+    """Take the locks of the spaces of ranges that are read, and that of the `lists` of spaces."""
+    wanted: set[tuple[int, int]] = set()
+    for one in ranges:
+        first, (last, end) = first_from(one.start)[0], first_after(one.end)
+        slots = range(first, min(last + bool(end), SLOTS))
+        wanted |= {(one.space, slot) for slot in nodes.one_of_each(slots)}
+    if lists:
+        wanted.add((DROPPED_LIST, SLOT_OF_LISTS))
+    for number, slot in sorted(wanted):
+        await connection.fetch(_ALONE, slot, namespace, number)
+
+
+async def write(connection: Any, folded: Folded, guards: Guards, version: int) -> None:
+    """Write, and look again under locks at all that was read, both in the order of the keys.
+
+    Raises Conflict if something is no longer as it was read.
+    """
+    rows, known = folded.rows, guards.versions
+    for at, key in sorted((stored(key), key) for key in rows.keys() | known.keys()):
+        if key in rows:
+            await _write_row(connection, at, known.get(key), rows[key], version)
+        elif key != CATALOG:  # its fence guards it
+            await _keep_row(connection, at, known[key])
+    if folded.added:
+        slot, names = slot_of_commit(folded), sorted(folded.added)
+        values = ", ".join(f"($1, ${2 * i + 2}, ${2 * i + 3})" for i in range(len(names)))
+        pairs = [each for name in names for each in (name, folded.added[name])]
+        await connection.execute(_COUNTERS.format(values), slot, *pairs)
+    await _append(connection, folded.appended, version)
+
+
+def slot_of_commit(folded: Folded) -> int:
+    """The slot for the id of a transaction and its counters: one that it writes to anyway."""
+    if folded.rows:
+        return min(slot_of(key) for _, key in folded.rows)
+    return folded.appended[0].slot if folded.appended else SLOT_OF_LISTS
+
+
+def slots_of(folded: Folded, guards: Guards) -> set[int]:
+    """The slots that a commit has to do with."""
+    found = {slot_of(key) for space, key in folded.rows.keys() | guards.versions.keys()
+             if (space, key) != CATALOG or (space, key) in folded.rows}  # fmt: skip
+    found |= {append.slot for append in folded.appended}
+    found |= {first_from(again.start)[0] for again, _ in guards.ranges}
+    return found or {slot_of_commit(folded)}
+
+
+async def pass_fences(
+    connection: Any, nodes: Nodes, namespace: int, folded: Folded, closed: int | None, known: Any
+) -> None:
+    """Check that what is written was decided by the definitions as they are, and lock its spaces.
+
+    Raises `Conflict` unless the fence is open with the version `known` (None: any), or, for a
+    change of definitions, is `closed` with its own number.
+    """
+    spaces: dict[int, set[int]] = {}
+    for space, key in folded.rows:
+        spaces.setdefault(slot_of(key), set()).add(space)
+    for append in folded.appended:
+        spaces.setdefault(append.slot, set()).add(append.space)
+    if not spaces:
+        spaces[slot_of_commit(folded)] = set()
+    for slot, numbers in _by_node(nodes, spaces).items():
+        shared = sorted(numbers | {SYSTEM_SPACE})
+        locks = "".join(f", pg_advisory_xact_lock_shared($2, ${i + 3})" for i in range(len(shared)))
+        fetched = await connection.fetchrow(_FENCE.format(locks), slot, namespace, *shared)
+        assert fetched is not None, "fences are missing"
+        version, weight = fetched[0], fetched[1]
+        if closed is not None:
+            passes = version == closed and weight == fences.CLOSED
+        else:
+            passes = weight == fences.OPEN and known in (None, version)
+        if not passes:
+            raise Conflict("the definitions of tables have changed")
+
+
+def _by_node(nodes: Nodes, spaces: Mapping[int, set[int]]) -> dict[int, set[int]]:
+    """For one slot of each node, the spaces that are written to at the node."""
+    found: dict[int, set[int]] = {}
+    first: dict[int, int] = {}
+    for slot, numbers in sorted(spaces.items()):
+        at = first.setdefault(nodes.of(slot).number, slot)
+        found.setdefault(at, set()).update(numbers)
+    return found
+
+
+async def catalog_after(
+    connection: Any, folded: Folded, known: int | None, version: int
+) -> tuple[int, bytes]:
+    """The version and the value of the row of the catalog after a change of definitions.
+
+    If the change has not written the row, it gets a new version here, so that changes that were
+    decided before this one cannot commit.
+    """
+    if folded.changes_catalog:
+        return version, folded.rows[CATALOG] or b""
+    at = stored(CATALOG)
+    row = await connection.fetchrow(_CATALOG, *at[:3])
+    if row is None:  # nothing is defined yet
+        return ABSENT, b""
+    if known is not None and row["version"] != known:
+        raise Conflict("the definitions of tables have changed")
+    _expect(await connection.execute(_RAISE, *at[:3], row["version"], version))
+    return version, row["value"]
+
+
+async def are_there(connection: Any, spaces: Iterable[int]) -> bool:
+    wanted = sorted(spaces)
+    return not wanted or await connection.fetchval(_SPACES, wanted) == len(wanted)
+
+
+async def _write_row(
+    connection: Any, at: Stored, known: int | None, value: bytes | None, version: int
+) -> None:
+    new = (version, unpack_weight(value)[0] if value is not None else 0, value or b"")
+    if known is None:
+        await connection.execute(UPSERT, *at, *new)
+    elif known == ABSENT:
+        _expect(await connection.execute(INSERT, *at, *new))
+    elif value is None:
+        _expect(await connection.execute(DELETE, *at[:3], known))
+    else:
+        _expect(await connection.execute(UPDATE, *at[:3], known, *new))
+    if value is None and not known:
+        await connection.execute(DELETE, *at[:3], version)
+
+
+async def _keep_row(connection: Any, at: Stored, known: int) -> None:
+    """Make sure that a row stays as it was read."""
+    if known == ABSENT:
+        _expect(await connection.execute(INSERT, *at, ABSENT, 0, b""))
+        await connection.execute(DELETE, *at[:3], ABSENT)
+        return
+    if (await connection.fetchval(_LOCK, *at[:3]) or ABSENT) != known:
+        raise Conflict("a row that was read has changed")
+
+
+def _expect(status: str) -> None:
+    if not status.endswith(" 1"):
+        raise Conflict("a row that was read has changed")
+
+
+async def _append(connection: Any, appended: Sequence[Append], version: int) -> None:
+    slots: dict[tuple[int, int], list[Append]] = {}
+    for append in appended:
+        slots.setdefault((append.space, append.slot), []).append(append)
+    for (space, slot), records in sorted(slots.items()):
+        latest = max(record.prefix for record in records)
+        number, prefix = await connection.fetchrow(_HEAD, space, slot, len(records), latest)
+        for at, record in enumerate(records, number - len(records) + 1):
+            place = stored((space, prefix + at.to_bytes(8, "big")))
+            weight = unpack_weight(record.value)[0]
+            await connection.execute(INSERT, *place, version, weight, record.value)
+
+
+async def purge(connection: Any, space: int, rows_max: int) -> None:
+    """Delete rows of a space that is dropped, and forget the space with its last row."""
+    if not await connection.fetchval("SELECT count(*) FROM dropped WHERE space = $1", space):
+        return
+    while rows_max > 0:
+        slot = await connection.fetchval(_FIRST, space)
+        if slot is None:
+            break
+        rows = await connection.fetch(
+            "SELECT key FROM rows WHERE space = $1 AND slot = $2 LIMIT $3", space, slot, rows_max
+        )
+        keys = [row["key"] for row in rows]
+        await connection.execute(
+            "DELETE FROM rows WHERE space = $1 AND slot = $2 AND key = ANY ($3)", space, slot, keys
+        )
+        rows_max -= len(keys)
+    if await connection.fetchval(_FIRST, space) is None:
+        await connection.execute("DELETE FROM dropped WHERE space = $1", space)
+        heads = await connection.fetch("SELECT slot FROM log_heads WHERE space = $1", space)
+        for head in heads:
+            await connection.execute(
+                "DELETE FROM log_heads WHERE space = $1 AND slot = $2", space, head["slot"]
+            )

@@ -1,0 +1,131 @@
+"""Ranges in the `citus` dialect: from slot to slot.
+
+In a table with rows in every slot, each slot is asked by itself, at its node. Once a slot has no
+rows, all shards are asked which of the next ones have any; those are then asked together.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hashrange.storage.postgres.reads import Asked
+
+Row = tuple[bytes, bytes | None, int, bytes | None]
+"""Key, rest, version and value."""
+
+_PAGE = """SELECT key, rest, version, weight, {value} FROM (
+    SELECT *, sum(weight) OVER (ORDER BY key {order} ROWS UNBOUNDED PRECEDING) - weight AS before
+    FROM (SELECT * FROM rows WHERE space = $1 AND slot = $2 AND key >= $3
+        AND ($4::bytea IS NULL OR key < $4) ORDER BY key {order} LIMIT $5) first) weighed
+WHERE $6::bigint IS NULL OR before < $6 ORDER BY key {order}"""
+_WITH_ROWS = "SELECT DISTINCT slot FROM rows WHERE space = $1 AND slot BETWEEN $2 AND $3"
+_WEIGHTS = """SELECT slot, key, weight FROM rows WHERE space = $1 AND slot = ANY ($2)
+AND key >= $3 AND ($4::bytea IS NULL OR key < $4) ORDER BY key {order} LIMIT $5"""
+_ROWS = """SELECT key, rest, version, weight, {value} FROM rows
+WHERE space = $1 AND slot = ANY ($2) AND key = ANY ($3) ORDER BY key {order}"""
+
+SLOTS_AT_FIRST = 16
+"""How many slots are looked at together after one that is empty; then more and more."""
+SLOTS_TOGETHER = 64
+ROWS_TOGETHER = 256
+
+
+async def in_transaction(connection: Any, text: str, *arguments: Any) -> Any:
+    """Fetch from several shards. Without a transaction, Citus would open a connection to each."""
+    if connection.is_in_transaction():
+        return await connection.fetch(text, *arguments)
+    await connection.execute("BEGIN")
+    found = await connection.fetch(text, *arguments)
+    await connection.execute("COMMIT")
+    return found
+
+
+class Walk:
+    """Through the slots of a range, until there are enough rows or enough weight."""
+
+    def __init__(self, connection: Any, asked: Asked, reverse: bool, values: bool) -> None:
+        self._connection = connection
+        self._reverse = reverse
+        self._order = "DESC" if reverse else "ASC"
+        self._value = "value" if values else "NULL::bytea"
+        asks = asked.arguments()
+        self._space, self._first, self._start, last, self._end = asks[:5]
+        self._rows_left, self._weight_left = asks[5:]
+        self._last = last if self._end else last - 1
+        self._end = self._end or None  # to the end of the space
+        self._found: list[Row] = []
+
+    async def rows(self) -> list[Row]:
+        slots: Sequence[int] = range(self._first, self._last + 1)
+        if self._reverse:
+            slots = slots[::-1]
+        at, width = 0, SLOTS_AT_FIRST
+        while at < len(slots) and not self._is_full:
+            any_found = await self._slot(slots[at])
+            at += 1
+            while not any_found and at < len(slots) and not self._is_full:
+                some = slots[at : at + width]
+                at, width = at + len(some), 4 * width
+                any_found = await self._several(some)
+        return self._found
+
+    @property
+    def _is_full(self) -> bool:
+        return self._rows_left == 0 or (self._weight_left is not None and self._weight_left <= 0)
+
+    def _take(self, page: Sequence[Any]) -> None:
+        self._found += [(key, rest, version, value) for key, rest, version, _, value in page]
+        if self._rows_left is not None:
+            self._rows_left -= len(page)
+        if self._weight_left is not None:
+            self._weight_left -= sum(row["weight"] for row in page)
+
+    async def _slot(self, slot: int) -> bool:
+        """Returns whether it has any rows."""
+        page = await self._connection.fetch(
+            _PAGE.format(order=self._order, value=self._value),
+            *(self._space, slot, self._start if slot == self._first else b""),
+            *(self._end if slot == self._last else None, self._rows_left, self._weight_left),
+        )
+        self._take(page)
+        return bool(page)
+
+    async def _several(self, slots: Sequence[int]) -> bool:
+        """Returns whether most of them have rows."""
+        with_rows = sorted(
+            row[0]
+            for row in await in_transaction(
+                self._connection, _WITH_ROWS, self._space, min(slots), max(slots)
+            )
+        )
+        if self._reverse:
+            with_rows.reverse()
+        for i in range(0, len(with_rows), SLOTS_TOGETHER):
+            if not self._is_full:
+                await self._sparse(with_rows[i : i + SLOTS_TOGETHER])
+        return 2 * len(with_rows) > len(slots)
+
+    async def _sparse(self, slots: Sequence[int]) -> None:
+        """Rows of slots with few of them: first their weights, then those that are wanted."""
+        rows_max = min(self._rows_left or ROWS_TOGETHER, ROWS_TOGETHER)
+        bounds = self._space, slots, self._start, self._end, rows_max
+        weights = await in_transaction(
+            self._connection, _WEIGHTS.format(order=self._order), *bounds
+        )
+        if len(weights) == rows_max and rows_max != self._rows_left:  # they have many
+            for slot in slots:
+                if not self._is_full:
+                    await self._slot(slot)
+            return
+        keys: list[bytes] = []
+        wanted: set[int] = set()
+        weight = 0
+        for row in weights:
+            if self._weight_left is not None and weight >= self._weight_left:
+                break
+            weight += row["weight"]
+            keys.append(row["key"])
+            wanted.add(row["slot"])
+        if keys:
+            text = _ROWS.format(order=self._order, value=self._value)
+            given = self._space, list(wanted), keys
+            self._take(await in_transaction(self._connection, text, *given))
