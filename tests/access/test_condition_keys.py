@@ -8,12 +8,16 @@ from access_files import (
     TABLES,
     THINGS,
     USER,
+    access_file,
     allowed,
     client_of,
     create_things,
     document,
     statement,
 )
+
+import hashrange
+from hashrange.testing import TestClock
 
 from .things import ANN, BOB, ITEM, LEADING, OTHER, PARTIQL, Asked, T, opened, query
 
@@ -307,3 +311,19 @@ def test_tables_have_any_names(folder: Path, name: str) -> None:
         denial = statement("Deny", "dynamodb:Scan", resource, Principal={"AWS": f"{USER}bob"})
         database.execute("PutResourcePolicy", {"ResourceArn": arn, "Policy": document(denial)})
         assert not allowed(bob.scan, TableName=name, IndexName="by_owner")
+
+
+def test_what_depends_on_time_is_not_remembered(folder: Path) -> None:
+    until = {"DateLessThan": {"aws:CurrentTime": "2026-11-26T12:00:00Z"}, **LEADING}
+    access = access_file(folder, {"ann": document(statement("Allow", "*", Condition=until))})
+    clock = TestClock("2026-11-26T11:59:59")
+    settings = hashrange.Settings(access=access)
+    with hashrange.connect(clock=clock, settings=settings) as database:
+        create_things(database)
+        clock.advance(0.5)
+        ann = client_of(database, "ann")
+        for _ in range(2):
+            assert allowed(ann.get_item, **T, Key=ANN)
+            assert not allowed(ann.get_item, **T, Key=BOB)
+        clock.advance(1)
+        assert not allowed(ann.get_item, **T, Key=ANN)

@@ -79,13 +79,18 @@ class RequestContext:
             return self._principal[key]
         if key in self.items:
             return self.items[key]
-        return self.around.get(key, ())
+        return () if key.startswith("dynamodb:") else self.around.get(key, ())
 
     @property
     def items(self) -> Keys:
         if self._items is None:
             self._items = self._of_items()
         return self._items
+
+    @property
+    def asked_around(self) -> bool:
+        """Whether more was asked for than the principal and the items tell."""
+        return self._around is not None
 
     @property
     def around(self) -> Keys:
@@ -140,7 +145,8 @@ def _plan(
             (policy, each)
             for policy in policies
             for each in policy.statements
-            if each.names_action(lower) and (each.varies or each.names_resource(resource, NOTHING))
+            if each.names_action(lower)
+            and (each.has_variable_resources or each.names_resource(resource, NOTHING))
         )
 
     plan = _Plan(
@@ -169,7 +175,8 @@ def _decide(
         return tuple(
             (policy, each)
             for policy, each in candidates
-            if not each.varies or (each.names_resource(resource, context) and each.holds(context))
+            if (not each.has_variable_resources or each.names_resource(resource, context))
+            and each.holds(context)
         )
 
     found = {

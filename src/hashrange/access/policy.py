@@ -39,7 +39,11 @@ class Statement(Struct, frozen=True):
     but_resources: bool = False
     principals: tuple[str, ...] = ()
     but_principals: bool = False
-    varies: bool = False
+    has_variable_resources: bool = False
+
+    @property
+    def varies(self) -> bool:
+        return bool(self.conditions) or self.has_variable_resources
 
     def names_action(self, action: str) -> bool:
         """`action` is in lower case, such as `dynamodb:getitem`."""
@@ -159,7 +163,7 @@ class _Reader:
             but_resources,
             principals,
             but_principals,
-            varies=bool(found) or any(each.varies for each in resource_patterns),
+            has_variable_resources=any(each.varies for each in resource_patterns),
         )
 
     def _resource(self, text: str) -> Pattern:

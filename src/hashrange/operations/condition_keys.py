@@ -6,7 +6,7 @@ Reference, "Actions, resources, and condition keys for Amazon DynamoDB"; develop
 policy conditions for fine-grained access control".
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -158,6 +158,13 @@ def _read_keys(given: Any, projection: Any, also: Keys, table: Table | None) -> 
     names = _attributes(given.key, _named(projection)) if projection is not None else {}
     select = _given(given, _selected(projection))
     return {**_of_items(table, [given.key]), **names, **select, **also}
+
+
+def of_get_item(request: Any, table: Table) -> Hashable:
+    """All that the condition keys of a GetItem of this table depend on."""
+    given, projection = request.given, request.projection
+    names = None if projection is None else (*given.key, _named(projection))
+    return _text(given.key.get(table.hash[0])), names, given.return_consumed_capacity
 
 
 def _write_keys(given: Any, condition: Any, update: Any, also: Keys, table: Table | None) -> Keys:

@@ -34,13 +34,17 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
     principal = cast(Principal | None, moment.caller.principal)
     if principal is None or principal.full_access:
         return
-    given, known = request.given, None
+    given, known, asked_before = request.given, None, None
     if table is not None and given.table_name == table.name:
         # A program asks the same again and again.
         policy, index = table.resource_policy, getattr(given, "index_name", None)
         known = (operation.name, table.id, index, policy and policy.text)
         if known in principal.remembered:
             return
+        if operation.name == "GetItem":
+            asked_before = (*known, condition_keys.of_get_item(request, table))
+            if asked_before in principal.remembered:
+                return
     [member] = condition_keys.members(operation.name, request, moment.caller, operation.resources)
     asked = question(principal, member, table, moment)
     verdict = ask(principal, asked)
@@ -49,6 +53,8 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
         raise refusal
     if known is not None and verdict.stands:
         principal.remember(known, verdict)
+    elif asked_before is not None and not asked.context.asked_around:
+        principal.remember(asked_before, verdict)
 
 
 def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
