@@ -9,7 +9,9 @@ import demo_hot
 import hot_index
 import hot_keys
 import index_behind
+import large_collection
 import large_writes
+import late_index
 import renames
 from rich.console import Console
 from svg_plot import (
@@ -39,6 +41,8 @@ def pictures() -> dict[str, str]:
         "partitions-one-hot-key": one_hot_key(),
         "partitions-isolated-key": isolated_key(),
         "partitions-index-behind": index_falls_behind(),
+        "partitions-late-index": index_is_late(),
+        "partitions-large-collection": collection_grows(),
         "partitions-hot-index": hot_indexes(),
         "demo-hot": demo(),
         "partitions-renames": renamed(),
@@ -205,6 +209,65 @@ def index_falls_behind() -> str:
                 limits=[(-index_behind.BACKLOG_UNITS, "so far it may fall behind")],
             ),
             _writes("writes to the table per second", outcome.seconds, (0, 5, 10, 15, 20)),
+        ],
+    )
+
+
+def index_is_late() -> str:
+    moments = late_index.run()
+    written = [(float(each.seconds), float(each.written)) for each in moments]
+    shown = [(float(each.seconds), float(each.shown)) for each in moments]
+    return plot(
+        "An index in debt shows its entries late",
+        "800 items are written at once, and the index has one write unit a second. Each entry is "
+        "there when the units of all entries before it, and its own, have been served.",
+        Axis("seconds", range(0, 841, 120)),
+        [
+            Panel(
+                "items of the table, and entries that the index shows",
+                (0, 200, 400, 600, 800),
+                [
+                    Series("written", written, OTHER, "line"),
+                    Series("in the index", shown, WRITTEN, "line"),
+                ],
+                height=190,
+            )
+        ],
+    )
+
+
+def collection_grows() -> str:
+    local, divided = large_collection.grow(True), large_collection.grow(False)
+    lines = [
+        [(float(each.writes), each.bytes / 1000) for each in growth.moments]
+        for growth in (local, divided)
+    ]
+    parts = [(float(each.writes), float(each.partitions)) for each in divided.moments]
+    first = next(each for each in local.moments if each.bytes == local.moments[-1].bytes)
+    return plot(
+        "One item collection, with and without a local index",
+        "Messages of 8 KB are put into one chat. The limit here is 100 KB, for DynamoDB's 10 GB: "
+        "with a local index the collection must fit into one partition; without one it is divided "
+        "at its sort keys.",
+        Axis("writes", range(0, large_collection.ITEMS + 1, 5)),
+        [
+            Panel(
+                "size of the collection, in KB",
+                (0, 50, 100, 150, 200, 250),
+                [
+                    Series("with a local index", lines[0], THIRD, "line"),
+                    Series("without one", lines[1], WRITTEN, "line"),
+                ],
+                height=190,
+                limits=[(100, "the limit with a local index")],
+                notes=[Note(first.writes + 1, first.bytes / 1000, f"{local.refusal}", "bad")],
+            ),
+            Panel(
+                "partitions of the collection without a local index",
+                (0, 1, 2, 3, 4, 5),
+                [Series("partitions", parts, WRITTEN, "step")],
+                height=90,
+            ),
         ],
     )
 

@@ -123,8 +123,23 @@ def test_the_demo_shows_three_designs_side_by_side() -> None:
     assert GSI4 in ran.stdout
 
 
+def test_entries_of_an_index_in_debt_are_late() -> None:
+    shown = {each.seconds: each.shown for each in import_module("late_index").run()}
+    assert shown[0] == 1  # what the index could serve at once
+    assert (shown[400], shown[780], shown[800]) == (401, 781, 800)
+
+
+def test_a_collection_grows_unless_there_is_a_local_index() -> None:
+    large_collection = import_module("large_collection")
+    local, divided = large_collection.grow(True), large_collection.grow(False)
+    assert local.refusal == "ItemCollectionSizeLimitExceededException"
+    assert local.moments[-1].bytes <= large_collection.LIMIT_BYTES
+    assert divided.refusal is None
+    assert divided.moments[-1].partitions == 4
+
+
 def test_the_pictures_are_as_wide_as_a_page() -> None:
     pictures = [*PICTURES.glob("partitions-*.svg"), *PICTURES.glob("ranges-*.svg")]
-    assert len(pictures) == 14
+    assert len(pictures) == 16
     for picture in pictures:
         assert ' width="720" ' in picture.read_text(), picture.name

@@ -189,5 +189,8 @@ def test_the_command(path: Path) -> None:
     content = json.loads(run(str(path), "table", "--json").stdout)
     assert content["tables"][0]["items"] == 201
     assert content["file"]["database_bytes"] > 0
+    picture = path.with_suffix(".svg")
+    assert run(str(path), "--picture", str(picture)).returncode == 0
+    assert "index by-kind" in picture.read_text()
     refused = run(str(path), "absent")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)

@@ -18,10 +18,13 @@ def add(commands: "Commands") -> None:
     parser = command(commands, inspect_)
     parser.add_argument("path", metavar="DB", type=database_name, help=STORE_HELP)
     parser.add_argument("table", metavar="TABLE", nargs="?", help="default: all tables")
+    parser.add_argument(
+        "--picture", metavar="FILE", type=Path, help="draw the partitions, split by split (SVG)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def inspect_(path: Path | str, table: str | None, json: bool) -> None:
+def inspect_(path: Path | str, table: str | None, picture: Path | None, json: bool) -> None:
     """Show the partitions, the largest item collections and the indexes of tables."""
     name = printed(path)
     with opened(path) as database:
@@ -29,6 +32,11 @@ def inspect_(path: Path | str, table: str | None, json: bool) -> None:
         figures = database.figures()
     if table is not None and not found:
         fail(f"{name}: no table {table}")
+    if picture is not None:
+        from hashrange.tools.cli.design.model_files import write_result
+        from hashrange.tools.predict.inspected import picture as drawing
+
+        write_result(drawing(found), picture)
     if json:
         content = {"file": figures, "tables": found}
         print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import product
 from math import ceil, cos, dist, pi, sin
 from typing import Any
 
@@ -22,15 +22,13 @@ LABELLED = 24
 @dataclass(frozen=True)
 class Arc:
     """A partition. `start` and `length` are thousandths of the circle. It has no label if there
-    are many partitions, or no room for it. Parts of one item collection share a label: `others`
-    more."""
+    are many partitions, or no room for it."""
 
     number: int
     start: float
     length: float
     label: tuple[float, float] | None
     found: Mapping[str, Any]
-    others: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,14 +87,11 @@ def _apart(
 def _arcs(partitions: Sequence[Mapping[str, Any]]) -> list[Arc]:
     labels: list[tuple[float, float]] = []
     arcs = []
-    for (start, end), parts in groupby(partitions, key=_ends):
-        first, *others = parts
-        at = None
-        if len(partitions) <= LABELLED or others:
-            at = _apart((start + end) / 2, LABELS, labels)
-        place = start * 1000, (end - start) * 1000
-        arcs.append(Arc(first["number"], *place, at, first, len(others)))
-        arcs += [Arc(part["number"], *place, None, part) for part in others]
+    for part in partitions:
+        start, end = _ends(part)
+        shown = len(partitions) <= LABELLED
+        at = _apart((start + end) / 2, LABELS, labels) if shown else None
+        arcs.append(Arc(part["number"], start * 1000, (end - start) * 1000, at, part))
     return arcs
 
 

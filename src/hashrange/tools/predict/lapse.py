@@ -5,6 +5,7 @@ uses; red stands for refusals. A split is a point where a line begins. Partition
 item collection are a band.
 """
 
+from base64 import b64encode
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -52,6 +53,11 @@ class Lapse(Struct):
     title: str
     rows: list[tuple[str, float, list[Cell]]]
     note: str = ""
+
+
+def image(heading: str, *lapses: Lapse) -> str:
+    """The picture as the address of an image."""
+    return "data:image/svg+xml;base64," + b64encode(drawn(heading, lapses).encode()).decode()
 
 
 def drawn(heading: str, lapses: Sequence[Lapse]) -> str:

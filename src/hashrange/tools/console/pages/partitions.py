@@ -9,6 +9,8 @@ from hashrange.tools.console.console import Console
 from hashrange.tools.console.rings import Ring, ring
 from hashrange.tools.console.values import typed
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
+from hashrange.tools.predict.inspected import lapse
+from hashrange.tools.predict.lapse import image
 
 PARTITIONS_SHOWN = 64
 KEYS_SHOWN = 5
@@ -49,6 +51,7 @@ def _source(title: str, source: Mapping[str, Any]) -> dict[str, Any]:
         "hottest": most and next(p["number"] for p in partitions if p["units"] == most),
         "measured": load is not None,
         "divided": any(each["first"] for each in partitions),
+        "lapse": image("Partitions", lapse(title, source)),
         "enforced": any("write_credit" in each for each in partitions),
         "most": most,
         "partitions": partitions[:PARTITIONS_SHOWN],

@@ -5,10 +5,10 @@ from typing import Any
 from starlette.responses import Response
 
 from hashrange.model.errors import ApiError
-from hashrange.tools.console.pages.learn.simulation import Simulation, picture
+from hashrange.tools.console.pages.learn.simulation import Simulation
 from hashrange.tools.console.pages.learn.steps import PATH, step
 from hashrange.tools.console.visits import Mistake, Route, Visit
-from hashrange.tools.predict.lapse import Cell, Lapse
+from hashrange.tools.predict.lapse import Cell, Lapse, image
 
 LIMIT_BYTES = 100_000
 """Here for the 10 GB of an item collection in a table with local indexes, and of a partition."""
@@ -57,7 +57,7 @@ def simulate(kind: str) -> dict[str, Any]:
         "refused": refused,
         "bytes": largest["bytes"],
         "partitions": len(found["partitions"]),
-        "picture": picture("One chat that grows", lapse),
+        "picture": image("One chat that grows", lapse),
         "inside": sum(1 for each in found["partitions"] if each["from_key"]),
     }
 

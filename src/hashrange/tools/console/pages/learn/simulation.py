@@ -1,6 +1,5 @@
 """A database of a step: in memory, with throughput enforced, whose clock the page advances."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -9,7 +8,6 @@ from hashrange.model.errors import ApiError
 from hashrange.model.settings import Settings
 from hashrange.testing import TestClock
 from hashrange.tools.console.tour import strings
-from hashrange.tools.predict.lapse import Lapse, drawn
 
 INDEX_READ_UNITS = 100
 
@@ -98,11 +96,6 @@ class Simulation:
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
             return False
         return True
-
-
-def picture(heading: str, *lapses: Lapse) -> str:
-    """A time-lapse as the address of an image."""
-    return "data:image/svg+xml;base64," + b64encode(drawn(heading, lapses).encode()).decode()
 
 
 def _schema(*names: str) -> list[dict[str, str]]:

@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hashrange.tools.console.pages.learn.simulation import Simulation, picture
+from hashrange.tools.console.pages.learn.simulation import Simulation
 from hashrange.tools.console.pages.learn.steps import PATH, step
 from hashrange.tools.console.visits import Mistake, Route, Visit
-from hashrange.tools.predict.lapse import Cell, Lapse
+from hashrange.tools.predict.lapse import Cell, Lapse, image
 
 KEYS = {
     "many": "fifty keys",
@@ -65,7 +65,7 @@ def simulate(keys: str) -> dict[str, Any]:
     lapse = Lapse("Write units by partition", rows, f"{KEYS[keys]}, {RATE} writes a second")
     return {
         "bars": bars,
-        "picture": picture("Partitions over time", lapse),
+        "picture": image("Partitions over time", lapse),
         "partitions": len(rows[-1][2]),
         "refused": sum(reasons.values()),
         "last": bars[-1]["refused"],
