@@ -60,7 +60,8 @@ class Averages:
             if not count:
                 found.append(Paid(ask.space, ask.key, ask.raw, ask.written, max(ask.units, 0.5)))
             for space, [total] in totals.items():
-                found.append(Paid(space, ask.key, ask.raw, ask.written, total / count))
+                raw = ask.raw if space == ask.space else b""  # the key of the entry is not known
+                found.append(Paid(space, ask.key, raw, ask.written, total / count))
         return found
 
 

@@ -69,6 +69,7 @@ class Replay:
         self.tables: dict[str, Table] = {}
         self.outcome = Outcome(self.meter, head.started, brief=chosen.brief)
         self._started = head.started
+        self._hidden = head.keys == "hmac"
         self._chosen = chosen
         self._places: dict[int, Source] = {}
         self._sharded: dict[int, int] = {}  # by space, the number of shards
@@ -150,7 +151,7 @@ class Replay:
 
     def _raw(self, source: Table | Index, key: bytes) -> bytes:
         """What the meter counts hot keys by, if the trace does not have the keys."""
-        if not key or self._chosen.thinned > 1:
+        if not key or not self._hidden or self._chosen.thinned > 1:
             return b""
         name = b"position " + key[:4].hex().encode()
         return (b"S" + len(name).to_bytes(4, "big") + name) * len(source.hash)
