@@ -1,7 +1,7 @@
 """The account of one request that writes or asks, if throughput is measured."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec import Struct, field
 
@@ -10,11 +10,17 @@ from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
 from hashrange.metering.buckets import Bucket
 
-if TYPE_CHECKING:
-    from hashrange.metering.meter import Meter
-
 Expected = dict[Bucket, float]
 """The least units that the admitted members of a batch will consume, by bucket."""
+
+
+class Admitting(Protocol):
+    """The part of the meter that an account asks and pays."""
+
+    tells: bool
+
+    def limits(self, asked: Admit, expected: Expected, now: float, /) -> Sequence[Limit]: ...
+    def charge(self, receipt: Receipt | Charge, now: float, /) -> object: ...
 
 
 class Account(Struct, gc=False):
@@ -23,7 +29,7 @@ class Account(Struct, gc=False):
     A request that is run again, because it lost a race, gets the same answers and is charged once.
     """
 
-    meter: "Meter"
+    meter: Admitting
     now: float
     answers: list[Sequence[Limit]] = field(default_factory=list)
     asked: int = 0

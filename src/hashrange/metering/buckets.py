@@ -1,11 +1,7 @@
 """Token buckets: credit that grows with time up to a capacity, and may become a debt."""
 
-from typing import TYPE_CHECKING
-
 from hashrange.engine.throughput import Limit
-
-if TYPE_CHECKING:
-    from hashrange.metering.heat import Window
+from hashrange.metering.window import Window
 
 Place = tuple[int, int | None, bool]
 """Where units are counted: a space, the number of a partition (None: all), and whether written."""

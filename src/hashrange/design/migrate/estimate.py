@@ -3,19 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashrange.design.execute.steps import Steps
 from hashrange.design.migrate.indexes import Indexes
 from hashrange.design.migrate.policy import kept_out, policy, unprotected
+from hashrange.design.migrate.sides import Side
 from hashrange.design.migrate.twins import Twin
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.price_list import prices_of
 from hashrange.design.tools.cost.units import read_units, write_units
 from hashrange.design.tools.stored_items import describe
-
-if TYPE_CHECKING:
-    from hashrange.design.migrate.migration import Migration
 
 PRICES = "us-east-1"
 
@@ -72,9 +70,13 @@ def estimate(
     twins: Sequence[Twin],
     indexes: Indexes,
     rate: float | None,
-    migration: "Migration",
+    side: Side,
+    waits: float,
 ) -> Steps[MigrationPlan]:
-    """Raises DesignError if there is no such table."""
+    """`side` is that of the old model; `waits` are the seconds until no old write can be under way.
+
+    Raises DesignError if there is no such table.
+    """
     described = yield from describe(old.name)
     table_items, size = described.get("ItemCount", 0), described.get("TableSizeBytes", 0)
     items = sum(_items(old, twin, table_items) for twin in twins)
@@ -91,7 +93,6 @@ def estimate(
 
     added = ", ".join(str(source) for source in indexes.added) or "no index"
     per_item = 4 * each if moved else 2 * each
-    waits = migration.lease_seconds + (0 if migration.guards else migration.signature_seconds)
     steps = [
         step("expand", f"adds {added}, one UpdateTable each"),
         step("dual", f"programs write both items; waits {waits:,.0f} s"),
@@ -103,14 +104,13 @@ def estimate(
     ]
     dropped = ", ".join(str(source) for source in indexes.dropped)
     steps.append(step("done", f"drops {dropped}" if dropped else "programs open the new table"))
-    side = migration.migrator().side
     reason = unprotected(side)
     kept = yield from kept_out(side)
     return MigrationPlan(
         old.name,
         tuple(map(_shown, twins)),
         tuple(steps),
-        (*_notes(migration), _note(reason, kept)),
+        (*_notes(side.guards), _note(reason, kept)),
         policy(side, described.get("TableArn", "*")) if reason is None else None,
         kept,
     )
@@ -131,8 +131,8 @@ def _shown(twin: Twin) -> str:
     return f"{twin.own} {key(twin.own)} becomes {twin.other} {key(twin.other)}"
 
 
-def _notes(migration: "Migration") -> tuple[str, ...]:
-    unit = 6 if migration.guards else 4
+def _notes(guards: int) -> tuple[str, ...]:
+    unit = 6 if guards else 4
     return (
         f"From dual to new, a write of a changed item costs {unit} write units a kilobyte, and a "
         "read before it.",

@@ -136,7 +136,8 @@ class Migration:
 
     def plan(self, connection: Any, *, rate: float | None = None) -> MigrationPlan:
         """What each step costs, by the table's present number of items. Changes nothing."""
-        steps = estimate(self.old, self.twins, self._indexes, rate, self)
+        waits = self.lease_seconds + (0 if self.guards else self.signature_seconds)
+        steps = estimate(self.old, self.twins, self._indexes, rate, self._old_side, waits)
         return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
