@@ -6,6 +6,7 @@ It needs Chromium, as the tests of the console do.
 """
 
 import importlib
+import random
 import shutil
 import sys
 from pathlib import Path
@@ -21,10 +22,12 @@ from hashrange.tools.target import target_of
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
+VISITS = 20_000
 EXAMPLES = ("orders", "chat", "animals", "organisations")
 
 ORDER = {"pk": {"S": "customer#ann"}, "sk": {"S": "order#2024-05-03T12:00:00.000000Z#o-4"}}
 QUERY = "pk=customer%23ann&skop=begins_with&sk=order%23&fname=status&fop==&fvalue=shipped&run=1"
+QUERY_PATH = f"/table/shop/query?{QUERY}"
 SHOTS = (
     # name, path, width, height, colours
     ("console-items", "/table/shop", 1200, 640, "light"),
@@ -32,6 +35,8 @@ SHOTS = (
     ("console-edit", "", 1200, 560, "dark"),
     ("console-side", "/table/chat?view=side", 1200, 620, "dark"),
     ("console-phone", "/table/shop", 390, 700, "dark"),
+    ("console-values", "/table/visits/values?of=page", 1200, 420, "light"),
+    ("console-cell", QUERY_PATH, 1200, 560, "light"),
 )
 
 TOUR_SHOTS = (
@@ -49,6 +54,7 @@ def main() -> None:
             example = importlib.import_module(f"boto3_{name}")
             example.create(client)
             example.load(client)
+        _visits(client)
         browser = playwright.chromium.launch(executable_path=path)
         _shoot(browser, Console(target_of(database, "shop.db"), write=True), SHOTS)
         with hashrange.connect() as tour:
@@ -70,10 +76,29 @@ def _shoot(
             page.goto(url)
             page.goto(f"{url.partition('/?')[0]}{shown or _edit()}")
             page.wait_for_load_state("networkidle")
-            if not shown:
-                _change(page)
+            if action := ACTIONS.get(name):
+                action(page)
             page.screenshot(path=PICTURES / f"{name}.png")
             context.close()
+
+
+def _visits(client: Any) -> None:
+    """A table of many items, whose attribute `page` has few values."""
+    client.create_table(
+        TableName="visits",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "N"}],
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    generator = random.Random(1)
+    names = ("home", "search", "product", "cart", "help")
+    pages = generator.choices(names, (9, 6, 5, 2, 1), k=VISITS)
+    for start in range(0, VISITS, 25):
+        puts = [
+            {"PutRequest": {"Item": {"id": number, "page": pages[number]}}}
+            for number in range(start, start + 25)
+        ]
+        client.batch_write_item(RequestItems={"visits": puts})
 
 
 def _edit() -> str:
@@ -88,6 +113,21 @@ def _change(page: Any) -> None:
     page.get_by_label("Remove unfulfilled-sk").click()
     page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Write").wait_for()
+
+
+def _change_cell(page: Any) -> None:
+    """Ship an order, in its cell."""
+    page.locator("td", has_text="shipped").first.dblclick(position={"x": 1, "y": 2})
+    page.get_by_label("Value of status").fill("returned")
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Write").wait_for()
+
+
+def _counted(page: Any) -> None:
+    page.get_by_text(f"{VISITS:,} of {VISITS:,} items read").wait_for()
+
+
+ACTIONS = {"console-edit": _change, "console-cell": _change_cell, "console-values": _counted}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Asking a console by plain HTTP."""
+"""Asking a console by plain HTTP, and windows of a browser."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from waiting import SECONDS_MAX
@@ -75,3 +76,37 @@ class Browserless:
 
 
 Open = Callable[..., Browserless]
+
+
+class Window:
+    """A window of a browser that shows pages of a console. What they report as errors is kept."""
+
+    # htmx reports requests that end because the page is left.
+    EXPECTED = re.compile("status of (400|404|409)|^htmx:")
+
+    def __init__(self, page: Any, console: Browserless) -> None:
+        self.page = page
+        self._base = f"http://{console.parts.netloc}"
+        self._reported: list[str] = []
+        page.on("pageerror", lambda error: self._reported.append(str(error)))
+        page.on("console", self._said)
+
+    def _said(self, said: Any) -> None:
+        if said.type == "error" and not self.EXPECTED.search(said.text):
+            self._reported.append(said.text)
+
+    def reported(self) -> list[str]:
+        """The errors since the last call."""
+        found, self._reported = self._reported, []
+        return found
+
+    def visit(self, path: str) -> Any:
+        """The page at a path of the console, as playwright has it."""
+        self.page.goto(f"{self._base}{path}")
+        self.page.locator("[aria-busy]").first.wait_for(state="hidden")
+        return self.page
+
+    def path(self) -> str:
+        """The address of the page, without the console's."""
+        address: str = self.page.url
+        return address.removeprefix(self._base)

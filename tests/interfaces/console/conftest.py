@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from waiting import SECONDS_MAX
 
 import hashrange
-from console.asking import Browserless, Open
+from console.asking import Browserless, Open, Window
 from hashrange.tools.console import Console, serving
 from hashrange.tools.target import Target, target_of
 
+WIDE = {"width": 1280, "height": 800}
 REQUIRED = "HASHRANGE_REQUIRE_BROWSER"
 
 
@@ -64,3 +66,23 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any, console: Browserless) -> Iterator[Window]:
+    """A window of the module's console. An error that one of its pages reports fails the test."""
+    context = browser.new_context(viewport=WIDE)
+    window = Window(context.new_page(), console)
+    window.page.set_default_timeout(1000 * SECONDS_MAX)
+    window.page.goto(console.url)
+    yield window
+    context.close()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_reported(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "window" in request.fixturenames:
+        window = request.getfixturevalue("window")
+        window.page.set_viewport_size(WIDE)
+        assert window.reported() == []

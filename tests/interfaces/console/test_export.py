@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+import re
+from html import unescape
 from typing import Any
 
 import pytest
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.tools.console.values import item_of
+from hashrange.tools.console.values import item_of, key_at
 
 
 @pytest.fixture
@@ -48,3 +50,44 @@ def test_a_query_with_all_its_pages(console: Browserless) -> None:
 
 def test_a_format_that_does_not_exist(console: Browserless) -> None:
     assert console.ask("/table/shop/export/file?format=xls").status == 400
+
+
+csv.field_size_limit(2**20)
+
+
+def seen(console: Browserless, path: str, format: str) -> str:
+    """The file that a page links to, with the items that it shows."""
+    text = console.ask(path).text
+    [link] = re.findall(rf'href="([^"]*format={format}[^"]*)"', text)
+    answer = console.ask(unescape(link))
+    assert answer.status == 200
+    return answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/table/shop?limit=5",
+        "/table/shop?fname=status&fop==&ftype=S&fvalue=open&limit=3",
+        "/table/shop?index=by-status",
+        "/table/shop/query?pk=customer%23ann&desc=1&limit=4&run=1",
+        "/partiql?statement=SELECT+*+FROM+shop+WHERE+pk='customer%23ann'&run=1",
+    ],
+)
+def test_what_a_page_shows_is_a_file(console: Browserless, path: str) -> None:
+    """The JSON has the items of the page and no others, in their order; so has the next page's."""
+    while path:
+        text = console.ask(path).text
+        keys = [
+            key_at(key)["sk"]["S"] for key in re.findall(r'data-item href="[^"]*key=([^"]*)"', text)
+        ]
+        assert [item["sk"] for item in json.loads(seen(console, path, "json"))] == keys
+        assert len(list(csv.reader(io.StringIO(seen(console, path, "csv"))))) == len(keys) + 1
+        following = re.findall(r'data-next href="([^"]*)"', text)
+        path = unescape(following[0]) if following else ""
+
+
+def test_only_a_select_is_a_file(console: Browserless) -> None:
+    statement = "DELETE+FROM+shop+WHERE+pk='customer%23bob'+AND+sk='profile'"
+    path = f"/partiql/file?statement={statement}&format=json&count=1"
+    assert console.ask(path).status == 400

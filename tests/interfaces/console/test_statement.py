@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from console import shop
-from console.asking import Browserless, Open
+from console.asking import Answer, Browserless, Open
 
 
 @pytest.fixture
@@ -17,9 +17,15 @@ def console(client: Any, opened: Open) -> Browserless:
 
 
 def run(console: Browserless, statement: str, **more: str) -> str:
-    answer = console.post("/partiql", statement=statement, **more)
+    answer = send(console, statement, **more)
     assert answer.status == 200
     return answer.text
+
+
+def send(console: Browserless, statement: str, **more: str) -> Answer:
+    """As a browser does, which follows a SELECT to its address."""
+    answer = console.post("/partiql", statement=statement, **more)
+    return console.ask(answer.headers["location"]) if answer.status == 303 else answer
 
 
 @pytest.mark.parametrize(
@@ -66,7 +72,7 @@ def test_writes(console: Browserless, client: Any) -> None:
     ],
 )
 def test_a_mistake_keeps_the_statement(statement: str, said: str, console: Browserless) -> None:
-    answer = console.post("/partiql", statement=statement)
+    answer = send(console, statement)
     assert answer.status == 400
     assert said in answer.text.partition('role="alert"')[2]
     assert f"\n{statement}</textarea>" in unescape(answer.text)

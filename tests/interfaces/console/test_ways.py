@@ -5,14 +5,12 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from math import dist
-from typing import Any
 
 import pytest
-from waiting import SECONDS_MAX
 
 import hashrange
 from console import shop
-from console.asking import Browserless
+from console.asking import Browserless, Window
 from hashrange.tools.console import Console, rings, serving
 from hashrange.tools.console.values import cursor
 from hashrange.tools.target import target_of
@@ -33,52 +31,35 @@ def console() -> Iterator[Browserless]:
             yield Browserless(url).enter()
 
 
-@pytest.fixture(scope="module")
-def window(browser: Any, console: Browserless) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(1000 * SECONDS_MAX)
-    page.goto(console.url)
-    yield page
-    context.close()
-
-
-def visit(window: Any, console: Browserless, path: str) -> Any:
-    window.goto(f"http://{console.parts.netloc}{path}")
-    return window
-
-
-def test_a_partition_key_leads_to_its_items(window: Any, console: Browserless) -> None:
-    page = visit(window, console, "/table/shop")
+def test_a_partition_key_leads_to_its_items(window: Window) -> None:
+    page = window.visit("/table/shop")
     page.get_by_role("link", name="customer#ann").click()
     page.wait_for_url("**/query?pk=customer%23ann&run=1")
     assert page.locator("[data-row]").count() == shop.ORDERS + 1
 
 
-def test_a_type_leads_to_its_items(window: Any, console: Browserless) -> None:
-    page = visit(window, console, "/table/shop")
+def test_a_type_leads_to_its_items(window: Window) -> None:
+    page = window.visit("/table/shop")
     page.locator("a.entity", has_text="order").click()
     page.wait_for_url("**fname=pk**")
     assert page.locator("[data-row]").count() == shop.ORDERS
 
 
-def test_a_value_leads_to_items_that_have_it_too(window: Any, console: Browserless) -> None:
-    page = visit(window, console, "/table/shop")
+def test_a_value_leads_to_items_that_have_it_too(window: Window) -> None:
+    page = window.visit("/table/shop")
     page.get_by_role("link", name="shipped").first.click()
     page.wait_for_url("**fvalue=shipped**")
     assert page.locator("[data-row]").count() == 8
     page.get_by_role("link", name="20", exact=True).click()
     page.wait_for_url("**fvalue=20**")
     assert page.locator("[data-row]").count() == 1, "both filters"
-    page = visit(window, console, ORDER)
+    page = window.visit(ORDER)
     page.locator("a.way", has_text="shipped").click()
     page.wait_for_url("**fvalue=shipped**")
 
 
-def test_items_follow_each_other_and_the_list_is_found_again(
-    window: Any, console: Browserless
-) -> None:
-    page = visit(window, console, "/table/shop/query?pk=customer%23ann&run=1")
+def test_items_follow_each_other_and_the_list_is_found_again(window: Window) -> None:
+    page = window.visit("/table/shop/query?pk=customer%23ann&run=1")
     for key in ("j", "j", "Enter"):
         page.keyboard.press(key)
     for number, key in enumerate("jjk", 2):
@@ -119,26 +100,26 @@ def test_counts_say_what_they_count(console: Browserless) -> None:
     assert re.search(r"\d items? on this page", text)
 
 
-def test_a_long_key_stays_within_its_card(window: Any, console: Browserless) -> None:
+def test_a_long_key_stays_within_its_card(window: Window) -> None:
     for width in (1280, 390):
-        window.set_viewport_size({"width": width, "height": 800})
-        page = visit(window, console, "/table/shop")
+        window.page.set_viewport_size({"width": width, "height": 800})
+        page = window.visit("/table/shop")
         card = page.locator(".collection", has_text="kkkk")
         inner, outer = (card.locator(part).bounding_box() for part in ("h3 > .rest", "h3"))
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
         assert inner["y"] + inner["height"] <= outer["y"] + outer["height"]
-    window.set_viewport_size({"width": 1280, "height": 800})
+    window.page.set_viewport_size({"width": 1280, "height": 800})
 
 
-def test_numbers_stand_on_the_line_of_their_row(window: Any, console: Browserless) -> None:
-    page = visit(window, console, "/")
+def test_numbers_stand_on_the_line_of_their_row(window: Window) -> None:
+    page = window.visit("/")
     assert page.locator("tbody td").first.evaluate("e => getComputedStyle(e).verticalAlign") == (
         "baseline"
     )
 
 
-def test_a_wide_card_shows_that_there_is_more(window: Any, console: Browserless) -> None:
-    page = visit(window, console, "/table/shop")
+def test_a_wide_card_shows_that_there_is_more(window: Window) -> None:
+    page = window.visit("/table/shop")
     wide = page.locator(".scroll", has_text="name 19")
     masked = "e => getComputedStyle(e).maskImage !== 'none'"
     page.locator(".scroll.more").wait_for()
@@ -148,8 +129,8 @@ def test_a_wide_card_shows_that_there_is_more(window: Any, console: Browserless)
     assert not wide.evaluate(masked)
 
 
-def test_ctrl_enter_runs_the_query(window: Any, console: Browserless) -> None:
-    page = visit(window, console, "/table/shop/query")
+def test_ctrl_enter_runs_the_query(window: Window) -> None:
+    page = window.visit("/table/shop/query")
     page.locator("#pk").fill("customer#bob")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**run=1**")

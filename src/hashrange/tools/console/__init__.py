@@ -33,6 +33,8 @@ own attributes (`fill`, `width`), `<meter>`, `<progress>`. `static/console.css` 
 custom properties with `light-dark()`; a test computes their contrast. Parts that change by
 themselves use htmx (`hx-get`, `hx-trigger="every 1s"`). `static/console.js` has the keyboard and
 the theme: `data-row`, `data-search`, `data-edit` and `data-next` say what the keys act on.
+`static/grid.js` sorts the rows of a page, edits single cells in a dialog and joins counts of
+values; `static/places.js` keeps tabs (of the window) and saved queries (of the browser).
 """
 
 from hashrange.tools.console.console import Console

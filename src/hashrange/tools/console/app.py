@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -128,7 +128,7 @@ class _Answering:
             request.path_params,
             given,
             self._csrf(),
-            "HX-Request" in request.headers,
+            request.headers,
         )
 
 
@@ -151,6 +151,8 @@ def _answer(route: Route, visit: Visit) -> Response:
         return _problem(visit, getattr(mistake, "status", 400), str(mistake))
     except ClientError as error:
         return _refused(visit, error)
+    except ParamValidationError as error:
+        return _problem(visit, 400, " ".join(str(error).splitlines()[1:]))
     except (BotoCoreError, Closed) as error:
         text = f"{visit.console.target.name} does not answer ({type(error).__name__})."
         return _problem(visit, 502, text)

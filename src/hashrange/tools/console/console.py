@@ -73,13 +73,20 @@ class Console:
     def call(self, method: str, **request: Any) -> dict[str, Any]:
         """Call a method of boto3's DynamoDB client, e.g. `call("query", TableName=...)`.
 
-        All requests of all pages pass here. Raises `ReadOnly` for a method that may change
-        something if the console may not, and botocore's errors.
+        All requests of pages pass here, or through `writer`. Raises `ReadOnly` for a method that
+        may change something if the console may not, and botocore's errors.
         """
         if not self.write and not _only_reads(method, request):
             raise ReadOnly
         answer: dict[str, Any] = getattr(self.target.client, method)(**request)
         return answer
+
+    @property
+    def writer(self) -> Any:
+        """boto3's client, for tools that write by themselves. Raises `ReadOnly`."""
+        if not self.write:
+            raise ReadOnly
+        return self.target.client
 
     def table(self, name: str) -> TableShape:
         """The table as it is now. Raises ResourceNotFoundException, as a botocore error."""
@@ -89,6 +96,11 @@ class Console:
         """The colours of a table's entity types, which stay the same while the console runs."""
         with self._lock:
             return self._colours.setdefault(table, Colours())
+
+    def entities(self, table: str) -> list[str]:
+        """The entities that a model declares for a table."""
+        found = [model for model in self.models if model.name == table]
+        return [entity.name for model in found for entity in model.model.entities]
 
     def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
         """The results of a function that makes requests, for several values at a time."""

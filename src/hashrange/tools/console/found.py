@@ -3,6 +3,7 @@
 from typing import Any
 
 from hashrange.tools.console.builder import Request
+from hashrange.tools.console.columns import chosen
 from hashrange.tools.console.console import Console
 from hashrange.tools.console.results import lay_out
 from hashrange.tools.console.searching import Portion, Search, search
@@ -14,6 +15,7 @@ from hashrange.tools.console.visits import Visit
 def found(visit: Visit, shape: TableShape, source: Source, request: Request) -> dict[str, Any]:
     """What `found.html` shows."""
     limit = request.members["Limit"]
+    columns = chosen(visit)
     done = search(reading(visit.console, request), Search.of(visit, limit))
     return {
         "shape": shape,
@@ -22,7 +24,8 @@ def found(visit: Visit, shape: TableShape, source: Source, request: Request) -> 
         "of": source.items if request.operation == "Scan" else None,
         "round": bool(visit.given.get("round")),
         "first": not visit.given.get("after"),
-        "results": lay_out(visit.console, shape, source, done.items),
+        "results": lay_out(visit.console, shape, source, done.items, columns),
+        "chosen": columns,
     }
 
 

@@ -1,12 +1,14 @@
 """An item as lines, each with its depth, and the difference between two items."""
 
 import difflib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from hashrange.amounts import size
+from hashrange.tools.console.hexdump import WIDTH, hexdump
 from hashrange.tools.console.shapes import Item
 from hashrange.tools.console.values import Value, pretty, start_of, vector_text
 
@@ -14,54 +16,91 @@ LINES_MAX = 2_000
 TEXT_CHARS = 2_000
 """The limits of an item on a page; the rest is in its JSON."""
 
+DUMPED_BYTES = 16 * WIDTH
+"""How much of a binary value an item shows."""
+
 COMPARED_LINES_MAX = 2_000
 CONTEXT_CHARS = 40
 
 
+_LISTED = ("L", "SS", "NS", "BS")
+
+
 @dataclass(frozen=True)
 class Line:
-    """`text` is None for a map or a list, whose members follow one level deeper."""
+    """`text` is None for a map or a list, whose members follow one level deeper.
 
-    depth: int
+    `at` is the path from the item to the value: names, and positions in lists and sets.
+    """
+
+    at: tuple[str | int, ...]
     name: str
     kind: str
     text: str | None
     rest: str = ""
+    whole: bool = True
+    """Whether `text` is all of the value."""
+
+    @property
+    def depth(self) -> int:
+        return len(self.at) - 1
+
+    @property
+    def address(self) -> str:
+        """The path as a parameter of an address."""
+        return json.dumps(self.at)
 
 
 def outline(item: Item) -> tuple[list[Line], bool]:
     """The lines of an item, keys as they come; and whether there are more than are returned."""
-    lines = [line for name in item for line in islice(_lines(0, name, item[name]), LINES_MAX + 1)]
+    lines = [
+        line for name in item for line in islice(_lines((name,), name, item[name]), LINES_MAX + 1)
+    ]
     return lines[:LINES_MAX], len(lines) > LINES_MAX
 
 
-def _lines(depth: int, name: str, value: Value) -> Iterator[Line]:
+def value_at(item: Item, at: Sequence[str | int]) -> Value | None:
+    """The value that a path leads to; None if there is none."""
+    value: Value = {"M": item}
+    for step in at:
+        [(kind, content)] = value.items()
+        if kind == "M" and isinstance(step, str) and step in content:
+            value = content[step]
+        elif kind in _LISTED and isinstance(step, int) and 0 <= step < len(content):
+            value = content[step] if kind == "L" else {kind[0]: content[step]}
+        else:
+            return None
+    return value
+
+
+def _lines(at: tuple[str | int, ...], name: str, value: Value) -> Iterator[Line]:
     [(kind, content)] = value.items()
     if kind == "L" and (text := vector_text(content)):
-        yield Line(depth, name, kind, text)
+        yield Line(at, name, kind, text, whole=False)
     elif kind in ("M", "L"):
         count = f"{len(content):,} {'entry' if len(content) == 1 else 'entries'}"
-        yield Line(depth, name, kind, None, count)
-        members = content.items() if kind == "M" else ((str(at), v) for at, v in enumerate(content))
-        for inner, each in members:
-            yield from _lines(depth + 1, inner, each)
-    elif kind in ("SS", "NS", "BS"):
-        yield Line(depth, name, kind, None, f"{len(content):,}")
-        for each in content:
-            yield from _lines(depth + 1, "", {kind[0]: each})
+        yield Line(at, name, kind, None, count)
+        members = content.items() if kind == "M" else enumerate(content)
+        for step, each in members:
+            yield from _lines((*at, step), str(step), each)
+    elif kind in _LISTED:
+        yield Line(at, name, kind, None, f"{len(content):,}")
+        for number, each in enumerate(content):
+            yield from _lines((*at, number), "", {kind[0]: each})
     else:
-        yield Line(depth, name, kind, *_text(kind, content))
+        yield Line(at, name, kind, *_text(kind, content))
 
 
-def _text(kind: str, content: Any) -> tuple[str, str]:
+def _text(kind: str, content: Any) -> tuple[str, str, bool]:
+    """The text of a scalar value, how much there is of it, and whether the text is all of it."""
     if kind == "B":
-        cut = content[: TEXT_CHARS // 2].hex(" ")
-        return cut, size(len(content))
+        start = hexdump(bytes(content[:DUMPED_BYTES]))
+        return start, size(len(content)), len(content) <= DUMPED_BYTES
     if kind in ("BOOL", "NULL"):
-        return ("null" if kind == "NULL" else str(content).lower()), ""
+        return ("null" if kind == "NULL" else str(content).lower()), "", True
     if len(content) > TEXT_CHARS:
-        return start_of(content, TEXT_CHARS), f"of {size(len(content.encode()))}"
-    return content, ""
+        return start_of(content, TEXT_CHARS), f"of {size(len(content.encode()))}", False
+    return content, "", True
 
 
 @dataclass(frozen=True)
@@ -76,9 +115,9 @@ class Change:
     """The types before and after; empty if there is no value."""
 
 
-def difference(old: Item, new: Item) -> list[Change]:
-    """The attributes that differ, by name."""
-    names = sorted({*old, *new})
+def difference(old: Item, new: Item, first: Sequence[str] = ()) -> list[Change]:
+    """The attributes that differ: those that come `first`, then the others by name."""
+    names = dict.fromkeys((*first, *sorted({*old, *new})))
     return [
         _change(name, old.get(name), new.get(name)) for name in names if _differs(name, old, new)
     ]

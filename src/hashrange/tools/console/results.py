@@ -16,7 +16,10 @@ from hashrange.tools.console.shapes import Item, Source, TableShape
 from hashrange.tools.console.values import cursor, dumps
 
 COLUMNS_MAX = 24
-"""How many attributes of an item a row shows."""
+"""How many attributes of an item a row shows, unless the user has chosen others."""
+
+NAMES_MAX = 1_000
+"""How many names of attributes a page offers as columns."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,11 @@ class Run:
     @property
     def numeric(self) -> set[str]:
         """The columns that have only numbers."""
-        return {name for name in self.columns if all("N" in row.item[name] for row in self.rows)}
+        return {
+            name
+            for name in self.columns
+            if all("N" in row.item[name] for row in self.rows if name in row.item)
+        }
 
 
 @dataclass(frozen=True)
@@ -58,9 +65,18 @@ class Results:
     entities: list[tuple[str, int, int, Item]]
     """Of each entity type its name, its colour, how many there are, and one of them."""
     count: int
+    names: list[str]
+    """The names of attributes that are no keys."""
 
 
-def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence[Item]) -> Results:
+def lay_out(
+    console: Console,
+    shape: TableShape,
+    source: Source,
+    items: Sequence[Item],
+    columns: Sequence[str] = (),
+) -> Results:
+    """`columns` are those that the user has chosen beside the keys; without any, all are shown."""
     colours = console.colours(shape.name)
     rows = []
     for item in items:
@@ -74,28 +90,36 @@ def lay_out(console: Console, shape: TableShape, source: Source, items: Sequence
         (entity, colour, count, examples[entity])
         for (entity, colour), count in counted.most_common(20)
     ]
-    return Results(source, list(_collections(shape, source, rows)), entities, len(rows))
+    names = sorted({name for item in items for name in item} - {*source.keys, *shape.table.keys})
+    collections = list(_collections(shape, source, rows, columns))
+    return Results(source, collections, entities, len(rows), names[:NAMES_MAX])
 
 
-def _collections(shape: TableShape, source: Source, rows: list[Row]) -> Iterator[Collection]:
+def _collections(
+    shape: TableShape, source: Source, rows: list[Row], chosen: Sequence[str]
+) -> Iterator[Collection]:
     """Without a sort key, or if keys are not shown, all rows are in one table."""
     if not rows:
         return
     if source.range is None or any(source.hash not in row.item for row in rows):
         first = (*source.keys, *shape.table.keys)
-        yield Collection(None, list(_runs(first, (), rows)), len(rows))
+        yield Collection(None, list(_runs(first, (), rows, chosen)), len(rows))
         return
     for _, found in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
         members = list(found)
-        runs = _runs((source.range, *shape.table.keys), (source.hash,), members)
+        runs = _runs((source.range, *shape.table.keys), (source.hash,), members, chosen)
         yield Collection(members[0].item[source.hash], list(runs), len(members))
 
 
-def _runs(first: tuple[str, ...], above: tuple[str, ...], rows: list[Row]) -> Iterator[Run]:
+def _runs(
+    first: tuple[str, ...], above: tuple[str, ...], rows: list[Row], chosen: Sequence[str]
+) -> Iterator[Run]:
     def names(row: Row) -> tuple[str, ...]:
+        if chosen:
+            return tuple(name for name in dict.fromkeys((*first, *chosen)) if name not in above)
         leading = [name for name in dict.fromkeys(first) if name in row.item and name not in above]
         return (*leading, *sorted(name for name in row.item if name not in first + above))
 
     for columns, found in groupby(rows, key=names):
-        shown = columns[:COLUMNS_MAX]
+        shown = columns if chosen else columns[:COLUMNS_MAX]
         yield Run(shown, len(columns) - len(shown), list(found))

@@ -42,6 +42,10 @@ class Search:
     """Where to go on; None at the end, and at the beginning."""
     step: int
     """How many items the next request reads."""
+    start: str = ""
+    """Where the page begins; empty at the beginning of all items."""
+    before: int = 0
+    """How many items earlier pages have read."""
     items: tuple[Item, ...] = ()
 
     @classmethod
@@ -55,12 +59,25 @@ class Search:
             raise Mistake("units: this is not a number of read units")
         read, found = (visit.number(name, 0, 0, 10**15) for name in ("read", "found"))
         step = visit.number("step", limit, 1, STEP_MAX)
-        return cls(limit, read, found, units, visit.given.get("after") or None, step)
+        after = visit.given.get("after", "")
+        start = visit.given.get("start", after)
+        before = visit.number("before", read, 0, 10**15)
+        return cls(limit, read, found, units, after or None, step, start, before)
 
     @property
     def goes_on(self) -> bool:
         """Whether the page has room, and more can be read."""
         return self.after is not None and self.found < self.limit
+
+    @property
+    def seen(self) -> dict[str, str]:
+        """The parameters that name what the page has read."""
+        return {"after": self.start, "count": str(self.read - self.before)}
+
+    @property
+    def complete(self) -> bool:
+        """Whether this round is the whole page."""
+        return not self.goes_on and self.found == len(self.items)
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -71,6 +88,8 @@ class Search:
             "found": str(self.found),
             "units": f"{self.units:g}",
             "step": str(self.step),
+            "start": self.start,
+            "before": str(self.before),
         }
 
 
@@ -98,7 +117,7 @@ def search(
             found=search.found + len(portion.items),
             units=units,
             after=portion.next,
-            step=search.limit if portion.items else min(search.step * 4, STEP_MAX),
+            step=min(search.limit if portion.items else search.step * 4, STEP_MAX),
             items=search.items + tuple(portion.items),
         )
         if not search.goes_on or time.monotonic() - start > seconds:

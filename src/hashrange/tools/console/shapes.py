@@ -121,9 +121,14 @@ class TableShape:
         }
 
     @cached_property
+    def leading(self) -> tuple[str, ...]:
+        """The key attributes, those of the table before those of its indexes."""
+        return tuple(dict.fromkeys(name for source in self.sources for name in source.keys))
+
+    @cached_property
     def key_attributes(self) -> frozenset[str]:
         """The attributes that are keys of the table or of an index."""
-        return frozenset(name for source in self.sources for name in source.keys)
+        return frozenset(self.leading)
 
     def key_of(self, item: Item) -> Item:
         return {name: item[name] for name in self.table.keys}

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import hypot
 from typing import Any
 
@@ -214,6 +215,12 @@ def shown(text: str) -> Markup:
     return Markup("").join([*parts, escape(text[end:])])
 
 
+def unseen_count(text: str) -> int:
+    """How many characters of a text cannot be seen, other than line ends."""
+    return sum(1 for each in _UNSEEN.finditer(text) if each[0] != "\n")
+
+
+@lru_cache(1_000)
 def _mark(character: str) -> Markup:
     name = {"\n": "\u23ce", "\t": "\u21e5"}.get(character, f"U+{ord(character):04X}")
     return Markup('<span class="unseen">{}</span>').format(name)

@@ -1,12 +1,13 @@
 """A visit to a page: the request of the browser, and the ways to answer it."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
-from urllib.parse import parse_qsl, quote, urlencode
+from typing import Any, ClassVar, Literal
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from jinja2 import Environment
-from starlette.datastructures import URL, ImmutableMultiDict
+from starlette.datastructures import URL, Headers, ImmutableMultiDict
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hashrange.tools.console.console import Console, ReadOnly
@@ -33,8 +34,18 @@ class Visit:
     path: Mapping[str, str]
     given: "ImmutableMultiDict[str, str]"
     csrf: str
-    partial: bool = False
-    """htmx asked, so that the answer is a part of a page."""
+    headers: Headers = field(default_factory=Headers)
+
+    @property
+    def partial(self) -> bool:
+        """Whether htmx asked, so that the answer is a part of a page."""
+        return "HX-Request" in self.headers
+
+    @property
+    def shown_path(self) -> str:
+        """The address that the browser shows, without the host."""
+        given = urlsplit(self.headers.get("HX-Current-URL", "") or str(self.url))
+        return f"{given.path}?{given.query}" if given.query else given.path
 
     def page(self, template: str, status: int = 200, **context: Any) -> Response:
         """A page from a template; see `templates/base.html` for its blocks."""
@@ -44,7 +55,16 @@ class Visit:
 
     def go(self, path: str, **parameters: str) -> Response:
         """Send the browser to another page, after something was written."""
-        return RedirectResponse(address(path, **parameters), 303)
+        to = address(path, **parameters)
+        if self.partial:  # htmx would show the page within this one
+            return Response(headers={"HX-Redirect": to})
+        return RedirectResponse(to, 303)
+
+    def go_back(self, otherwise: str) -> Response:
+        """Send the browser to the page of this console that the form names."""
+        back = self.given.get("back", "")
+        local = re.match(r"/(?![/\\])[\x21-\x7e]*\Z", back)
+        return self.go(back if local else otherwise)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """A field that is a number, within bounds."""
@@ -52,6 +72,27 @@ class Visit:
         if not text.isascii() or not text.isdecimal():
             raise Mistake(f"{name}: {text!r} is not a number")
         return max(least, min(most, int(text[:18])))
+
+    PLACE: ClassVar = frozenset(
+        (
+            "after",
+            "before",
+            "found",
+            "limit",
+            "read",
+            "round",
+            "run",
+            "start",
+            "step",
+            "units",
+            "view",
+        )
+    )
+    """The parameters that tell where a page is in a search, and how it is shown."""
+
+    def asked(self, without: Collection[str]) -> str:
+        """The parameters of this page as part of an address."""
+        return urlencode([pair for pair in self.given.multi_items() if pair[0] not in without])
 
     def with_(self, **changed: str | None) -> str:
         """The address of this page with other parameters; None leaves one out."""

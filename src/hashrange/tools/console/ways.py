@@ -20,7 +20,8 @@ class Ways:
         self._path = table_path(shape.name)
         self._index = source.name
         self._shape = shape
-        pairs = visit.given.multi_items() if visit.url.path == self._path else ()
+        filtered = visit.url.path in (self._path, f"{self._path}/values")
+        pairs = visit.given.multi_items() if filtered else ()
         kept = [pair for pair in pairs if pair[0] in KEPT]
         self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))
 

@@ -1,10 +1,14 @@
 """The pages of the console, in the order of the navigation."""
 
 from hashrange.tools.console.pages import (
+    columns,
+    entity,
     export,
+    facets,
     item,
     items,
     learn,
+    making,
     model,
     partitions,
     query,
@@ -13,6 +17,7 @@ from hashrange.tools.console.pages import (
     statement,
     streams,
     tables,
+    value,
 )
 from hashrange.tools.console.visits import Page
 
@@ -20,6 +25,7 @@ PAGES: tuple[Page, ...] = (
     learn.PAGE,
     tables.PAGE,
     model.PAGE,
+    entity.PAGE,
     statement.PAGE,
     items.PAGE,
     query.PAGE,
@@ -27,7 +33,12 @@ PAGES: tuple[Page, ...] = (
     partitions.PAGE,
     export.PAGE,
     tables.DETAILS,
+    making.PAGE,
+    making.DELETION,
     item.PAGE,
+    value.PAGE,
     similar.PAGE,
     selected.PAGE,
+    columns.PAGE,
+    facets.PAGE,
 )

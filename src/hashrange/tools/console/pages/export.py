@@ -5,7 +5,7 @@ They are kept in a temporary file, and memory does not grow with their number.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,10 +14,15 @@ from starlette.responses import Response, StreamingResponse
 from hashrange.formats.formats import FORMATS, Format
 from hashrange.formats.items import DataError
 from hashrange.tools.console import builder
+from hashrange.tools.console.found import reading
 from hashrange.tools.console.pages.items import named
+from hashrange.tools.console.searching import Portion
 from hashrange.tools.console.values import dumps
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 from hashrange.tools.moving.spool import Spool
+
+READ_AT_ONCE = 10_000
+READ_MAX = 10**15
 
 TITLES = {
     "dynamodb-json": "DynamoDB JSON, one item on each line",
@@ -44,21 +49,38 @@ def show(visit: Visit) -> Response:
 
 
 def download(visit: Visit) -> Response:
-    format = FORMATS.get(visit.given.get("format", ""))
-    if format is None:
-        raise Mistake("Choose a format.")
+    format = format_of(visit)
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     request = builder.request_of(visit, shape, source, 1)
     del request.members["Limit"]
-    suffix = format.suffixes[0] if format.suffixes else ".jsonl"
-    name = "-".join(filter(None, (shape.name, source.name))) + suffix
-    chunks = _file(visit, request, format)
+    name = "-".join(filter(None, (shape.name, source.name))) + suffix_of(format)
+    most = visit.number("count", 0, 0, 10**15) if "count" in visit.given else None
+    pages = items_read(reading(visit.console, request), visit.given.get("after") or None, most)
+    return answer(pages, format, name, inline=most is not None and format.name == "json")
+
+
+def format_of(visit: Visit) -> Format:
+    """The format that the address names. Raises `Mistake`."""
+    format = FORMATS.get(visit.given.get("format", ""))
+    if format is None:
+        raise Mistake("Choose a format.")
+    return format
+
+
+def suffix_of(format: Format) -> str:
+    return format.suffixes[0] if format.suffixes else ".jsonl"
+
+
+def answer(pages: Iterator[list[bytes]], format: Format, name: str, inline: bool) -> Response:
+    """A file of items, each in DynamoDB JSON. One that is `inline` is shown by the browser."""
+    chunks = _file(pages, format)
     first = next(chunks)  # a failure is shown on a page
+    kind = "inline" if inline else "attachment"
     return StreamingResponse(
         _joined(first, chunks),
         media_type=format.media_type,
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'{kind}; filename="{name}"'},
     )
 
 
@@ -67,11 +89,11 @@ def _joined(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def _file(visit: Visit, request: builder.Request, format: Format) -> Iterator[bytes]:
+def _file(pages: Iterator[list[bytes]], format: Format) -> Iterator[bytes]:
     """The chunks of the file; the first comes when all items are read."""
     with tempfile.TemporaryDirectory(prefix="hashrange-") as folder:
         with closing(Spool(Path(folder) / "items")) as spool:
-            for page in _pages(visit, request):
+            for page in pages:
                 spool.append(page)
         try:
             chunks = format.write(spool)
@@ -82,15 +104,18 @@ def _file(visit: Visit, request: builder.Request, format: Format) -> Iterator[by
         yield from chunks
 
 
-def _pages(visit: Visit, request: builder.Request) -> Iterator[list[bytes]]:
-    """The items of all pages of a Query or Scan, each in DynamoDB JSON."""
-    asked = dict(request.members)
-    while True:
-        found = visit.console.call(request.method, **asked)
-        yield [dumps(item).encode() for item in found["Items"]]
-        if "LastEvaluatedKey" not in found:
+def items_read(
+    read: Callable[[int, str | None], Portion], after: str | None, most: int | None
+) -> Iterator[list[bytes]]:
+    """The items from a place on, each in DynamoDB JSON. `most` is how many are read at most."""
+    left = READ_MAX if most is None else most
+    while left > 0:
+        portion = read(min(left, READ_AT_ONCE), after)
+        yield [dumps(item).encode() for item in portion.items]
+        after = portion.next
+        if after is None:
             return
-        asked["ExclusiveStartKey"] = found["LastEvaluatedKey"]
+        left -= portion.read
 
 
 PATH = "/table/{table}/export"

@@ -6,6 +6,7 @@ from botocore.exceptions import ClientError
 from starlette.responses import Response
 
 from hashrange.tools.console import writing
+from hashrange.tools.console.checking import faults_of
 from hashrange.tools.console.entities import entity_of
 from hashrange.tools.console.fields import (
     KINDS,
@@ -26,11 +27,19 @@ from hashrange.tools.console.values import (
     key_at,
     pretty,
 )
-from hashrange.tools.console.visits import Mistake, Page, Route, Visit, table_path, writes
+from hashrange.tools.console.visits import (
+    Mistake,
+    Page,
+    Route,
+    Visit,
+    address,
+    table_path,
+    writes,
+)
 
 
 def show(visit: Visit) -> Response:
-    shape, item = _found(visit)
+    shape, item = found_item(visit)
     lines, cut = outline(_keys_first(shape, item))
     entity = entity_of(item, shape.table)
     return visit.page(
@@ -49,7 +58,7 @@ def show(visit: Visit) -> Response:
 
 def as_json(visit: Visit) -> Response:
     """The whole item in DynamoDB JSON, as a file."""
-    _, item = _found(visit)
+    _, item = found_item(visit)
     name = "attachment; filename=item.json"
     return Response(
         pretty(item),
@@ -58,7 +67,8 @@ def as_json(visit: Visit) -> Response:
     )
 
 
-def _found(visit: Visit) -> tuple[TableShape, Item]:
+def found_item(visit: Visit) -> tuple[TableShape, Item]:
+    """The item whose key the address has. Raises `Mistake`."""
     shape = visit.console.table(visit.path["table"])
     item = _get(visit, shape, key_at(visit.given.get("key", "")))
     if item is None:
@@ -73,8 +83,8 @@ def _get(visit: Visit, shape: TableShape, key: Item) -> Item | None:
 
 
 def _keys_first(shape: TableShape, item: Item) -> Item:
-    keys = shape.table.keys
-    return {name: item[name] for name in (*keys, *sorted(set(item) - set(keys)))}
+    names = dict.fromkeys((*shape.leading, *sorted(item)))
+    return {name: item[name] for name in names if name in item}
 
 
 # ---- the editor ----
@@ -82,7 +92,7 @@ def _keys_first(shape: TableShape, item: Item) -> Item:
 
 def edit(visit: Visit) -> Response:
     """The form for an item as it is now."""
-    shape, item = _found(visit)
+    shape, item = found_item(visit)
     return _form(visit, shape, item, item)
 
 
@@ -103,7 +113,36 @@ def _empty(shape: TableShape) -> Item:
 def again(visit: Visit) -> Response:
     """Back from the difference to the form."""
     shape = visit.console.table(visit.path["table"])
+    if "cell" in visit.given and (read := _read(visit)):
+        item = item_of(visit.given.get("item", ""))
+        name = visit.given["cell"]
+        [field] = [one for one in fields_of(item, shape, True) or () if one.name == name]
+        return _cell(visit, shape, read, field, visit.given.get("back", ""))
     return _form(visit, shape, _read(visit), item_of(visit.given.get("item", "")))
+
+
+def cell(visit: Visit) -> Response:
+    """The form for the value of one attribute."""
+    shape, item = found_item(visit)
+    name = visit.given.get("name", "")
+    field = next((one for one in fields_of(item, shape, True) or () if one.name == name), None)
+    if field is None or field.locked:
+        return visit.go(table_path(shape.name, "item/edit"), key=cursor(shape.key_of(item)))
+    return _cell(visit, shape, item, field, visit.shown_path)
+
+
+def _cell(visit: Visit, shape: TableShape, read: Item, field: Field, back: str) -> Response:
+    return visit.page(
+        "cell.html",
+        400 if field.fault else 200,
+        shape=shape,
+        read=dumps(read),
+        key=cursor(shape.key_of(read)),
+        keys=[read[name] for name in shape.table.keys],
+        field=field,
+        kinds=KINDS,
+        back=back,
+    )
 
 
 def attribute(visit: Visit) -> Response:
@@ -151,6 +190,7 @@ def review(visit: Visit) -> Response:
     read = _read(visit)
     try:
         item = _entered(visit)
+        _check(visit, shape, item)
         _check_keys(shape, read, item)
     except ValueMistake as mistake:
         return _mistaken(visit, shape, read, mistake)
@@ -158,7 +198,7 @@ def review(visit: Visit) -> Response:
 
 
 def _review(shape: TableShape, read: Item | None, item: Item) -> dict[str, Any]:
-    changes = difference(read or {}, item)
+    changes = difference(read or {}, item, shape.leading)
     return {
         "shape": shape,
         "read": dumps(read) if read else "",
@@ -174,15 +214,31 @@ def _entered(visit: Visit) -> Item:
     given = visit.given
     if "json" in given:
         return entered_item(given["json"])
+    if "cell" in given:
+        return item_of(given.get("read", "")) | _of_fields(visit)
+    return _of_fields(visit)
+
+
+def _of_fields(visit: Visit) -> Item:
+    given = visit.given
     return item_of_fields(given.getlist("name"), given.getlist("kind"), given.getlist("text"))
 
 
 def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
     for name in shape.table.keys:
-        if name not in item:
-            raise ValueMistake(f"{name}: is a key attribute, and must be present")
-        if read is not None and item[name] != read[name]:
+        if read is not None and item.get(name) != read[name]:
             raise ValueMistake(f"{name}: a key cannot change; save the item as a new one instead")
+
+
+def _check(visit: Visit, shape: TableShape, item: Item) -> None:
+    """Raises `FieldMistakes` if the service would refuse the item."""
+    names = visit.given.getlist("name")
+    rows = {
+        names.index(name) if name in names else -number: fault
+        for number, (name, fault) in enumerate(faults_of(shape, item).items(), 1)
+    }
+    if rows:
+        raise FieldMistakes(rows)
 
 
 def _mistaken(
@@ -190,6 +246,9 @@ def _mistaken(
 ) -> Response:
     """The form as it was sent, with its faults."""
     given = visit.given
+    if "cell" in given and read is not None:
+        field = Field(given["name"], given["kind"], given["text"], fault=str(mistake))
+        return _cell(visit, shape, read, field, given.get("back", ""))
     rows = None
     if "json" not in given:
         columns = given.getlist("name"), given.getlist("kind"), given.getlist("text")
@@ -215,7 +274,8 @@ def save(visit: Visit) -> Response:
         if error.response["Error"]["Code"] == "ResourceNotFoundException":
             raise
         return _form(visit, shape, read, item, error.response["Error"].get("Message", str(error)))
-    return visit.go(table_path(shape.name, "item"), key=cursor(shape.key_of(item)), saved="1")
+    shown = address(table_path(shape.name, "item"), key=cursor(shape.key_of(item)), saved="1")
+    return visit.go_back(shown)
 
 
 def _lost(
@@ -226,20 +286,20 @@ def _lost(
         409,
         **_review(shape, read, item),
         current=dumps(current) if current else "",
-        theirs=difference(read or {}, current) if current else [],
-        yours=difference(current or {}, item),
+        theirs=difference(read or {}, current, shape.leading) if current else [],
+        yours=difference(current or {}, item, shape.leading),
     )
 
 
 def delete(visit: Visit) -> Response:
     """Ask whether the item shall be deleted."""
-    shape, item = _found(visit)
+    shape, item = found_item(visit)
     return visit.page(
         "delete.html",
         shape=shape,
         key=cursor(shape.key_of(item)),
         read=dumps(item),
-        changes=difference(item, {}),
+        changes=difference(item, {}, shape.leading),
     )
 
 
@@ -254,7 +314,7 @@ def delete_it(visit: Visit) -> Response:
             409,
             **_review(shape, read, read),
             current=dumps(lost.current) if lost.current else "",
-            theirs=difference(read, lost.current) if lost.current else [],
+            theirs=difference(read, lost.current, shape.leading) if lost.current else [],
             yours=[],
         )
     return visit.go(table_path(shape.name), deleted="1")
@@ -270,6 +330,7 @@ PAGE = Page(
         Route(PATH + "/edit", edit),
         Route(PATH + "/new", new),
         Route(PATH + "/attribute", attribute),
+        Route(PATH + "/cell", cell),
         Route(PATH + "/delete", delete),
         writes(PATH + "/again", again),
         writes(PATH + "/review", review),

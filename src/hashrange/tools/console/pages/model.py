@@ -44,7 +44,7 @@ def picture(visit: Visit) -> Response:
     if view not in VIEWS:
         raise Mistake("There is no such picture.", 404)
     try:
-        drawn = draw(_table(visit), view)
+        drawn = draw(declared(visit), view)
     except DesignError as error:
         raise Mistake(str(error)) from None
     return Response(drawn, media_type="image/svg+xml")
@@ -52,7 +52,7 @@ def picture(visit: Visit) -> Response:
 
 def pattern(visit: Visit) -> Response:
     """The form of an access pattern, its plan, and its items if the address says `run`."""
-    table = _table(visit)
+    table = declared(visit)
     rows = dict(zip(table.plans, table.plan().rows, strict=True))
     name = visit.given.get("pattern", "")
     found = next((p for ps in table.patterns.values() for p in ps if str(p) == name), None)
@@ -76,7 +76,7 @@ def pattern(visit: Visit) -> Response:
     )
 
 
-def _table(visit: Visit) -> "Table":
+def declared(visit: Visit) -> "Table":
     name = visit.path["model"]
     for table in visit.console.models:
         if table.name == name:
@@ -114,7 +114,7 @@ def _boto(parameters: dict[str, Any]) -> dict[str, Any]:
     return {**parameters, **changed}
 
 
-def _shown(console: Console) -> bool:
+def models_shown(console: Console) -> bool:
     return bool(console.models)
 
 
@@ -126,5 +126,5 @@ PAGE = Page(
         Route(PATH + "/{model}/pattern", pattern),
         Route(PATH + "/{model}/picture", picture),
     ),
-    _shown,
+    models_shown,
 )

@@ -4,19 +4,25 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from botocore.exceptions import ClientError, ParamValidationError
 from starlette.responses import Response
 
 from hashrange.tools.console.console import ReadOnly, selects
+from hashrange.tools.console.pages.export import answer, format_of, items_read, suffix_of
 from hashrange.tools.console.results import lay_out
 from hashrange.tools.console.searching import Portion, Search, search
 from hashrange.tools.console.shapes import Source, TableShape
-from hashrange.tools.console.visits import Page, Route, Visit
+from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 from hashrange.tools.shell.faults import failure
 
 ITEMS_MAX = 100
 TABLES_MAX = 50
+ADDRESS_MAX = 16_000
+"""How long the parameters of an address may be; servers refuse longer ones at some length."""
+
+PATH = "/partiql"
 
 _NAME = r'(?:"([\w.-]+)"|(\w+))'
 _FROM = re.compile(
@@ -25,28 +31,51 @@ _FROM = re.compile(
 
 
 def show(visit: Visit) -> Response:
-    """The form, for a table if the address names one."""
+    """The form, for a table or with a statement. The address may say that a SELECT runs."""
     table = visit.given.get("table", "")
-    statement = f'SELECT * FROM "{table}"' if table else ""
+    statement = visit.given.get("statement") or (f'SELECT * FROM "{table}"' if table else "")
+    if visit.given.get("run") and selects(statement):
+        return _ran(visit, statement, "get")
     names = visit.console.call("list_tables", Limit=TABLES_MAX)["TableNames"]
     context = {"statement": statement, "tables": names, "mistake": None, "search": None}
-    return visit.page("statement.html", **context)
+    return visit.page("statement.html", place="PartiQL", **context)
 
 
 def run(visit: Visit) -> Response:
-    """Run the statement. A read-only console refuses all but SELECT."""
+    """Run the statement. A read-only console refuses all but SELECT.
+
+    A SELECT gets an address, so that one can come back to its result.
+    """
     statement = visit.given.get("statement", "")
     if not visit.console.write and not selects(statement):
         raise ReadOnly
+    again = {"statement": statement, "run": "1"}
+    if selects(statement) and not visit.given.get("after") and len(urlencode(again)) <= ADDRESS_MAX:
+        return visit.go(PATH, **again)
+    return _ran(visit, statement, "post")
+
+
+def file(visit: Visit) -> Response:
+    """What a SELECT has returned, as a file."""
+    statement = visit.given.get("statement", "")
+    if not selects(statement):
+        raise Mistake("Only the result of a SELECT is a file.")
+    most = visit.number("count", 0, 0, 10**15)
+    pages = items_read(_reading(visit, statement), visit.given.get("after") or None, most)
+    format = format_of(visit)
+    return answer(pages, format, f"result{suffix_of(format)}", inline=format.name == "json")
+
+
+def _ran(visit: Visit, statement: str, method: str) -> Response:
     goes_on = Search.of(visit, ITEMS_MAX) if selects(statement) else Search(1, 0, 0, 0, None, 1)
     try:
         read = _reading(visit, statement)
         done = search(read, goes_on) if selects(statement) else _once(read, goes_on)
     except ParamValidationError:
-        return _page(visit, statement, "Write a statement first.")
+        return _page(visit, statement, method, "Write a statement first.")
     except ClientError as error:
-        return _page(visit, statement, str(failure(error, statement)))
-    return _page(visit, statement, None, done)
+        return _page(visit, statement, method, str(failure(error, statement)))
+    return _page(visit, statement, method, None, done)
 
 
 def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
@@ -73,7 +102,7 @@ def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
 
 
 def _page(
-    visit: Visit, statement: str, mistake: str | None, done: Search | None = None
+    visit: Visit, statement: str, method: str, mistake: str | None, done: Search | None = None
 ) -> Response:
     shape, results, total = None, None, None
     if done is not None and (done.items or selects(statement)):
@@ -84,8 +113,10 @@ def _page(
     return visit.page(
         "selected_by_statement.html" if partial else "statement.html",
         400 if mistake else 200,
+        place="PartiQL",
         statement=statement,
         tables=(),
+        method=method,
         mistake=mistake,
         search=done,
         of=shape,
@@ -104,4 +135,6 @@ def _table(visit: Visit, statement: str) -> tuple[TableShape, Source]:
     return shape, shape.source(quoted_index or index or "") or shape.table
 
 
-PAGE = Page("PartiQL", "/partiql", (Route("/partiql", show), Route("/partiql", run, "POST")))
+PAGE = Page(
+    "PartiQL", PATH, (Route(PATH, show), Route(PATH + "/file", file), Route(PATH, run, "POST"))
+)

@@ -19,9 +19,15 @@ function move(step) {
   row.scrollIntoView({ block: "nearest" });
 }
 
+// From cell to cell: the focus is on the link of a cell, or on the cell itself.
 function across(step) {
-  const links = [...(current()?.querySelectorAll("td a") ?? [])];
-  links[Math.max(0, links.indexOf(document.activeElement) + step)]?.focus();
+  const cells = [...(current()?.querySelectorAll("td:not(.tick, .fill, .absent)") ?? [])];
+  const at = cells.findIndex((cell) => cell.contains(document.activeElement));
+  const cell = cells[Math.max(0, Math.min(cells.length - 1, at + step))];
+  if (!cell) return;
+  const link = cell.querySelector("a");
+  if (!link) cell.tabIndex = -1;
+  (link ?? cell).focus();
 }
 
 const current = () => document.querySelector("[data-row].current");
@@ -35,7 +41,9 @@ const keys = {
   l: () => across(1),
   u: () => document.querySelector("[data-back]")?.click(),
   n: () => first("[data-next]")?.click(),
-  e: () => first("[data-edit]")?.click(),
+  e: () => editCell(document.activeElement.closest("td")) || first("[data-edit]")?.click(),
+  t: () => openTab(),
+  w: () => document.querySelector("#tabs .tab:has([aria-current]) button")?.click(),
   x: () => current()?.querySelector("input[type=checkbox]")?.click(),
   Enter: () => current()?.querySelector("a")?.click(),
 };
@@ -75,13 +83,11 @@ document.addEventListener("click", (event) => {
     htmx.trigger(going, "htmx:abort");
     for (const name of ["hx-get", "hx-post"]) going.removeAttribute(name);
     for (const field of going.querySelectorAll("[name=round], [name=found], [name=step]")) field.remove();
-    going.querySelector("[data-go-on]").hidden = false;
+    const goOn = going.querySelector("[data-go-on]");
+    if (goOn) goOn.hidden = false;
     stopped.remove();
   }
-  if (found("a[data-item]")) {
-    const links = [...document.querySelectorAll("a[data-item]")].map((link) => link.getAttribute("href"));
-    keep({ list: location.href, links });
-  }
+  if (found("a[data-item]")) keepPlace(found("a[data-item]"));
   const removed = found("[data-remove]");
   if (removed) removed.closest(removed.dataset.remove).remove();
 });
@@ -91,8 +97,10 @@ document.addEventListener("input", (event) => {
   const { filter } = event.target.dataset;
   if (!filter) return;
   const words = event.target.value.toLowerCase();
-  for (const row of document.querySelectorAll(`${filter} tbody tr`))
-    row.hidden = !row.textContent.toLowerCase().includes(words);
+  for (const row of document.querySelectorAll(`${filter} tbody tr, ${filter} > :is(li, .attribute)`)) {
+    const values = [...row.querySelectorAll("input, textarea")].map((field) => field.value);
+    row.hidden = ![row.textContent, ...values].join(" ").toLowerCase().includes(words);
+  }
 });
 
 // Boxes that select rows: data-selected elements tell how many, and are shown if there are any.
@@ -109,9 +117,14 @@ document.addEventListener("change", (event) => {
 // The list that an item was opened from: the way back, and to the items beside it.
 const keep = (place) => sessionStorage.setItem("place", JSON.stringify(place));
 
+function keepPlace(link) {
+  const links = [...document.querySelectorAll("a[data-item]")].map((each) => each.getAttribute("href"));
+  keep({ list: location.href, links, last: link.getAttribute("href") });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   const place = JSON.parse(sessionStorage.getItem("place"));
-  const shown = document.querySelector("[data-place]");
+  const shown = document.querySelector("nav.place");
   const key = new URLSearchParams(location.search).get("key");
   const at = place?.links.findIndex((link) => link.endsWith(`?key=${key}`));
   if (shown && at >= 0) {

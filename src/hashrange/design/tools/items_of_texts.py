@@ -1,0 +1,51 @@
+"""Items of an entity whose fields are given by texts, as a form has them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.item import Item
+
+
+class FieldFaults(ValueError):
+    """What is wrong with the fields of an item, by name."""
+
+    def __init__(self, faults: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
+        self.faults = faults
+
+
+def item_of_texts(entity: Entity, texts: Mapping[str, str]) -> Item:
+    """The item with these fields. An empty field has its default; maps and lists are JSON.
+
+    Raises FieldFaults.
+    """
+    values: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for name, declared in entity.model.model_fields.items():
+        text = texts.get(name, "")
+        if text:
+            try:
+                values[name] = _value(declared.annotation, text)
+            except ValidationError as error:
+                faults[name] = error.errors()[0]["msg"]
+        elif declared.is_required():
+            faults[name] = "is needed"
+    if not faults:
+        try:
+            return entity.model(**values)
+        except ValidationError as error:
+            faults = {str((*each["loc"], "item")[0]): each["msg"] for each in error.errors()}
+    raise FieldFaults(faults)
+
+
+def _value(declared: Any, text: str) -> Any:
+    adapter: TypeAdapter[Any] = TypeAdapter(declared)
+    try:
+        return adapter.validate_strings(text)
+    except ValidationError:
+        if text.lstrip()[:1] not in ("[", "{"):
+            raise
+    return adapter.validate_json(text)

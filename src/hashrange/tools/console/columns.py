@@ -1,0 +1,50 @@
+"""The columns of a table that a user has chosen. The browser keeps them in a cookie.
+
+The cookie has the path of the table's pages and a name of the database, so that each table of each
+database has columns of its own, whatever port the console has.
+"""
+
+import json
+from collections.abc import Iterable
+from urllib.parse import quote, unquote
+from zlib import crc32
+
+from starlette.requests import cookie_parser
+from starlette.responses import Response
+
+from hashrange.tools.console.visits import Mistake, Visit, table_path
+
+COOKIE_CHARS_MAX = 3_800
+"""Browsers keep cookies of 4 KB."""
+
+KEPT_SECONDS = 400 * 24 * 60 * 60
+"""Browsers keep cookies for 400 days at most."""
+
+
+def chosen(visit: Visit) -> list[str]:
+    """The columns to show beside the keys; empty if all are shown."""
+    text = cookie_parser(visit.headers.get("cookie", "")).get(_cookie(visit), "")
+    try:
+        found = json.loads(unquote(text))
+    except (ValueError, RecursionError):
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def keep(visit: Visit, answer: Response, table: str, names: Iterable[str]) -> None:
+    """Let the browser keep the columns."""
+    text = quote(json.dumps(list(dict.fromkeys(filter(None, names)))))
+    if len(text) > COOKIE_CHARS_MAX:
+        raise Mistake("These are too many columns to keep: choose fewer.")
+    answer.set_cookie(
+        _cookie(visit),
+        text,
+        max_age=KEPT_SECONDS,
+        path=table_path(table),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _cookie(visit: Visit) -> str:
+    return f"hashrange_columns_{crc32(visit.console.target.name.encode()):08x}"

@@ -1,0 +1,19 @@
+"""Choosing the columns of a table."""
+
+from starlette.responses import Response
+
+from hashrange.tools.console import columns
+from hashrange.tools.console.visits import Page, Route, Visit, table_path
+
+
+def keep(visit: Visit) -> Response:
+    """Keep the columns that the form names, and show the page again."""
+    shape = visit.console.table(visit.path["table"])
+    names = [*visit.given.getlist("column"), *visit.given.get("more", "").split(",")]
+    answer = visit.go_back(table_path(shape.name))
+    columns.keep(visit, answer, shape.name, [] if "all" in visit.given else map(str.strip, names))
+    return answer
+
+
+PATH = "/table/{table}/columns"
+PAGE = Page("", PATH, (Route(PATH, keep),))

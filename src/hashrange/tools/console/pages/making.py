@@ -1,0 +1,141 @@
+"""Creating a table, and deleting one."""
+
+from typing import Any
+
+from botocore.exceptions import ClientError, ParamValidationError
+from starlette.responses import Response
+
+from hashrange.tools.console.visits import (
+    Mistake,
+    Page,
+    Route,
+    Visit,
+    table_path,
+    writes,
+)
+
+KEY_TYPES = {"S": "String", "N": "Number", "B": "Binary"}
+PROJECTIONS = {"ALL": "all attributes", "KEYS_ONLY": "keys only"}
+STREAMS = {
+    "": "no stream",
+    "NEW_AND_OLD_IMAGES": "new and old images",
+    "NEW_IMAGE": "new image",
+    "OLD_IMAGE": "old image",
+    "KEYS_ONLY": "keys only",
+}
+INDEX_FIELDS = ("iname", "ihash", "ihashtype", "irange", "irangetype", "iproject")
+
+
+def new(visit: Visit) -> Response:
+    """The form of a new table."""
+    return _form(visit, [("", "", "S", "", "S", "ALL")], None)
+
+
+def index(visit: Visit) -> Response:
+    """The fields of one more index."""
+    row = ("", "", "S", "", "S", "ALL")
+    return visit.page("index_row.html", row=row, types=KEY_TYPES, projections=PROJECTIONS)
+
+
+def _form(visit: Visit, rows: list[tuple[str, ...]], mistake: str | None) -> Response:
+    return visit.page(
+        "new_table.html",
+        400 if mistake else 200,
+        rows=rows,
+        types=KEY_TYPES,
+        projections=PROJECTIONS,
+        streams=STREAMS,
+        mistake=mistake,
+    )
+
+
+def create(visit: Visit) -> Response:
+    """Create the table, and show its items."""
+    rows = list(zip(*(visit.given.getlist(name) for name in INDEX_FIELDS), strict=False))
+    try:
+        request = _request(visit, rows)
+        visit.console.call("create_table", **request)
+    except Mistake as mistake:
+        return _form(visit, rows, str(mistake))
+    except ParamValidationError as error:
+        return _form(visit, rows, " ".join(str(error).splitlines()[1:]))
+    except ClientError as error:
+        return _form(visit, rows, error.response["Error"].get("Message", str(error)))
+    return visit.go(table_path(request["TableName"]))
+
+
+def _request(visit: Visit, rows: list[tuple[str, ...]]) -> dict[str, Any]:
+    """CreateTable as the form describes it."""
+    given = visit.given
+    types: dict[str, str] = {}
+
+    def schema(of: str, *keys: tuple[str, str]) -> list[dict[str, str]]:
+        found = []
+        for (name, kind), role in zip(keys, ("HASH", "RANGE"), strict=True):
+            if name:
+                if types.setdefault(name, kind) != kind:
+                    raise Mistake(f"{name}: has one type, but is {types[name]} and {kind}")
+                found.append({"AttributeName": name, "KeyType": role})
+        if not keys[0][0]:
+            raise Mistake(f"{of} needs a partition key")
+        return found
+
+    def text(name: str) -> str:
+        return given.get(name, "").strip()
+
+    if not text("table"):
+        raise Mistake("The table needs a name")
+    keys = [(text(name), given.get(f"{name}type", "S")) for name in ("hash", "range")]
+    request: dict[str, Any] = {
+        "TableName": text("table"),
+        "KeySchema": schema("The table", *keys),
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    indexes = [
+        {
+            "IndexName": name.strip(),
+            "KeySchema": schema(f"The index {name}", (pk.strip(), pktype), (sk.strip(), sktype)),
+            "Projection": {"ProjectionType": projection},
+        }
+        for name, pk, pktype, sk, sktype, projection in rows
+        if name.strip()
+    ]
+    if indexes:
+        request["GlobalSecondaryIndexes"] = indexes
+    request["AttributeDefinitions"] = [
+        {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
+    ]
+    if given.get("stream"):
+        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": given["stream"]}
+    return request
+
+
+def delete(visit: Visit) -> Response:
+    """Ask whether the table shall be deleted."""
+    return _ask(visit, None)
+
+
+def _ask(visit: Visit, mistake: str | None) -> Response:
+    shape = visit.console.table(visit.path["table"])
+    status = 400 if mistake else 200
+    return visit.page("delete_table.html", status, shape=shape, mistake=mistake)
+
+
+def delete_it(visit: Visit) -> Response:
+    """Delete the table whose name was typed."""
+    name = visit.path["table"]
+    if visit.given.get("name", "").strip() != name:
+        return _ask(visit, f"Type {name} to delete the table.")
+    try:
+        visit.console.call("delete_table", TableName=name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ResourceNotFoundException":
+            raise
+        return _ask(visit, error.response["Error"].get("Message", str(error)))
+    return visit.go("/", deleted=name)
+
+
+NEW = "/new-table"
+DELETE = "/table/{table}/delete"
+PAGE = Page("", NEW, (Route(NEW, new), Route(NEW + "/index", index), writes(NEW, create)))
+DELETION = Page("", DELETE, (Route(DELETE, delete), writes(DELETE, delete_it)))

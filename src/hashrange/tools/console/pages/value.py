@@ -1,0 +1,101 @@
+"""One value of an item, however long: on a page, and as a file."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from hashrange.amounts import size
+from hashrange.tools.console.hexdump import hexdump
+from hashrange.tools.console.outline import value_at
+from hashrange.tools.console.pages.item import found_item
+from hashrange.tools.console.shapes import TableShape
+from hashrange.tools.console.values import TYPES, Value, pretty, shown, unseen_count
+from hashrange.tools.console.visits import Mistake, Page, Route, Visit
+
+UNSEEN_MAX = 5_000
+"""A text with more invisible characters is shown as its bytes."""
+
+
+def show(visit: Visit) -> Response:
+    """The whole value."""
+    shape, at, value = _found(visit)
+    [(kind, content)] = value.items()
+    return visit.page(
+        "value.html",
+        shape=shape,
+        at=at,
+        key=visit.given.get("key", ""),
+        type=TYPES[kind],
+        size=size(len(_bytes(kind, content))),
+        texts=_texts(kind, content),
+    )
+
+
+def file(visit: Visit) -> Response:
+    """The bytes of a binary value, the text of a string, or else DynamoDB JSON."""
+    _, at, value = _found(visit)
+    [(kind, content)] = value.items()
+    media, suffix = {
+        "B": ("application/octet-stream", "bin"),
+        "S": ("text/plain; charset=utf-8", "txt"),
+        "N": ("text/plain; charset=utf-8", "txt"),
+    }.get(kind, ("application/json", "json"))
+    name = re.sub(r"[^\w.-]+", "-", "-".join(map(str, at)))[:100].strip("-.") or "value"
+    return Response(
+        _bytes(kind, content),
+        media_type=media,
+        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}.{suffix}"},
+    )
+
+
+def _found(visit: Visit) -> tuple[TableShape, list[str | int], Value]:
+    shape, item = found_item(visit)
+    try:
+        at = json.loads(visit.given.get("at", ""))
+    except (ValueError, RecursionError):
+        at = None
+    value = value_at(item, at) if isinstance(at, list) and at else None
+    if value is None:
+        raise Mistake("The item has no such value, or has it no longer.", 404)
+    return shape, at, value
+
+
+def _bytes(kind: str, content: Any) -> bytes:
+    if kind == "B":
+        return bytes(content)
+    text = content if kind in ("S", "N") else pretty(content)
+    return text.encode(errors="replace")
+
+
+def _texts(kind: str, content: Any) -> list[tuple[str, Markup | str]]:
+    """The value as one text, or as several of which each tells something else."""
+    if kind == "B":
+        text = _as_text(bytes(content))
+        written: list[tuple[str, Markup | str]] = [("Text", _lines(text))] if text else []
+        return [*written, ("Bytes", hexdump(bytes(content)))]
+    text = _bytes(kind, content).decode()
+    if unseen_count(text) > UNSEEN_MAX:
+        return [("Bytes", hexdump(text.encode()))]
+    return [("Text", _lines(text))]
+
+
+def _as_text(content: bytes) -> str:
+    """The text that bytes are in UTF-8; empty if they are none, or are mostly invisible."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return ""
+    return "" if unseen_count(text) > min(UNSEEN_MAX, len(text) // 4) else text
+
+
+def _lines(text: str) -> Markup:
+    """With line ends that end lines."""
+    return Markup("\n").join(map(shown, text.split("\n")))
+
+
+PATH = "/table/{table}/item/value"
+PAGE = Page("", PATH, (Route(PATH, show), Route(PATH + "/file", file)))
