@@ -8,6 +8,7 @@ The tutorials in `docs/` show how to use it; start with `Item`, `Table` and `Sto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hashrange.design.declare.derived import derived
 from hashrange.design.declare.generated import now, ulid, uuid7
 from hashrange.design.declare.item import Item, View, attr, copy, index, key, local, unique, upgrade
 from hashrange.design.declare.markers import (
@@ -186,6 +187,7 @@ __all__ = [
     "cost",
     "counts",
     "day",
+    "derived",
     "diff",
     "draw",
     "each",

@@ -9,7 +9,8 @@ from pydantic import PydanticUserError
 
 from hashrange.design.declare import conditions
 from hashrange.design.declare.absent import expect_readable_defaults
-from hashrange.design.declare.entity import Entity, UniqueTemplate
+from hashrange.design.declare.derived import derived_fields
+from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.formats import Format, format_of
 from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import (
@@ -24,7 +25,7 @@ from hashrange.design.declare.item import (
     declarations,
 )
 from hashrange.design.declare.possible_texts import ANY, CharRun
-from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
+from hashrange.design.declare.schema import EntityKey, KeyColumn, Source, UniqueTemplate
 from hashrange.design.declare.templates import Placeholder, Template, bind, parse
 from hashrange.design.declare.types import FieldType, field_type
 from hashrange.design.errors import DeclarationError, place, suggest
@@ -53,6 +54,10 @@ class Draft:
             for name, info in model.model_fields.items()
         }
         expect_readable_defaults(model, self.fields)
+        self.derived = derived_fields(model)
+        for name, one in self.derived.items():
+            one.expect_inputs(model)
+            self.fields[name] = field_type(one.info, f"{place(model)}{name}")
         for name, info in model.model_fields.items():
             time = isinstance(info.default_factory, WriteTime)
             if time and self.fields[name].python is not datetime:
@@ -60,7 +65,7 @@ class Draft:
         self.attributes = {
             name: info.serialization_alias or info.alias or name
             for name, info in model.model_fields.items()
-        }
+        } | {name: name for name in self.derived}
         self._expect_own_attributes()
         self._expect_version_from_zero()
         declared = declarations(model)
@@ -94,11 +99,14 @@ class Draft:
 
     def _expect_version_from_zero(self) -> None:
         for name, kind in self.fields.items():
-            if kind.counts and self.model.model_fields[name].default != 0:
+            if kind.counts and self._default(name) != 0:
                 raise DeclarationError(
                     f"{name}: a version counts from 0: write `{name}: st.Version = 0`",
                     at=self.model,
                 )
+
+    def _default(self, name: str) -> Any:
+        return None if name in self.derived else self.model.model_fields[name].default
 
     def _expect_required(self) -> None:
         for column in self.hash + self.range:
@@ -209,6 +217,7 @@ class Draft:
             indexes=tuple(indexes),
             unique=tuple(self._unique()),
             copies=self._copies(),
+            derived=self.derived,
             type_attribute=stored_type,
         )
         self._expect_one_template_per_attribute(entity)

@@ -5,61 +5,34 @@ name in the table's type attribute, and attributes that the model does not know.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from hashrange.design.declare.absent import encoder, filled_in
+from hashrange.design.declare.derived import Derived
 from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import AS_READ, Copy, Item
 from hashrange.design.declare.key_length import check_key_value, key_limits
-from hashrange.design.declare.schema import EntityKey, KeyColumn
+from hashrange.design.declare.schema import EntityKey, KeyColumn, Rival, UniqueTemplate
 from hashrange.design.declare.shapes import READABLE_ATTRIBUTE, SHAPE_ATTRIBUTE, Shapes
-from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import AS_IT_IS, FieldType, decode, single_line
 from hashrange.design.errors import BadValue, ItemError
 from hashrange.model.values import AttributeValue
 from hashrange.model.values import Item as WireItem
 
 
-@dataclass(frozen=True)
-class UniqueTemplate:
-    """An `st.unique` declaration: the name of its class attribute, template and namespace."""
-
-    name: str
-    template: Template
-    namespace: str
-
-
-@dataclass(frozen=True)
-class Rival:
-    """Another entity's key in the same table or index that can produce the same text.
-
-    `strict` means that this entity's template is the more specific of the two. A text then
-    conflicts only if the other entity can produce it from values without delimiters.
-    """
-
-    name: str
-    key: EntityKey
-    strict: bool
-
-    def reads(self, texts: list[str], delimiters: re.Pattern[str]) -> bool:
-        for column, text in zip(self.key.columns, texts, strict=True):
-            pieces = column.template.split(text) if column.tag == "S" else None
-            if pieces is None:
-                return False
-            if self.strict and any(delimiters.search(piece) for piece in pieces.values()):
-                return False
-        return True
-
-
 @dataclass
 class Entity:
-    """`attributes` maps fields to attribute names. `rivals` is filled in by `table_model.build`."""
+    """`attributes` maps fields to attribute names. `rivals` is filled in by `table_model.build`.
+
+    `fields` are all of them, also the `derived` ones, which `own` leaves out.
+    """
 
     model: type[Item]
     name: str
@@ -69,6 +42,7 @@ class Entity:
     indexes: tuple[EntityKey, ...]
     unique: tuple[UniqueTemplate, ...]
     copies: Mapping[str, Copy]
+    derived: Mapping[str, Derived[Any]]
     type_attribute: str | None
     delimiters: re.Pattern[str] = field(default_factory=lambda: re.compile(r"(?!)"))
     rivals: dict[str | None, list[Rival]] = field(default_factory=dict)
@@ -77,6 +51,34 @@ class Entity:
 
     def __str__(self) -> str:
         return self.model.__name__
+
+    @cached_property
+    def own(self) -> Mapping[str, FieldType]:
+        """The fields that an item is made of."""
+        return {name: kind for name, kind in self.fields.items() if name not in self.derived}
+
+    def info(self, name: str) -> FieldInfo:
+        """A field as pydantic knows it."""
+        one = self.derived.get(name)
+        return self.model.model_fields[name] if one is None else one.info
+
+    def inputs(self, names: Iterable[str]) -> set[str]:
+        """The fields themselves, or those that derived ones are computed from."""
+        own: set[str] = set()
+        for name in names:
+            own |= set(self.derived[name].inputs) if name in self.derived else {name}
+        return own
+
+    def complete(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values with those derived fields whose inputs are known. Raises BadValue."""
+        if not self.derived:
+            return values
+        found = {
+            name: one.value(values, self.model)
+            for name, one in self.derived.items()
+            if name not in values and all(inputs in values for inputs in one.inputs)
+        }
+        return {**values, **found}
 
     # ---- to the table ----
 
@@ -89,6 +91,7 @@ class Entity:
 
     def _dump(self, values: Mapping[str, Any]) -> WireItem:
         image: WireItem = {}
+        values = self.complete(values)
         for name, attribute, encode in self._encoders:
             value = values[name]
             try:
@@ -129,6 +132,7 @@ class Entity:
         """The primary key of the item with these field values. Raises BadValue."""
         key = {}
         try:
+            values = self.complete(values)
             for column, most in self._key_limits:
                 value = column.value(values)
                 if value is None:
@@ -250,7 +254,7 @@ class Entity:
 
     @cached_property
     def _decoders(self) -> tuple[tuple[str, Any], ...]:
-        return tuple((self.attributes[name], kind.decode) for name, kind in self.fields.items())
+        return tuple((self.attributes[name], kind.decode) for name, kind in self.own.items())
 
     @cached_property
     def _validate(self) -> Callable[[dict[str, Any]], Item]:
@@ -262,13 +266,13 @@ class Entity:
     @cached_property
     def _as_they_are(self) -> tuple[tuple[str, str], ...]:
         """(attribute, type) of the fields whose stored content pydantic validates directly."""
-        fields = self.fields.items()
+        fields = self.own.items()
         return tuple((self.attributes[n], kind.tag) for n, kind in fields if kind.tag in AS_IT_IS)
 
     @cached_property
     def _converted(self) -> tuple[tuple[str, Any], ...]:
         """(attribute, decoder) of the other fields."""
-        fields = self.fields.items()
+        fields = self.own.items()
         return tuple(
             (self.attributes[n], kind.decode) for n, kind in fields if kind.tag not in AS_IT_IS
         )
@@ -330,9 +334,10 @@ class Entity:
 
     @cached_property
     def computed_attributes(self) -> frozenset[str]:
-        """The physical key attributes that templates write."""
+        """The key attributes that templates write, and the derived fields."""
         keys = (self.key, *self.indexes)
-        return frozenset(c.attribute for key in keys for c in key.columns if c.natural is None)
+        written = {c.attribute for key in keys for c in key.columns if c.natural is None}
+        return frozenset(written | {self.attributes[name] for name in self.derived})
 
     @cached_property
     def owned_attributes(self) -> frozenset[str]:
@@ -363,8 +368,10 @@ class Entity:
 
     @cached_property
     def feeding(self) -> Mapping[str, str]:
-        """Fields that a key or a unique marker depends on, with the declaration's name."""
+        """Fields that a key, a unique marker or a derived field depends on, with its name."""
         found: dict[str, str] = {}
+        for derived, one in self.derived.items():
+            found |= dict.fromkeys(one.inputs, derived)
         for key in (self.key, *self.indexes):
             for name in key.fields:
                 found.setdefault(name, key.declared_as)

@@ -1,14 +1,15 @@
 """Formats of values in keys: how they are written and read, and whether they keep the order.
 
-Format specifications are Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`. DynamoDB
-sorts texts by bytes, so only some formats keep the order of the values: numbers of fixed width
-(`{n:+06d}` if they can be negative), dates in ISO 8601, and plain text. A value that does not fit
-its width is refused.
+Format specifications are Python's own: `{words:06d}`, `{price:09.2f}`, `{at:%Y-%m-%d}`, `{name:.3}`
+(three characters). DynamoDB sorts texts by bytes, so only some formats keep the order of the
+values: numbers of fixed width (`{n:+06d}` if they can be negative), dates in ISO 8601, and plain
+text. `{score|desc:08d}` sorts the largest number first. A value that does not fit its width is
+refused.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -35,9 +36,10 @@ class Format:
     """How one placeholder is written.
 
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
-    `fixed` that all texts have the same length, and `free` that any text is possible.
-    `before(value)` is the largest smaller value with a text of its own, or None. `ends` are the
-    nearest values with a text. `units` are the
+    or, if `descending`, in the opposite order; `fixed` that all texts have the same length, `free`
+    that any text is possible, and `length` is that of the beginning which is shown of a text.
+    `before(value)` is the nearest value whose text comes before, or None. `ends` are the nearest
+    values with a text. `units` are the
     directives of a date or time (other formats show the whole value); `leading(value, units)` is
     the beginning of the text that shows these units, or None.
     """
@@ -53,6 +55,8 @@ class Format:
     choices: tuple[str, ...] = ()
     units: frozenset[str] = frozenset()
     leading: Callable[[Any, frozenset[str]], str | None] | None = None
+    descending: bool = False
+    length: int | None = None
 
 
 UNITS: dict[Any, frozenset[str]] = {
@@ -63,20 +67,26 @@ UNITS: dict[Any, frozenset[str]] = {
 """The directives that show a whole value of these types."""
 
 
-def format_of(kind: FieldType, spec: str, at: object) -> Format:
+def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = False) -> Format:
     """Raises DeclarationError if the type cannot be part of a key, or not with this `spec`."""
     python = kind.python
-    if kind.choices:
-        return Format(_choice, _choice_runs(kind.choices), read=_itself, choices=kind.choices)
+    if kind.tag == "N" and not kind.expires:
+        written = _number(Decimal if python is Decimal else int, spec, at)
+        return _mirrored(written, spec, at) if descending else written
+    if descending:
+        message = "|desc is for numbers: read times in the opposite order with @st.latest"
+        raise DeclarationError(message, at=at)
     if python in (datetime, date, time):
         return _temporal(python, spec, at)
-    if python is int or python is Decimal:
-        return _number(python, spec, at)
-    if spec:
-        raise DeclarationError(f"the format {spec!r} does not fit {python.__name__}", at=at)
+    beginning = _BEGINNING(spec) if python is str else None
+    if spec and not beginning:
+        name = getattr(python, "__name__", str(python))
+        raise DeclarationError(f"the format {spec!r} does not fit {name}", at=at)
+    if kind.choices:
+        return Format(_choice, _choice_runs(kind.choices), read=_itself, choices=kind.choices)
     if python is str:
-        runs = [CharRun(SLUG if kind.delimited else ANY, 1, kind.length_max)]
-        return Format(_text, runs, ordered=True, free=not kind.delimited, read=_itself, ends=TEXTS)
+        written = _free_text(kind)
+        return _shortened(written, int(beginning[1])) if beginning else written
     if python is UUID:
         hexadecimal = Chars(frozenset("0123456789abcdef-"))
         return Format(str, [CharRun(hexadecimal, 36, 36)], fixed=True, ordered=True, read=UUID)
@@ -86,6 +96,27 @@ def format_of(kind: FieldType, spec: str, at: object) -> Format:
 
 def _itself(text: str) -> str:
     return text
+
+
+_BEGINNING = re.compile(r"\.([1-9]\d*)").fullmatch
+
+
+def _free_text(kind: FieldType) -> Format:
+    runs = [CharRun(SLUG if kind.delimited else ANY, 1, kind.length_max)]
+    return Format(_text, runs, ordered=True, free=not kind.delimited, read=_itself, ends=TEXTS)
+
+
+def _shortened(written: Format, length: int) -> Format:
+    """The first characters of a text. A shorter text is shown whole."""
+    [run] = written.runs
+    most = length if run.most is None else min(run.most, length)
+    return replace(
+        written,
+        render=lambda value: _text(value)[:length],
+        runs=[run._replace(most=most)],
+        read=None,
+        length=length,
+    )
 
 
 def _text(value: Any) -> str:
@@ -110,6 +141,8 @@ def _choice_runs(choices: tuple[str, ...]) -> CharRuns:
 
 _INTEGER = re.compile(r"0([1-9]\d*)d").fullmatch
 _FIXED = re.compile(r"0([1-9]\d*)\.(\d+)f").fullmatch
+_BEYOND = Decimal(10) ** 400
+"""More than any number of fixed width."""
 _SIGN = "+"
 """In front of a width: the number can be negative."""
 
@@ -127,6 +160,21 @@ def _number(python: Any, spec: str, at: object) -> Format:
     example = "06d" if python is int else "09.2f"
     raise DeclarationError(
         f"the format {spec!r} does not fit {python.__name__}: write e.g. {example!r}", at=at
+    )
+
+
+def _mirrored(written: Format, spec: str, at: object) -> Format:
+    """Numbers of the same width in descending order: each as its distance from the largest one."""
+    if written.before is None or written.read is None:
+        raise DeclarationError(f"|desc needs a number of fixed width, not {spec!r}", at=at)
+    least, most = written.ends.up(-_BEYOND), written.ends.down(_BEYOND)
+    step, render, read = most - written.before(most), written.render, written.read
+    return replace(
+        written,
+        render=lambda value: render(least + most - value),
+        read=lambda text: least + most - read(text),
+        before=lambda value: value + step if value < most else None,
+        descending=True,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from hashrange.design.declare.derived import Derived, derived_fields
 from hashrange.design.declare.replaces import Replaces
 from hashrange.design.declare.vectors import Vectors
 from hashrange.design.errors import DeclarationError, suggest
@@ -184,7 +185,7 @@ class Item(BaseModel):
     """
 
     model_config = ConfigDict(
-        ignored_types=(*DECLARATIONS, Replaces),
+        ignored_types=(*DECLARATIONS, Replaces, Derived),
         extra="forbid",
         validate_assignment=True,
         populate_by_name=True,
@@ -310,7 +311,7 @@ class View(BaseModel, Generic[E]):
             return
         entity = viewed(cls)
         for name in cls.model_fields:
-            if name not in entity.model_fields:
+            if name not in entity.model_fields and name not in derived_fields(entity):
                 hint = suggest(name, entity.model_fields)
                 raise DeclarationError(f"{entity.__name__} has no field {name!r}{hint}", at=cls)
 

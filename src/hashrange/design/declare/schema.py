@@ -1,5 +1,6 @@
 """The table and its indexes with their key attributes, and how one entity fills those."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,3 +94,34 @@ class EntityKey:
     def meets(self, other: "EntityKey", mine: Chars, others: Chars) -> bool:
         pairs = zip(self.columns, other.columns, strict=True)
         return all(a.meets(b, mine, others) for a, b in pairs)
+
+
+@dataclass(frozen=True)
+class UniqueTemplate:
+    """An `st.unique` declaration: the name of its class attribute, template and namespace."""
+
+    name: str
+    template: Template
+    namespace: str
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another entity's key in the same table or index that can produce the same text.
+
+    `strict` means that this entity's template is the more specific of the two. A text then
+    conflicts only if the other entity can produce it from values without delimiters.
+    """
+
+    name: str
+    key: EntityKey
+    strict: bool
+
+    def reads(self, texts: list[str], delimiters: re.Pattern[str]) -> bool:
+        for column, text in zip(self.key.columns, texts, strict=True):
+            pieces = column.template.split(text) if column.tag == "S" else None
+            if pieces is None:
+                return False
+            if self.strict and any(delimiters.search(piece) for piece in pieces.values()):
+                return False
+        return True

@@ -2,6 +2,7 @@
 
 A template is text with placeholders for fields, as in Python's `str.format`. `{field|shard:n}` is
 a number from 0 to n-1 computed from the field's value, which spreads one busy key over n keys.
+`{field|desc:08d}` is a number whose texts sort in descending order.
 """
 
 import hashlib
@@ -27,10 +28,13 @@ class Placeholder(NamedTuple):
     field: str
     spec: str
     shards: int = 0
+    descending: bool = False
 
     def __str__(self) -> str:
         if self.shards:
             return f"{{{self.field}|shard:{self.shards}}}"
+        if self.descending:
+            return f"{{{self.field}|desc:{self.spec}}}"
         return f"{{{self.field}:{self.spec}}}" if self.spec else f"{{{self.field}}}"
 
 
@@ -64,9 +68,14 @@ def _placeholder(
         )
     if not bar:
         return Placeholder(name, spec)
+    if function == "desc":
+        return Placeholder(name, spec, descending=True)
     if function != "shard" or not spec.isdigit() or int(spec) < 2:
         raise DeclarationError(
-            f"{{{field}}} in {text!r}: shards are written {{{name}|shard:10}}", at=at, rule="K01"
+            f"{{{field}}} in {text!r}: write shards as {{{name}|shard:10}}, and numbers in "
+            f"descending order as {{{name}|desc:08d}}",
+            at=at,
+            rule="K01",
         )
     return Placeholder(name, "", int(spec))
 
@@ -270,5 +279,6 @@ def bind(
                 f"{what}: {part} is not a field{suggest(part.field, fields)}", at=at, rule="K01"
             )
         if not part.shards:
-            formats[part] = format_of(fields[part.field], part.spec, at)
+            kind = fields[part.field]
+            formats[part] = format_of(kind, part.spec, at, descending=part.descending)
     return Template(parts, formats)

@@ -105,7 +105,7 @@ class _Definition:
         return not any(self.entity.fields[name].optional for name in key.fields)
 
     def _field(self, name: str) -> Json:
-        kind, info = self.entity.fields[name], self.entity.model.model_fields[name]
+        kind, info = self.entity.fields[name], self.entity.info(name)
         if kind.expires:
             return {"type": "integer", "description": "seconds since 1970"}
         if kind.vector is not None:

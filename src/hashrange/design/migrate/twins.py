@@ -152,12 +152,12 @@ def twins(old: TableModel, new: TableModel) -> Iterator[Twin]:
 
 def _in_place(old: Entity, new: Entity) -> Iterator[Twin]:
     if new.computed_attributes != old.computed_attributes:
-        fields = {name: FieldOf(name) for name in old.fields if name in new.fields}
+        fields = {name: FieldOf(name) for name in old.own if name in new.own}
         yield Twin(old, new, fields, keeps_key=True)
 
 
 def _rekeyed(old: Entity, new: Entity, declared: Replaces) -> Twin:
-    fields = {name: FieldOf(name) for name in old.fields}
+    fields = {name: FieldOf(name) for name in old.own}
     for name, pair in declared.pairs.items():
         fields[name] = FieldOf(pair.field, pair.forward, pair.inverse)
     return Twin(old, new, fields, keeps_key=False)

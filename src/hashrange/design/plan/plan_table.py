@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
-from hashrange.design.declare.patterns import TOP
+from hashrange.design.declare.patterns import TOP, Argument
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.plan.planner import Plan, Unplanned
 from hashrange.design.plan.routes import SortTest
@@ -119,17 +119,26 @@ def _test(test: SortTest) -> str:
         return f"{attribute} begins_with `{known}`"
     if test.column.natural is not None:
         return f"{attribute} {_natural(test)}"
-    spec = f":{test.placeholder.spec}" if test.placeholder.spec else ""
-    low = f"{{{test.low.name}{spec}}}" if test.low else ""
-    if test.high and not known + low:
-        return f"{attribute} {_SIGNS[test.high.operator]} `{{{test.high.name}{spec}}}`"
-    high = f"{{{test.high.name}{spec}}}" if test.high else OPEN_END
-    above = "after " if test.low and test.low.operator == "after" else ""
-    below = "before " if test.high and test.high.operator == "before" else ""
-    return f"{attribute} between {above}`{known}{low}` and {below}`{known}{high}`"
+    side = 1 if test.column.template.formats[test.placeholder].descending else 0
+    first, last = test.end(side), test.end(1 - side)
+    low, high = _end(test, first), _end(test, last)
+    if last and not known + low:
+        signs = _SIGNS_DESCENDING if side else _SIGNS
+        return f"{attribute} {signs[last.operator]} `{high}`"
+    above = "after " if first and first.operator in _EXCLUDING else ""
+    below = "before " if last and last.operator in _EXCLUDING else ""
+    return f"{attribute} between {above}`{known}{low}` and {below}`{known}{high or OPEN_END}`"
 
 
-_SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
+def _end(test: SortTest, argument: Argument | None) -> str:
+    if argument is None:
+        return ""
+    return str(test.placeholder._replace(field=argument.name))
+
+
+_EXCLUDING = ("after", "before")
+_SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<", "between": "<="}
+_SIGNS_DESCENDING = {"at least": "<=", "after": "<", "between": "<="}
 
 
 def _natural(test: SortTest) -> str:

@@ -13,7 +13,7 @@ def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
     for result in pattern.results:
         if issubclass(result, View) and viewed(result) is entity.model:
             return list(result.model_fields)
-    return list(entity.fields)
+    return list(entity.own)
 
 
 def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:

@@ -5,7 +5,7 @@ argument with equality. That field may have a range; later fields cannot be used
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from hashrange.design.declare.entity import Entity
@@ -38,6 +38,10 @@ class SortTest:
         assert isinstance(part, Placeholder)
         return part
 
+    def end(self, side: int) -> Argument | None:
+        """The bound of the values from below (0) or above (1)."""
+        return self.high if side else self.low
+
     @property
     def rest(self) -> Sequence[Part]:
         """The parts after the placeholder."""
@@ -50,7 +54,8 @@ class Route:
 
     `equals` are the completely known sort columns, `test` is the comparison on the next one.
     `shards` is a shard placeholder of the partition key whose field is not known, so that every
-    shard is queried. `bound` maps fields to arguments.
+    shard is queried. `bound` maps fields to arguments. `beginnings` has the fields whose first
+    characters in the partition key come from an argument that is a prefix, with their number.
     """
 
     entity: Entity
@@ -59,6 +64,9 @@ class Route:
     test: SortTest | None
     shards: Placeholder | None
     bound: Mapping[str, Argument]
+    beginnings: Mapping[str, int] = field(default_factory=dict)
+    computes: bool = False
+    """Whether a derived field is computed from arguments."""
 
     @property
     def complete(self) -> bool:
@@ -120,6 +128,8 @@ class _Walk:
                 self.ranges.setdefault(argument.field, []).append(argument)
         self.used: set[str] = set()
         self.shown: dict[str, list[tuple[KeyColumn, Placeholder]]] = {}
+        self.beginnings: dict[str, Argument] = {}
+        self.computes = False
 
     def route(self) -> Route:
         shards = self._hash()
@@ -139,7 +149,13 @@ class _Walk:
             ):
                 expect_exact(argument, self.shown[name])
         bound = {field: a for field, a in self.equal.items() if a.name in self.used}
-        return Route(self.entity, self.key, tuple(equals), test, shards, bound)
+        lengths = {p.field: column.template.formats[p].length or 0
+                   for column in self.key.hash for p in column.template.placeholders
+                   if p.field in self.beginnings}  # fmt: skip
+        bound |= self.beginnings
+        return Route(
+            self.entity, self.key, tuple(equals), test, shards, bound, lengths, self.computes
+        )
 
     def _hash(self) -> Placeholder | None:
         missing, shards = [], None
@@ -149,6 +165,9 @@ class _Walk:
                     self._use(column, placeholder)
                 elif placeholder.shards and shards is None:
                     shards = placeholder
+                elif prefix := self._prefix(column, placeholder):
+                    self.used.add(prefix.name)
+                    self.beginnings[placeholder.field] = prefix
                 else:
                     missing.append(placeholder.field)
         if missing:
@@ -168,7 +187,9 @@ class _Walk:
 
     def _gives(self, column: KeyColumn, placeholder: Placeholder) -> bool:
         argument = self.equal.get(placeholder.field)
-        if argument is None or (argument.name in self.filtered and column.natural):
+        if argument is None:
+            return self._inputs(placeholder) is not None
+        if argument.name in self.filtered and column.natural:
             return False  # DynamoDB has no filters on key attributes
         if argument.operator == "=":
             return True
@@ -177,9 +198,28 @@ class _Walk:
         units = column.template.formats[placeholder].units
         return bool(units) and units <= PERIODS[argument.operator]
 
+    def _prefix(self, column: KeyColumn, placeholder: Placeholder) -> Argument | None:
+        """The argument that gives the first characters of a field."""
+        given = self.ranges.get(placeholder.field, [])
+        one = len(given) == 1 and given[0].operator == "begins with" and not placeholder.shards
+        shortened = one and column.template.formats[placeholder].length is not None
+        return given[0] if shortened else None
+
     def _use(self, column: KeyColumn, placeholder: Placeholder) -> None:
-        self.used.add(self.equal[placeholder.field].name)
-        self.shown.setdefault(placeholder.field, []).append((column, placeholder))
+        inputs = self._inputs(placeholder) if placeholder.field not in self.equal else None
+        self.computes |= inputs is not None
+        for name in inputs or (placeholder.field,):
+            self.used.add(self.equal[name].name)
+            self.shown.setdefault(name, []).append((column, placeholder))
+
+    def _inputs(self, placeholder: Placeholder) -> tuple[str, ...] | None:
+        """The fields from which a derived field can be computed, if all of them are known."""
+        derived = self.entity.derived.get(placeholder.field)
+        if derived is None:
+            return None
+        given = [self.equal.get(name) for name in derived.inputs]
+        known = all(one is not None and one.operator == "=" for one in given)
+        return derived.inputs if known else None
 
     def _test(self, column: KeyColumn, known: tuple[Part, ...]) -> SortTest | None:
         part = column.template.parts[len(known)]
@@ -243,9 +283,9 @@ def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholde
     units: set[str] = set()
     needed: frozenset[str] = frozenset()
     for column, placeholder in shown:
-        if placeholder.shards:
+        written = None if placeholder.shards else column.template.formats[placeholder]
+        if written is None or written.length is not None or placeholder.field != argument.field:
             continue
-        written = column.template.formats[placeholder]
         if column.natural is not None or not written.units:
             return
         units |= written.units
@@ -281,9 +321,12 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
     ends = [end for end in (test.low, test.high) if end is not None]
     for end in ends:
         expect_exact(end, [(test.column, test.placeholder)])
-    before = test.high is not None and test.high.operator == "before"
-    if before and last and written.before is None:
-        raise KeyRefusal(f"there is no largest text below {field}: use st.AtMost")
+    side = 0 if written.descending else 1
+    outer = test.end(side)
+    excludes = outer is not None and outer.operator in ("after", "before")
+    if excludes and last and written.before is None:
+        below, other = ("above", "AtLeast") if side == 0 else ("below", "AtMost")
+        raise KeyRefusal(f"there is no nearest text {below} {field}: use st.{other}")
 
 
 def _check_natural(test: SortTest) -> None:

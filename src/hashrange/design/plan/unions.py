@@ -16,6 +16,8 @@ def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
     for route in routes[1:]:
         if _partition(route) != _partition(first):
             raise KeyRefusal(f"{first.entity} and {route.entity} are in different partitions")
+    if any(route.computes for route in routes):
+        raise KeyRefusal("a computed field can differ between entities: make it an argument")
     if any(r.shards for r in routes) or any(
         r.test is not None and (r.test.ranged or r.test.begins) for r in routes
     ):

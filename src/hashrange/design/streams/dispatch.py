@@ -92,7 +92,8 @@ class Dispatcher:
         values: dict[str, Any] = {}
         for name in _stream_copies(entity):
             reference = self.model.references.of_copy(entity, name)
-            raw = yield from self.core.writer.copying.read(reference.parent_key(vars(item)))
+            key = reference.parent_key(entity.complete(vars(item)))
+            raw = yield from self.core.writer.copying.read(key)
             if raw is not None:
                 values[name] = getattr(reference.parent.load(raw), entity.copies[name].field)
         return values

@@ -267,6 +267,8 @@ class _Comparison:
     @staticmethod
     def _field(old: Entity, old_name: str, new: Entity, name: str) -> tuple[Kind, str]:
         if old_name not in old.fields:
+            if name in new.derived:
+                return "backfill", "it is computed from now on, and stored items do not have it"
             if new.model.model_fields[name].is_required():
                 return "backfill", "it is required, and stored items do not have it"
             if name in new.copies:

@@ -24,7 +24,7 @@ def may_refuse(old: Entity, old_name: str, new: Entity, name: str) -> bool:
 
 
 def _constraints(entity: Entity, name: str) -> set[str]:
-    info = entity.model.model_fields[name]
+    info = entity.info(name)
     metadata = [*info.metadata]
     core_type(info.annotation, metadata)  # adds the constraints inside of `... | None`
     return {type_text(fact) for fact in metadata if not isinstance(fact, Ref)}

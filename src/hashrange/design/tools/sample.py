@@ -14,12 +14,13 @@ from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 from uuid import UUID
 
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
-from hashrange.design.declare.entity import Entity, UniqueTemplate
+from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
 from hashrange.design.declare.markers import Expires
+from hashrange.design.declare.schema import UniqueTemplate
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import shard_of
 from hashrange.design.declare.types import bounds_of, core_type
@@ -164,7 +165,7 @@ class _Inventor:
                 if info.examples:
                     values[name] = self._example(info.examples, number)
                     continue
-                metadata = [*info.metadata, *self._signed(entity, name)]
+                metadata = [*info.metadata, *self._written(entity, name)]
                 values[name] = self._value(info.annotation, metadata)
                 if readable and entity.fields[name].python is str:
                     values[name] = self._readable(entity, name, number)
@@ -172,7 +173,7 @@ class _Inventor:
                 self._leave_out(entity, values, number)
             try:
                 item: Item = entity.model.model_validate(values)
-                entity.primary_key(vars(item))
+                entity.primary_key(entity.complete(vars(item)))
             except BadValue:
                 continue
             except ValidationError as problem:
@@ -249,12 +250,17 @@ class _Inventor:
         return self._scalar(core, metadata)
 
     @staticmethod
-    def _signed(entity: Entity, field: str) -> list[Any]:
-        """A bound below zero, if a template writes negative numbers of the field."""
+    def _written(entity: Entity, field: str) -> list[Any]:
+        """What templates write of the field: negative numbers, or the beginning of a text."""
         columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
-        found = (part for column in columns for part in column.template.placeholders)
-        signed = any(part.field == field and part.spec.startswith("+") for part in found)
-        return [Ge(-NUMBERS)] if signed else []
+        found = [
+            (part, column.template.formats[part])
+            for column in columns
+            for part in column.template.placeholders
+            if part.field == field and not part.shards
+        ]
+        facts: list[Any] = [Ge(-NUMBERS) for part, _ in found if part.spec.startswith("+")][:1]
+        return facts + [MinLen(written.length + 1) for _, written in found if written.length]
 
     def _example(self, examples: Sequence[Any], number: int) -> Any:
         if self.readable:
@@ -293,7 +299,8 @@ class _Inventor:
 
 
 def _unique_texts(entity: Entity, item: Item) -> dict[tuple[str, str], UniqueTemplate]:
-    rendered = ((unique, unique.template.render(vars(item))) for unique in entity.unique)
+    values = entity.complete(vars(item))
+    rendered = ((unique, unique.template.render(values)) for unique in entity.unique)
     return {(unique.namespace, text): unique for unique, text in rendered if text is not None}
 
 

@@ -95,7 +95,7 @@ def _converts(argument: Argument, entity: Entity | None, field: str) -> Callable
     kind = entity.fields[field]
     if argument.python != kind.python and not kind.choices:
         return None  # a date for a datetime field
-    info = entity.model.model_fields[field]
+    info = entity.info(field)
     metadata = [*info.metadata]
     core, _ = core_type(info.annotation, metadata)
     metadata = [m for m in metadata if not isinstance(m, Delimited)]

@@ -48,20 +48,18 @@ def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
 def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
     """A BETWEEN of two texts with the known prefix. It includes both ends."""
     written = test.column.template.formats[test.placeholder]
+    first, last = (1, 0) if written.descending else (0, 1)
     low, high = known, known + HIGHEST
-    if test.low is not None:
-        asked = _end(test.low, arguments, 0, test)
-        value = _nearest(written.ends.up, test.placeholder.field, asked)
+    if test.end(first) is not None:
+        value, excluded = _stored_end(test, first, arguments, written)
         if value is None:
             return None
         if value != "":  # every text is above the empty one
             low = known + _rendered(written, test, value)
-            if test.low.operator == "after" and value == asked:
+            if excluded:
                 low += HIGHEST if test.rest else "\0"
-    if test.high is not None:
-        asked = _end(test.high, arguments, 1, test)
-        value = _nearest(written.ends.down, test.placeholder.field, asked)
-        excluded = test.high.operator == "before" and value == asked
+    if test.end(last) is not None:
+        value, excluded = _stored_end(test, last, arguments, written)
         if excluded and not test.rest:
             assert written.before is not None
             value = written.before(value)
@@ -73,6 +71,18 @@ def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | N
     if not low:
         return "<=", ({"S": high},)
     return ("BETWEEN", ({"S": low}, {"S": high})) if low <= high else None
+
+
+def _stored_end(
+    test: SortTest, side: int, arguments: Arguments, written: Format
+) -> tuple[Any, bool]:
+    """The nearest value inside the range that has a text, and whether the range excludes it."""
+    end = test.end(side)
+    assert end is not None
+    asked = _end(end, arguments, side, test)
+    near = written.ends.down if side else written.ends.up
+    value = _nearest(near, test.placeholder.field, asked)
+    return value, end.operator in ("after", "before") and value == asked
 
 
 def _nearest(nearest: Nearest, field: str, value: Any) -> Any:

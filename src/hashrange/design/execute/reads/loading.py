@@ -92,7 +92,7 @@ class _ViewLoader:
     view: type[View[Any]]
 
     def load(self, raw: Item) -> Any:
-        stored = self.entity.values(raw)
+        stored = self.entity.values(raw) | self._derived(raw)
         values: dict[str, Any] = {}
         for name in self.view.model_fields:
             attribute = self.entity.attributes[name]
@@ -105,6 +105,11 @@ class _ViewLoader:
         except ValidationError as error:
             key = self.entity.key_of(raw)
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
+
+    def _derived(self, raw: Item) -> dict[str, Any]:
+        """Derived fields as they are stored, since their inputs may not be."""
+        names = [name for name in self.view.model_fields if name in self.entity.derived]
+        return {n: self.entity.fields[n].decode(raw[n]) for n in names if n in raw}
 
     @cached_property
     def _absent(self) -> dict[str, Any]:

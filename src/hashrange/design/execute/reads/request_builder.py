@@ -189,8 +189,19 @@ class RequestBuilder:
 
     # ---- ranges ----
 
-    def _values(self, arguments: Arguments) -> dict[str, Any]:
-        return {field: arguments[name] for field, name in self._fields}
+    def _values(self, arguments: Arguments) -> Mapping[str, Any]:
+        values = {field: arguments[name] for field, name in self._fields}
+        for field, length in self.plan.route.beginnings.items():
+            self._expect_length(field, values[field], length)
+        return self.plan.route.entity.complete(values) if self.plan.route.computes else values
+
+    def _expect_length(self, field: str, prefix: str, length: int) -> None:
+        """Raise BadValue unless the prefix tells the partition, and the sort key its rest."""
+        test = self.plan.test
+        longer = test is not None and test.begins is self.plan.route.bound[field]
+        if len(prefix) < length or (len(prefix) > length and not longer):
+            least = "at least " if longer else ""
+            raise BadValue(f"the prefix has {least}{length} characters", field=field, value=prefix)
 
     @cached_property
     def _fields(self) -> tuple[tuple[str, str], ...]:

@@ -41,7 +41,7 @@ class CopiedFields:
         checks: dict[str, tuple[Entity, WireItem, set[str]]] = {}
         values: dict[str, Any] = {}
         for reference, names in self.model.references.owners(entity):
-            owner, key = reference.parent, reference.parent_key(vars(item))
+            owner, key = reference.parent, reference.parent_key(entity.complete(vars(item)))
             raw = pending.get(repr(key))
             is_pending = raw is not None
             if raw is None:

@@ -43,7 +43,7 @@ def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str,
         )
     deletion = _Deletion(writer, preview)
     key = {name: getattr(root, name) for name in entity.key_fields}
-    yield from deletion.below(entity, vars(root), (_Known(entity, key),))
+    yield from deletion.below(entity, entity.complete(vars(root)), (_Known(entity, key),))
     raw = yield from writer.copying.read(entity.primary_key(vars(root)))
     if raw is not None:
         yield from deletion.delete(entity, [raw])
@@ -92,7 +92,9 @@ class _Deletion:
                 mine = [raw for raw in raws if loader.recognise(raw) is child.entity]
                 if deeper:
                     for item in (yield from self._whole(child, mine)):
-                        yield from self.below(child.entity, vars(item), covered)
+                        yield from self.below(
+                            child.entity, child.entity.complete(vars(item)), covered
+                        )
                 yield from self.delete(child.entity, mine)
 
     def _uncovered(

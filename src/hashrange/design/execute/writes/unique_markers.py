@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hashrange.design.declare.entity import Entity, UniqueTemplate
+from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.key_length import check_length
+from hashrange.design.declare.schema import UniqueTemplate
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique
 from hashrange.design.execute.batches import get_one
@@ -60,7 +61,7 @@ def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[st
     found: dict[str, Marker] = {}
     if image is None or not entity.unique:
         return found
-    values, owner = vars(entity.load(image)), entity.key_of(image)
+    values, owner = entity.complete(vars(entity.load(image))), entity.key_of(image)
     expiry = image.get(model.ttl_attribute) if model.ttl_attribute is not None else None
     for unique in entity.unique:
         text = unique.template.render(values)

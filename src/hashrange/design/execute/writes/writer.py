@@ -200,11 +200,15 @@ class Writer:
         if SHAPE_ATTRIBUTE in touched:  # an upgrade can depend on any attribute
             touched = {*touched, *old}
         guarded = touched - entity.computed_attributes
+        together: list[set[str]] = []
         for key in (entity.key, *entity.indexes):
-            if any(column.attribute in touched for column in key.columns):
-                guarded |= {entity.attributes[name] for name in key.fields}
+            together.append({entity.attributes[name] for name in entity.inputs(key.fields)})
         for unique in entity.unique:
-            attributes = {entity.attributes[name] for name in unique.template.fields}
+            fields = entity.inputs(unique.template.fields)
+            together.append({entity.attributes[name] for name in fields})
+        for derived in entity.derived.values():
+            together.append({entity.attributes[name] for name in derived.inputs})
+        for attributes in together:
             if attributes & touched:
                 guarded |= attributes
         guarded -= {column.attribute for column in entity.key.columns}
@@ -266,6 +270,8 @@ class Writer:
         reason = None
         if name not in entity.fields:
             raise BadValue(f"{entity} has no field {name!r}{suggest(name, entity.fields)}")
+        if name in entity.derived:
+            raise BadValue(f"{entity}: {name} is computed from {entity.derived[name].inputs}")
         if name in entity.feeding:
             reason = f"{entity.feeding[name]!r} depends on it"
         elif name in entity.copies:
@@ -306,7 +312,7 @@ class Writer:
         elif everything:
             names = set(entity.owned_attributes)
         else:
-            fields = {f for u in entity.unique for f in u.template.fields}
+            fields = entity.inputs(f for u in entity.unique for f in u.template.fields)
             fields |= self.copied.get(entity.name, set())
             names = {entity.attributes[name] for name in fields}
         names -= {column.attribute for column in entity.key.columns}

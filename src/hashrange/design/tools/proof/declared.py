@@ -11,11 +11,12 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from hashrange.design.declare.derived import derived_fields
 from hashrange.design.declare.item import Attr, Copy, Index, Item, Key, declarations
 from hashrange.design.declare.markers import Ref
 from hashrange.design.declare.types import core_type
 
-_PLACEHOLDER = re.compile(r"\{(\w+)(\|?)[^}]*?(?::([^}]*))?\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}]*))?\}")
 Model = type[Item]
 Held = dict[str, str]
 """The fields of an owner's primary key, each with the field of another entity that holds it."""
@@ -28,19 +29,34 @@ class Record:
     model: Model
     values: dict[str, Any]
 
+    def __getitem__(self, name: str) -> Any:
+        """The value of a field, also of one that is computed from others."""
+        derived = None if name in self.values else getattr(self.model, name)
+        return self.values[name] if derived is None else derived.function(_Plain(self.values))
+
+
+class _Plain:
+    def __init__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+
 
 def names_in(part: Any) -> list[str]:
     """The fields in a part of a key."""
-    return [name for name, _ in placeholders(part)]
+    return [name for name, *_ in placeholders(part)]
 
 
-def placeholders(part: Any) -> list[tuple[str, str]]:
-    """(field, format) of each placeholder in a part of a key."""
+def placeholders(part: Any) -> list[tuple[str, str, str]]:
+    """(field, format, function) of each placeholder in a part of a key."""
     if isinstance(part, Attr):
-        return [(part.field, "")]
+        return [(part.field, "", "")]
     if isinstance(part, tuple):
-        return [(name, "") for name in part]
-    return [(m[1], m[3] or "") for m in _PLACEHOLDER.finditer(part or "")]
+        return [(name, "", "") for name in part]
+    return [(m[1], m[3] or "", m[2] or "") for m in _PLACEHOLDER.finditer(part or "")]
+
+
+def fields_of(model: Model) -> set[str]:
+    """All fields, also those that are computed."""
+    return {*model.model_fields, *derived_fields(model)}
 
 
 def key_fields(model: Model) -> list[str]:
@@ -60,9 +76,9 @@ def copies(model: Model) -> dict[str, Copy]:
 @cache
 def refs(model: Model, name: str) -> tuple[Ref, ...]:
     """The st.ref of a field."""
-    info = model.model_fields[name]
-    metadata = [*info.metadata]
-    core_type(info.annotation, metadata)
+    info = model.model_fields.get(name)
+    metadata = [*info.metadata] if info is not None else []
+    core_type(info and info.annotation, metadata)
     return tuple(one for one in metadata if isinstance(one, Ref))
 
 
@@ -82,7 +98,7 @@ def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
             label = re.sub(r"^[\W_]+|[\W_]+$", "", part[at : place.start()])
             if label:
                 text, between = label, []
-            if place[1] == name and not place[2] and text:
+            if place[1] == name and place[2] != "shard" and text:
                 found.add((text, *between))
             between.append(place[1])
             at = place.end()
@@ -172,11 +188,11 @@ class Relations:
         """(field, role) of the fields that can hold a part of the parent's key."""
         found = [
             (name, ref.role)
-            for name in child.model_fields
+            for name in fields_of(child)
             for ref in self._told(child, name, parent)
             if (ref.field or key_fields(parent)[-1]) == part
         ]
-        if part not in child.model_fields or any(name == part for name, _ in found):
+        if part not in fields_of(child) or any(name == part for name, _ in found):
             return found
         mine, theirs = refs(child, part), refs(parent, part)
         alike = bool(labels(child, part, own=False) & labels(parent, part, own=True))
@@ -209,14 +225,14 @@ class Relations:
         return [ref for ref in refs(child, name) if ref.entity in names]
 
     def _declares(self, child: Model, parent: Model) -> bool:
-        told = any(self._told(child, name, parent) for name in child.model_fields)
+        told = any(self._told(child, name, parent) for name in fields_of(child))
         return told or any(copy.owner is parent for copy in copies(child).values())
 
     def _is_meant(self, child: Model, parent: Model) -> bool:
         """Whether the key is the parent's own, and not that of an entity that it extends."""
         if any(not refs(child, part) and not refs(parent, part)
                and labels(child, part, own=False) & labels(parent, part, own=True)
-               for part in key_fields(parent) if part in child.model_fields):  # fmt: skip
+               for part in key_fields(parent) if part in fields_of(child)):  # fmt: skip
             return True
         alike = all(
             labels(child, part, own=False) & labels(parent, part, own=True)
@@ -231,4 +247,4 @@ class Relations:
 
 
 def refers(record: Record, other: Record, held: Held) -> bool:
-    return all(record.values[name] == other.values[part] for part, name in held.items())
+    return all(record[name] == other[part] for part, name in held.items())

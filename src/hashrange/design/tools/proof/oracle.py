@@ -93,14 +93,14 @@ class Oracle:
         parts = [one.range for one in indexes(record.model, source or "")]
         part = record.model.key.range if source is None else next(iter(parts), None)
         found: Place = []
-        for name, spec in placeholders(part):
-            value = record.values[name]
+        for name, spec, function in placeholders(part):
+            value = record[name]
             if spec.startswith("%") and isinstance(value, (datetime, date, time)):
                 utc = value.astimezone(UTC) if isinstance(value, datetime) else value
                 found.append(format(utc, spec))
-            elif isinstance(value, (datetime, date, time, int, Decimal)) and not (
-                isinstance(part, str) and isinstance(value, (int, Decimal)) and not spec
-            ):
+            elif isinstance(value, (int, Decimal)) and (spec or not isinstance(part, str)):
+                found.append(-value if function == "desc" else value)
+            elif isinstance(value, (datetime, date, time)):
                 found.append(value)
             else:  # a text's own order and that of a key differ if a delimiter follows
                 break
@@ -137,7 +137,7 @@ def _matches(pattern: Pattern, arguments: Mapping[str, Any], record: Record) -> 
         filtered = condition is not None and f":{argument.name}" in condition
         if value is not None and not filtered and not _fits(argument, value, record):
             return False
-    return condition is None or passes(condition, record.values, arguments)
+    return condition is None or passes(condition, record, arguments)
 
 
 def _holds(source: str | None, record: Record) -> bool:
@@ -148,13 +148,13 @@ def _holds(source: str | None, record: Record) -> bool:
 
 def _has(index: Index, record: Record) -> bool:
     names = [*names_in(index.hash), *names_in(index.range)]
-    if any(record.values[name] is None for name in names):
+    if any(record[name] is None for name in names):
         return False
-    return index.when is None or passes(index.when, record.values, index.values)
+    return index.when is None or passes(index.when, record, index.values)
 
 
 def _fits(argument: Argument, given: Any, record: Record) -> bool:
-    value = record.values[argument.of(record.model.__name__).field]
+    value = record[argument.of(record.model.__name__).field]
     if value is None:
         return False
     if argument.operator == "between":

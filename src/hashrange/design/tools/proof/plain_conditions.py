@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from hashrange.design.declare.types import encode
 
@@ -20,7 +20,13 @@ Stored = dict[str, Any]
 """A value with its DynamoDB type, or {} if there is none."""
 
 
-def passes(text: str, values: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
+class Values(Protocol):
+    """The fields of an item."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def passes(text: str, values: Values, parameters: Mapping[str, Any]) -> bool:
     """Whether an item with these field values satisfies the condition."""
     return _Reader(_TOKEN.findall(text), values, parameters).disjunction()
 
@@ -37,9 +43,7 @@ def compared_field(text: str, parameter: str) -> str | None:
 class _Reader:
     """Evaluates while it reads. All parts are read, so no operator stops early."""
 
-    def __init__(
-        self, tokens: list[str], values: Mapping[str, Any], parameters: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, tokens: list[str], values: Values, parameters: Mapping[str, Any]) -> None:
         self.tokens = [*tokens, ""]
         self.values = values
         self.parameters = parameters

@@ -26,6 +26,7 @@ from hashrange.design.tools.proof.copies import StreamReader, unequal_copies
 from hashrange.design.tools.proof.declared import Record, names_in
 from hashrange.design.tools.proof.old_shapes import age
 from hashrange.design.tools.proof.oracle import Answer, Oracle
+from hashrange.design.tools.proof.plain_conditions import Values
 from hashrange.design.tools.proof.questions import questions
 from hashrange.design.tools.proof.stored import counted, differences, text
 from hashrange.design.tools.proof.trees import wrong_trees
@@ -134,8 +135,14 @@ def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.R
     core = StoreSteps(table.model, [], None, None)
     for record in oracle.records[::EDITED]:
         entity = table.model.entity(record.model)
-        fixed = {*entity.key_fields, *entity.copies, *entity.update_times, entity.version}
-        fixed |= {name for unique in entity.unique for name in names_in(str(unique.template))}
+        fixed = {
+            *entity.inputs(entity.key_fields),
+            *entity.copies,
+            *entity.update_times,
+            entity.version,
+        }
+        unique = (name for one in entity.unique for name in names_in(str(one.template)))
+        fixed |= entity.inputs(unique)
         other = chance.choice([one for one in oracle.records if one.model is record.model])
         changes = {n: v for n, v in other.values.items() if n not in fixed}
         raw = run(core.writer.copying.read(entity.primary_key(record.values)), connection)
@@ -283,9 +290,9 @@ class _Asking:
         """The records as text, with the fields of the pattern's results."""
         results = self.plan.pattern.results
         shown = results[0] if len(results) == 1 else None
-        return [self._text(shown or record.model, record.values) for record in records]
+        return [self._text(shown or record.model, record) for record in records]
 
-    def _text(self, result: type[Any], values: Mapping[str, Any]) -> str:
+    def _text(self, result: type[Any], values: Values) -> str:
         """The values that a class shows, without those that each write sets."""
         left_out = counted(self.table.model.entity(entity_of(result)))
         return text({n: values[n] for n in result.model_fields if n not in left_out})

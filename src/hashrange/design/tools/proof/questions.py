@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.tools.proof.declared import Model, Record
+from hashrange.design.tools.proof.declared import Model, Record, fields_of
 from hashrange.design.tools.proof.nearest import search_question
 from hashrange.design.tools.proof.oracle import Oracle, day_of
 from hashrange.design.tools.proof.plain_conditions import compared_field
@@ -48,20 +48,20 @@ def _argument(
     pattern: Pattern, argument: Argument, one: Record, other: Record, chance: random.Random
 ) -> Any:
     field = argument.of(one.model.__name__).field
-    if field not in one.model.model_fields:  # a condition compares it with another field
+    if field not in fields_of(one.model):  # a condition compares it with another field
         condition = pattern.facts.where
         field = (compared_field(condition, argument.name) if condition else None) or field
         value = one.values.get(field)
         right = isinstance(argument.python, type) and isinstance(value, argument.python)
         return value if right else _any(argument, chance)
-    value = one.values[field]
+    value = one[field]
     if argument.python is date:
         value = day_of(value)
     if argument.operator == "between":
-        values = [value, other.values[field]]
+        values = [value, other[field]]
         return None if None in values else tuple(sorted(values))
     if argument.operator == "begins with" and value is not None:
-        return value[:1]
+        return value[: chance.choice((1, len(value) - 1, len(value)))] or value
     return value
 
 

@@ -1,6 +1,7 @@
 """Comparing all items of a table with those that it should have."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -17,10 +18,13 @@ def differences(
 ) -> Iterator[str]:
     """A line for each kind of difference. Copies with a sync in `late` are not compared."""
     oracle.settle()
-    stored = {identity(type(item), vars(item)): vars(item) for item in _items(table, connection)}
+    stored = {
+        identity(type(item), partial(getattr, item)): vars(item)
+        for item in _items(table, connection)
+    }
     seen = set()
     for record in oracle.records:
-        values = stored.pop(identity(record.model, record.values), None)
+        values = stored.pop(identity(record.model, record.__getitem__), None)
         name = record.model.__name__
         if values is None:
             lines = [f"{name}: an item is missing"]
@@ -52,8 +56,8 @@ def counted(entity: Entity) -> set[str | None]:
     return {*entity.update_times, entity.version}
 
 
-def identity(model: Model, values: dict[str, Any]) -> tuple[str, str]:
-    return model.__name__, text({name: values[name] for name in key_fields(model)})
+def identity(model: Model, value_of: Callable[[str], Any]) -> tuple[str, str]:
+    return model.__name__, text({name: value_of(name) for name in key_fields(model)})
 
 
 def text(values: dict[str, Any]) -> str:

@@ -1,0 +1,121 @@
+"""Fields that are computed from others, for keys and conditions.
+
+    class User(st.Item):
+        by_domain = st.index("GSI1", "domain#{domain}", "{email}")
+
+        email: str
+
+        @st.derived("email")
+        def domain(self) -> str:
+            return self.email.split("@")[1]
+
+Every write stores the value again. A write that does not read the item refuses the named fields.
+"""
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Generic, TypeVar, overload
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from hashrange.design.errors import BadValue, DeclarationError, suggest
+
+T = TypeVar("T")
+
+
+class Derived(Generic[T]):
+    """See `derived`. As an attribute of an item, it is the computed value."""
+
+    def __init__(self, inputs: tuple[str, ...], function: Callable[[Any], T]) -> None:
+        self.inputs = inputs
+        self.function = function
+        self.name = function.__name__
+
+    @overload
+    def __get__(self, item: None, owner: Any = None) -> "Derived[T]": ...
+    @overload
+    def __get__(self, item: object, owner: Any = None) -> T: ...
+    def __get__(self, item: object | None, owner: Any = None) -> "Derived[T] | T":
+        if item is None:
+            return self
+        if isinstance(item, _Inputs):
+            return self.function(item)
+        return self.value(vars(item), type(item))
+
+    def value(self, values: Mapping[str, Any], model: type[Any]) -> T:
+        """The value for these fields of an item. Raises BadValue."""
+        given = {name: values[name] for name in self.inputs}
+        try:
+            found = self.function(_Inputs(model, self, given))
+            return typing.cast(T, self._type.validate_python(found))
+        except DeclarationError:
+            raise
+        except ValidationError as error:
+            reason = "; ".join(one["msg"] for one in error.errors())
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+        raise BadValue(f"it cannot be computed from {given}: {reason}", field=self.name)
+
+    @cached_property
+    def info(self) -> FieldInfo:
+        """Its type, as that of a field. Raises DeclarationError."""
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        if hints.get("return") in (None, type(None)):
+            message = f"{self.name}: write the type that it returns, e.g. `-> str`"
+            raise DeclarationError(message, at=self.function)
+        return FieldInfo.from_annotation(hints["return"])
+
+    @cached_property
+    def _type(self) -> TypeAdapter[Any]:
+        return TypeAdapter(typing.get_type_hints(self.function, include_extras=True)["return"])
+
+    def expect_inputs(self, model: type[Any]) -> None:
+        """Raise DeclarationError unless the inputs are fields of the model."""
+        if not self.inputs:
+            message = f'{self.name}: name the fields that it uses: @st.derived("email")'
+            raise DeclarationError(message, at=self.function)
+        for name in self.inputs:
+            if name not in model.model_fields:
+                text = f"{self.name}: {name} is not a field{suggest(name, model.model_fields)}"
+                raise DeclarationError(text, at=self.function)
+        _ = self.info
+
+
+class _Inputs:
+    """What the function of a derived field sees of its item: the fields that it names."""
+
+    def __init__(self, model: type[Any], derived: Derived[Any], values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self.__model = model
+        self.__derived = derived
+
+    def __getattr__(self, name: str) -> Any:
+        derived = self.__derived
+        if name in self.__model.model_fields:
+            names = ", ".join(repr(one) for one in (*derived.inputs, name))
+            raise DeclarationError(
+                f"{derived.name} uses {name}, which it does not name: @st.derived({names})",
+                at=derived.function,
+            )
+        found = inspect.getattr_static(self.__model, name)
+        return found.__get__(self, self.__model) if hasattr(found, "__get__") else found
+
+
+def derived(*inputs: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
+    """The method computes a field from the fields `inputs`, and each write stores its value.
+
+    It can be used in keys, indexes, unique texts, conditions and patterns like any other field, and
+    cannot be assigned. It has to return the same value for the same inputs.
+    """
+    return lambda function: Derived(inputs, function)
+
+
+def derived_fields(model: type[Any]) -> dict[str, Derived[Any]]:
+    """A model's own and inherited derived fields."""
+    found: dict[str, Derived[Any]] = {}
+    for base in reversed(model.__mro__):
+        found |= {name: one for name, one in vars(base).items() if isinstance(one, Derived)}
+    return found
