@@ -9,11 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hashrange.design.declare.derived import derived
+from hashrange.design.declare.facts import (
+    buckets,
+    consistent,
+    counts,
+    latest,
+    rate,
+    scan_ok,
+    scatter,
+    through,
+    using,
+    where,
+)
 from hashrange.design.declare.generated import now, ulid, uuid7
 from hashrange.design.declare.item import Item, View, attr, copy, index, key, local, unique, upgrade
 from hashrange.design.declare.markers import (
     TTL,
     After,
+    AnyOf,
     AtLeast,
     AtMost,
     Before,
@@ -22,9 +35,11 @@ from hashrange.design.declare.markers import (
     Hour,
     Month,
     Prefix,
+    Shard,
     Slug,
     Version,
     after,
+    any_of,
     at_least,
     at_most,
     before,
@@ -35,16 +50,7 @@ from hashrange.design.declare.markers import (
     month,
     prefix,
     ref,
-)
-from hashrange.design.declare.patterns import (
-    consistent,
-    counts,
-    latest,
-    rate,
-    scan_ok,
-    through,
-    using,
-    where,
+    shard,
 )
 from hashrange.design.declare.protocols import (
     AsyncQuery,
@@ -129,6 +135,7 @@ __all__ = [
     "TTL",
     "After",
     "AlreadyExists",
+    "AnyOf",
     "AsyncQuery",
     "AsyncStore",
     "AsyncWork",
@@ -166,6 +173,7 @@ __all__ = [
     "Query",
     "RebuiltMarkers",
     "Report",
+    "Shard",
     "Slug",
     "Store",
     "Table",
@@ -177,11 +185,13 @@ __all__ = [
     "View",
     "Work",
     "after",
+    "any_of",
     "at_least",
     "at_most",
     "attr",
     "before",
     "between",
+    "buckets",
     "consistent",
     "copy",
     "cost",
@@ -215,6 +225,8 @@ __all__ = [
     "rule",
     "sample",
     "scan_ok",
+    "scatter",
+    "shard",
     "through",
     "total",
     "ulid",

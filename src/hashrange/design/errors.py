@@ -104,6 +104,10 @@ class Conflict(ConditionFailed):
     """Another writer changed the item after it was read."""
 
 
+class EmptyBuckets(DesignError):
+    """The last partitions of a pattern with @st.buckets are empty; older ones were not read."""
+
+
 class NotUnique(ConditionFailed):
     """Another item has the unique text. `field` is the name of the `unique` declaration."""
 

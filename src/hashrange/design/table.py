@@ -20,7 +20,7 @@ from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.atomic_updates import ATOMIC
 from hashrange.design.execute.writes.commit import commit
 from hashrange.design.execute.writes.upserts import add_or_create
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.plan.proposals import plan
 from hashrange.design.tools.create import create
 

@@ -7,7 +7,7 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.design.plan.planner import Unplanned
+from hashrange.design.plan.plans import Unplanned
 
 from ..models import GET_A, A, item, model, patterns
 

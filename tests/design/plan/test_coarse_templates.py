@@ -8,7 +8,7 @@ import pytest
 import hashrange
 from hashrange import design as st
 from hashrange.design.plan import routes
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 
 from ..models import item, model, patterns
 

@@ -7,7 +7,7 @@ from typing import Annotated, Protocol
 import pytest
 
 from hashrange import design as st
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 
 from ..models import item, model, patterns
 from ..test_examples import example

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from hashrange import design as st
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 
 from ..models import item, model, patterns
 

@@ -22,6 +22,12 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
     """Raise DeclarationError if the argument's type does not fit the field's type."""
     given, stored = argument.python, kind.python
+    if argument.values:  # those of all the fields that it is compared with
+        return
+    if argument.operator == "shard":
+        if given is not int:
+            raise DeclarationError(f"{argument.name!r}: the number of a shard is an int", at=at)
+        return
     if argument.operator in PERIODS:
         python, fields, text = _PERIOD_TYPES[argument.operator]
         if stored not in fields or given is not python:

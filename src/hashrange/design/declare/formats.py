@@ -240,7 +240,7 @@ _DIRECTIVES: dict[str, tuple[int, timedelta | None]] = {
     "%S": (2, timedelta(seconds=1)), "%f": (6, timedelta(microseconds=1)),
 }  # fmt: skip
 """The width, and the smallest difference in time that the directive shows (None: varies)."""
-_ORDER = list(_DIRECTIVES)
+UNIT_ORDER = list(_DIRECTIVES)
 _DEFAULTS: dict[Any, str] = {
     datetime: "%Y-%m-%dT%H:%M:%S.%fZ",
     date: "%Y-%m-%d",
@@ -255,7 +255,7 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
     directives = [piece for piece in pieces if piece[0] == "%"]
     unknown = [d for d in directives if d not in _DIRECTIVES]
     if unknown or (python is date and _CLOCK.search(spec)):
-        known = " ".join(_ORDER[:3] if python is date else _ORDER)
+        known = " ".join(UNIT_ORDER[:3] if python is date else UNIT_ORDER)
         raise DeclarationError(f"the format {spec!r} may only use {known}", at=at, rule="K09")
     runs: list[CharRun] = []
     for piece in pieces:
@@ -291,7 +291,7 @@ def _leading(pieces: list[str]) -> Callable[[Any, frozenset[str]], str | None]:
 def _in_order(python: Any, directives: list[str]) -> bool:
     """Whether the directives go from the type's largest unit downwards without a gap."""
     first = 3 if python is time else 0
-    return bool(directives) and directives == _ORDER[first : first + len(directives)]
+    return bool(directives) and directives == UNIT_ORDER[first : first + len(directives)]
 
 
 def _renderer(python: Any, spec: str) -> Callable[[Any], str]:

@@ -49,6 +49,11 @@ def makes_ids(factory: object) -> bool:
     return factory in (_ulid, _uuid7, uuid4)
 
 
+def sorts_by_time(factory: object) -> bool:
+    """Whether a default factory makes ids that sort by the time at which they were made."""
+    return factory in (_ulid, _uuid7)
+
+
 def _number() -> int:
     milliseconds = time.time_ns() // 1_000_000
     return milliseconds << 80 | int.from_bytes(os.urandom(_RANDOM_BYTES), "big")

@@ -7,8 +7,11 @@ st.Month      in a pattern: the month of a date or datetime field
 st.Day        in a pattern: the day of a datetime field
 st.Hour       in a pattern: the hour of a datetime field
 st.AtLeast[date], st.Between[int], st.Prefix[str] ...: operators, in a pattern
+st.AnyOf[State]  in a pattern: one of several values
+st.Shard      in a pattern: the number of the shard to read
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, TypeVar
@@ -17,8 +20,9 @@ from pydantic import StringConstraints
 
 T = TypeVar("T")
 OperatorName = Literal[
-    "=", "at least", "at most", "after", "before", "between", "begins with", "month", "day", "hour"
-]
+    "=", "at least", "at most", "after", "before", "between", "begins with", "month", "day", "hour",
+    "any of", "shard",
+]  # fmt: skip
 PERIODS: dict[OperatorName, frozenset[str]] = {
     "month": frozenset({"%Y", "%m"}),
     "day": frozenset({"%Y", "%m", "%d"}),
@@ -79,6 +83,8 @@ After = Annotated[T, Operator("after")]
 Before = Annotated[T, Operator("before")]
 Between = Annotated[tuple[T, T], Operator("between")]
 Prefix = Annotated[T, Operator("begins with")]
+AnyOf = Annotated[Collection[T], Operator("any of")]
+Shard = Annotated[int, Operator("shard")]
 
 
 def ref(entity: Any, field: str | None = None, *, role: str | None = None) -> Ref:
@@ -131,6 +137,16 @@ def between(field: str) -> Operator:
 def prefix(field: str) -> Operator:
     """field begins with the argument."""
     return Operator("begins with", field)
+
+
+def any_of(field: str) -> Operator:
+    """field = one of the values of the argument: `Annotated[list[State], st.any_of("state")]`."""
+    return Operator("any of", field)
+
+
+def shard(field: str) -> Operator:
+    """The argument is the number of a shard: of `{field|shard:8}`, from 0 to 7."""
+    return Operator("shard", field)
 
 
 def month(field: str) -> Operator:

@@ -11,118 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from hashrange.design.declare.item import Index, Item, View, viewed
+from hashrange.design.declare.facts import Facts, facts
+from hashrange.design.declare.item import Item, View, viewed
 from hashrange.design.declare.markers import Operator, OperatorName
 from hashrange.design.declare.protocols import AsyncQuery, AsyncStore, Query, Store
 from hashrange.design.declare.types import core_type
-from hashrange.design.declare.vectors import Nearest, VectorLike, Vectors
+from hashrange.design.declare.vectors import Nearest, VectorLike
 from hashrange.design.errors import DeclarationError
 
-F = TypeVar("F", bound=Callable[..., Any])
 Shape = Literal["one", "many", "count", "nearest"]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Facts from decorators. `rate` is per second, `items` per call, `size` an item's bytes."""
-
-    rate: float | None = None
-    items: int | None = None
-    size: int | None = None
-    consistent: bool = False
-    latest: bool = False
-    scan: str | None = None
-    where: str | None = None
-    through: type[Item] | None = None
-    through_field: str | None = None
-    counted: tuple[type[Item], ...] = ()
-    using: str | None = None
-
-
-def facts(function: Callable[..., Any]) -> Facts:
-    found: Facts = getattr(function, "__design_facts__", Facts())
-    return found
-
-
-def _fact(function: F, **more: Any) -> F:
-    function.__design_facts__ = replace(facts(function), **more)  # type: ignore[attr-defined]
-    return function
-
-
-def rate(
-    per_second: float, *, items: int | None = None, size: int | None = None
-) -> Callable[[F], F]:
-    """How often the pattern is called, how many items it returns, and how many bytes each has."""
-    numbers = {"rate": per_second, "items": items, "size": size}
-
-    def declare(function: F) -> F:
-        for name, number in numbers.items():
-            if number is not None and number < 0:
-                raise DeclarationError(f"@st.rate: {name} is {number:g}, below 0", at=function)
-        return _fact(function, **numbers)
-
-    return declare
-
-
-def consistent(function: F) -> F:
-    """Read consistently, at twice the capacity. A global index cannot be read consistently."""
-    return _fact(function, consistent=True)
-
-
-def latest(function: F) -> F:
-    """Return the newest items first; with `X | None`, only the newest."""
-    return _fact(function, latest=True)
-
-
-def scan_ok(reason: str) -> Callable[[F], F]:
-    """Allow this pattern to read the whole table, for the given reason."""
-    return lambda function: _fact(function, scan=reason)
-
-
-def where(condition: str) -> Callable[[F], F]:
-    """Filter the items that were read, e.g. by `"status = :s"` where `s` is an argument."""
-    return lambda function: _fact(function, where=condition)
-
-
-def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
-    """Read the items of `relation`, then get the items whose keys they contain.
-
-    If the relation refers to the result several times, the reference that the arguments do not
-    know is followed, or the one with `field`.
-    """
-    return lambda function: _fact(
-        function, through=_entity(relation, "through", function), through_field=field
-    )
-
-
-def using(index: Index | Vectors) -> Callable[[F], F]:
-    """Read this index, e.g. `@st.using(Sensor.broken)`.
-
-    An index with a `when` holds only some items, so it is used only if a pattern asks for it.
-    """
-
-    def declare(function: F) -> F:
-        if not isinstance(index, (Index, Vectors)):
-            message = f"@st.using({index!r}) needs the index itself, e.g. @st.using(Sensor.broken)"
-            raise DeclarationError(message, at=function)
-        return _fact(function, using=index.name)
-
-    return declare
-
-
-def counts(*entities: type[Item]) -> Callable[[F], F]:
-    """The entities that a pattern that returns `int` counts."""
-
-    def declare(function: F) -> F:
-        return _fact(function, counted=tuple(_entity(e, "counts", function) for e in entities))
-
-    return declare
-
-
-def _entity(model: type[Item], decorator: str, at: object) -> type[Item]:
-    if isinstance(model, type) and issubclass(model, Item):
-        return model
-    raise DeclarationError(f"@st.{decorator}({model!r}) needs the class of an entity", at=at)
 
 
 @dataclass(frozen=True)
@@ -138,6 +35,13 @@ class Argument:
     python: Any
     optional: bool
     fields: tuple[tuple[str, str], ...] = ()
+    values: tuple[Any, ...] = ()
+    """The values that @st.scatter reads, which no caller gives."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the field equals the argument, or one of its values."""
+        return self.operator in ("=", "any of")
 
     def of(self, entity: object) -> "Argument":
         """The argument with the field's name in the entity."""
@@ -360,8 +264,16 @@ class _Reader:
             raise self._error(f"write `{name}: T | None = None` for an optional argument")
         if operator.name == "between":
             python = self._both_ends(name, python)
+        if operator.name == "any of":
+            python = self._member(name, python)
         field, fields = operator.field or name, operator.fields
         return Argument(name, field, operator.name, python, optional, fields)
+
+    def _member(self, name: str, python: Any) -> Any:
+        inner = [one for one in get_args(python) if one is not Ellipsis]
+        if len(inner) != 1:
+            raise self._error(f"{name!r}: write st.AnyOf[T], or a list of T with st.any_of(field)")
+        return core_type(inner[0], [])[0]
 
     def _both_ends(self, name: str, python: Any) -> Any:
         ends = get_args(python) if get_origin(python) is tuple else ()

@@ -12,7 +12,7 @@ from hashrange.design.drawing.item_collections import Row, SourceRows
 from hashrange.design.errors import BadValue, ItemError
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reads.request_builder import KeyRange
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.table import Table
 from hashrange.expressions import Expressions
 
@@ -97,6 +97,10 @@ def _calls(model: TableModel, plan: Plan, items: Sequence[Item]) -> Iterator[Bou
 
 
 def _argument(argument: Argument, item: Item, others: Sequence[Item]) -> Any:
+    if argument.operator == "shard":
+        return 0
+    if argument.operator == "any of":
+        return list(dict.fromkeys(getattr(one, argument.field) for one in (item, *others)))[:2]
     value = _day(argument, getattr(item, argument.field, None))
     if value is None:
         return None

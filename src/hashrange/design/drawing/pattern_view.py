@@ -6,7 +6,7 @@ from hashrange.design.drawing.pattern_reads import numbered
 from hashrange.design.drawing.style import css, entity_class
 from hashrange.design.drawing.svg import MARGIN, Canvas, text_width
 from hashrange.design.plan.plan_table import PlanRow, plan_row
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.table import Table
 
 ROW = 44.0

@@ -15,7 +15,7 @@ from hashrange.design.declare.schema import EntityKey, KeyColumn, UniqueTemplate
 from hashrange.design.declare.templates import Template
 from hashrange.design.errors import suggest
 from hashrange.design.execute.writes.unique_markers import MARKER_TYPE
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 

@@ -88,9 +88,9 @@ class StoreSteps(ObservedCalls):
             if rows is None:
                 break
             found = next(items.take(rows, bound.call.loader, False), None)
-            if bound.builder.limited:
-                break
         self.read(reader.took, 0 if found is None else 1, started)
+        if found is None and bound.builder.plan.open_ended:
+            raise bound.empty()
         return found
 
     def _get(self, bound: BoundPattern, consistent: bool) -> Steps[Any]:
@@ -155,11 +155,16 @@ class StoreSteps(ObservedCalls):
             raise BadValue(f"a page has at least 1 item, not {size}")
         if bound.limit is not None:
             raise BadValue("a page has a size of its own: leave the limit out")
-        reader, items, name = bound.reader(), LoadedItems(), bound.call.cursor_name
-        name += " reversed" if bound.reverse else ""
-        if at is not None:
-            places = cursor.decode(at, name, reader.asked, reader.position_names, self.cursor_key)
-            reader = bound.reader(places)
+        name, timed, items = bound.cursor_name, bound.timed, LoadedItems()
+        now = bound.builder.clock()
+        if at is None:
+            reader = bound.reader(now=now)
+        else:
+            found = cursor.decode(at, self.cursor_key, timed=timed, present=now)
+            now = found.now or now
+            reader = bound.reader(now=now)
+            place = cursor.position(found, name, reader.asked, reader.position_names, now)
+            reader = bound.reader(place, now)
         started = time.perf_counter()
         ended = False
         while len(items.results) <= size and (max_read is None or reader.read < max_read):
@@ -182,7 +187,9 @@ class StoreSteps(ObservedCalls):
         bound.took = reader.took
         results = [result for result, _ in items.results[:size]]
         self.read(reader.took, len(results), started)
-        text = cursor.encode(name, reader.asked, after, self.cursor_key) if after else None
+        text = None
+        if after is not None:
+            text = cursor.encode(name, reader.asked, after, self.cursor_key, timed=timed)
         return Page(results, text, items.skipped, items.errors)
 
     def get_many(self, call: PatternCall, keys: Iterable[Any]) -> Steps[list[Any]]:

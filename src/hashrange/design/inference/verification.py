@@ -9,7 +9,7 @@ from types import ModuleType
 from hashrange.design.declare.entity import Entity
 from hashrange.design.errors import BadValue, DeclarationError, DesignError, ItemError
 from hashrange.design.inference.entities import InferredEntity
-from hashrange.design.plan.planner import Unplanned
+from hashrange.design.plan.plans import Unplanned
 from hashrange.design.source.model_source import TableSource, write
 from hashrange.design.table import Table
 from hashrange.model.values import Item

@@ -13,7 +13,7 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DesignError
 from hashrange.design.migrate.shadow import shadow_model
 from hashrange.design.migrate.twins import Twin, replacement
-from hashrange.design.plan.planner import Unplanned
+from hashrange.design.plan.plans import Unplanned
 from hashrange.design.plan.proposals import plan
 
 ATTRIBUTES_MAX = 60

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.patterns import Argument, Facts, Pattern
+from hashrange.design.declare.facts import Facts
+from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.references import Reference
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DeclarationError
-from hashrange.design.plan.planner import Plan, plan_given
+from hashrange.design.plan.planner import plan_given
+from hashrange.design.plan.plans import Plan
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 
 from hashrange.design.declare.patterns import TOP, Argument
 from hashrange.design.declare.schema import KeyColumn
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.plan.routes import SortTest
 
 COLUMNS = (
@@ -173,8 +173,16 @@ def _other(plan: Plan) -> Iterator[str]:
         yield "ConsistentRead=true"
     if plan.pattern.shape == "count":
         yield "Select=COUNT"
+    bucket = plan.route.bucket if plan.routes else None
+    if bucket is not None:
+        yield f"in up to {facts.buckets} {bucket.unit.name}s, one after the other"
     if plan.route_shards:
         yield f"in {plan.route_shards} shards, merged"
+    for argument in plan.route.scattered if plan.routes else ():
+        count = len(argument.values) or "the given"
+        yield f"for each of {count} values of {argument.field}, merged"
+    if plan.routes and plan.route.shard is not None:
+        yield f"in the shard `{{{plan.route.shard.name}}}`"
     if plan.outsiders:
         yield f"only {' | '.join(f'`{entity.name}`' for entity in plan.entities)}"
     if facts.where is not None:

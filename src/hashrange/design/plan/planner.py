@@ -6,120 +6,31 @@ pattern describes, except for items of other entities in the same range, which a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from hashrange.design.declare import conditions
 from hashrange.design.declare.argument_types import check_argument, unknown_field_error
 from hashrange.design.declare.conditions import FieldCondition
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.known_values import known_values
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.possible_texts import ANY, REST, CharRun
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import tag_of
-from hashrange.design.declare.vector_indexes import VectorIndex
-from hashrange.design.errors import DeclarationError, Unserved, suggest
+from hashrange.design.errors import DeclarationError, suggest
 from hashrange.design.plan.followed import held_key
 from hashrange.design.plan.forms import expect_one_form
+from hashrange.design.plan.plain_keys import plain_key
+from hashrange.design.plan.plans import OperationName, Plan, Unplanned
 from hashrange.design.plan.projections import missing_fields, needed_fields
-from hashrange.design.plan.routes import KeyRefusal, Route, SortTest, find_route
+from hashrange.design.plan.routes import KeyRefusal, Route, find_route
 from hashrange.design.plan.searches import find_search
 from hashrange.design.plan.unions import is_constant, shared_beginning
 
-OperationName = Literal["GetItem", "Query", "Scan", "SearchVectors"]
 _RANK = {"table": 0, "LSI": 1, "GSI": 2}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How one pattern is served, with one route for each entity that comes back.
-
-    `common` is the known beginning of the sort key that several routes share. `outsiders` are other
-    entities in the same range of keys. `given` are the names of the arguments. `followed` is the
-    entity whose items a follow-up read gets by the keys in the routes' items (`@st.through`);
-    `held` maps its key fields to theirs.
-    """
-
-    pattern: Pattern
-    source: Source
-    operation: OperationName
-    routes: tuple[Route, ...]
-    common: tuple[Part, ...] | None
-    outsiders: tuple[Entity, ...]
-    filter: FieldCondition | None
-    given: frozenset[str]
-    followed: Entity | None = None
-    held: Mapping[str, str] = field(default_factory=dict)
-    search: VectorIndex | None = None
-    """The index of a SearchVectors."""
-
-    @property
-    def route(self) -> Route:
-        return self.routes[0]
-
-    @property
-    def test(self) -> SortTest | None:
-        """The test of a single route; several routes have `common` instead."""
-        return self.route.test if self.common is None and self.routes else None
-
-    @property
-    def entities(self) -> tuple[Entity, ...]:
-        return tuple(route.entity for route in self.routes)
-
-    @property
-    def filtered(self) -> bool:
-        """Whether items that are read can be left out of the result."""
-        return self.filter is not None or bool(self.outsiders)
-
-    @property
-    def fetches(self) -> bool:
-        """Whether a local index lacks needed fields, so that the table's items are read as well."""
-        if self.source.kind != "LSI" or self.pattern.shape == "count":
-            return False
-        compared = self.filter.fields if self.filter is not None else ()
-        return any(
-            missing_fields([*needed_fields(self.pattern, e), *compared], e, self.source)
-            for e in self.entities
-        )
-
-    @property
-    def limited(self) -> bool:
-        """Whether the request can have Limit=1."""
-        one = self.pattern.shape == "one" and self.operation == "Query"
-        return one and not self.filtered and self.followed is None
-
-    @property
-    def route_shards(self) -> int:
-        """The number of partition keys to query if the shard is not known, else 0."""
-        shards = self.route.shards if self.routes else None
-        return shards.shards if shards is not None else 0
-
-
-@dataclass(frozen=True)
-class Unplanned:
-    """A pattern that nothing serves, for a call without the arguments in `absent`.
-
-    `proposal` is an index that would serve it, or "" if no single index would.
-    """
-
-    pattern: Pattern
-    reason: str
-    rule: str
-    absent: tuple[str, ...]
-    proposal: str = ""
-
-    @cached_property
-    def error(self) -> Unserved:
-        without = f" without {', '.join(self.absent)}" if self.absent else ""
-        advice = f"This would: {self.proposal}" if self.proposal else "No single index would"
-        return Unserved(
-            f"no key or index serves this pattern{without}: {self.reason}. {advice}",
-            at=self.pattern.function,
-            rule=self.rule,
-        )
 
 
 def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
@@ -164,6 +75,7 @@ class _Planner:
         self.filter = self._filter(arguments)
         filtered = self.filter.parameters if self.filter else frozenset()
         self.arguments = [a for a in arguments if a.name not in filtered]
+        self.arguments += [self._scattered(name) for name in pattern.facts.scatter]
         equal = self.filter.equalities if self.filter else {}
         self.filtered = [a for a in arguments if equal.get(a.field) == a.name and not a.optional]
         self._check_arguments()
@@ -199,6 +111,24 @@ class _Planner:
         conditions.check_values(text, found, tags, at)
         return found
 
+    def _scattered(self, field: str) -> Argument:
+        """An argument with every value of the field. Raises DeclarationError."""
+        values: dict[Any, None] = {}
+        for entity in self.entities:
+            if field not in entity.fields:
+                text = f"@st.scatter: {field} is not a field{suggest(field, entity.fields)}"
+                raise DeclarationError(text, at=self.pattern.function)
+            known = known_values(entity.fields[field])
+            if not known:
+                raise DeclarationError(
+                    f"@st.scatter: the values of {field} are not known: use an enum, a literal or "
+                    f"an int with both bounds, or let callers name them with st.AnyOf",
+                    at=self.pattern.function,
+                )
+            values |= dict.fromkeys(known)
+        python = self.entities[0].fields[field].python
+        return Argument(f"every {field}", field, "any of", python, False, values=tuple(values))
+
     def _check_arguments(self) -> None:
         names = {str(entity) for entity in self.entities}
         for general in self.arguments:
@@ -208,6 +138,8 @@ class _Planner:
                     raise DeclarationError(text, at=self.pattern.function)
             for entity in self.entities:
                 argument = general.of(entity)
+                if argument.operator == "shard" and argument.field == argument.name:
+                    continue  # it names no field
                 if argument.field not in entity.fields:
                     raise unknown_field_error(argument, entity.fields, self.pattern.function)
                 check_argument(argument, entity.fields[argument.field], self.pattern.function)
@@ -227,6 +159,7 @@ class _Planner:
         if self.pattern.facts.consistent and source.kind == "GSI":
             raise KeyRefusal(f"{source.name} is only eventually consistent", rule="I13")
         self._expect_projected(source, routes)
+        self._expect_start(routes)
         common = None
         if len(routes) > 1:
             common = shared_beginning(routes)
@@ -240,9 +173,30 @@ class _Planner:
         if get:
             return self._plan(source, "GetItem", routes, None, ())
         outsiders = tuple(self._outsiders(source, routes, common))
+        self._expect_countable(source, outsiders)
         if not outsiders and source.kind == "GSI":
             routes, common = self._without_needless_test(source, routes, common)
         return self._plan(source, "Query", routes, common, outsiders)
+
+    def _expect_countable(self, source: Source, outsiders: Sequence[Entity]) -> None:
+        """Raise KeyRefusal if a count would include other entities."""
+        attribute, project = self.model.type_attribute, source.project
+        known = attribute is not None and (project == "ALL" or attribute in project)
+        if self.pattern.shape == "count" and outsiders and not known:
+            others = " and ".join(str(entity) for entity in outsiders)
+            reason = "the table has no type attribute"
+            if attribute is not None:
+                reason = f"{source.name} does not project {attribute}"
+            raise KeyRefusal(f"{others} would be counted too, since {reason}", rule="I16")
+
+    def _expect_start(self, routes: Sequence[Route]) -> None:
+        """Raise KeyRefusal if partitions would be read back to the beginning of time."""
+        newest = self.pattern.facts.latest and self.pattern.shape == "one"
+        for route in routes:
+            if route.bucket is not None and route.bucket.low is None and not newest:
+                raise KeyRefusal(
+                    f"the range of {route.bucket.placeholder.field} needs a start, e.g. st.AtLeast"
+                )
 
     def _best_route(self, entity: Entity, source: Source) -> Route:
         refusal = None
@@ -259,7 +213,8 @@ class _Planner:
                     raise KeyRefusal(f"it only holds some items; {hint}")
                 try:
                     given = [argument.of(entity) for argument in self.arguments]
-                    return find_route(entity, key, given, self.filtered)
+                    buckets = self.pattern.facts.buckets is not None
+                    return find_route(entity, key, given, self.filtered, buckets=buckets)
                 except KeyRefusal as error:
                     refusal = error
         raise refusal or KeyRefusal(f"{entity} is not in it", [*entity.fields])
@@ -294,7 +249,13 @@ class _Planner:
             if self.followed is not None:
                 missing = [f for f in missing if f in self.held.values()]
             if missing:
-                raise KeyRefusal(f"{source.name} does not project {', '.join(missing)}", rule="I11")
+                names = ", ".join(map(repr, missing))
+                where = f"{route.entity}.{route.key.declared_as}"
+                raise KeyRefusal(
+                    f"{source.name} does not project {', '.join(missing)}",
+                    rule="I11",
+                    proposal=f"add {names} to project= of {where}",
+                )
 
     # ---- other entities in the same range ----
 
@@ -304,7 +265,8 @@ class _Planner:
         inside = {route.entity.name for route in routes}
         for other in self.model.entities:
             if other.name not in inside:
-                for key in (other.key, *other.indexes):
+                plain = plain_key(other, source)
+                for key in (other.key, *other.indexes, *([plain] if plain is not None else ())):
                     if key.source.name == source.name and self._reads(routes[0], common, key):
                         yield other
                         break
@@ -351,7 +313,7 @@ class _Planner:
             return routes, common
         if test is None or test.ranged or test.begins or not is_constant(test.parts):
             return routes, common
-        wider = Route(route.entity, route.key, (), None, route.shards, route.bound)
+        wider = replace(route, equals=(), test=None)
         if any(self._outsiders(source, [wider], None)):
             return routes, common
         return (wider,), common
@@ -382,7 +344,8 @@ class _Planner:
         near = [(s, r) for s, r in refusals if not r.missing] or list(refusals)
         reason = "; ".join(f"{source}: {refusal.reason}" for source, refusal in near)
         rule = next((r.rule for _, r in near if r.rule != "A01"), "A01")
-        return self._unplanned(reason, rule)
+        proposal = next((r.proposal for _, r in near if r.proposal), "")
+        return self._unplanned(reason, rule, proposal)
 
     def _unplanned(self, reason: str, rule: str = "A01", proposal: str = "") -> Unplanned:
         absent = [a.name for a in self.pattern.arguments if a.name not in self.given]

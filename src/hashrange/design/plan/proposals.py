@@ -11,15 +11,18 @@ from typing import Any
 
 from hashrange.design.declare.draft import KEY_TYPES, natural_column
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.known_values import known_values
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import bind, parse
 from hashrange.design.errors import DeclarationError
-from hashrange.design.plan.planner import Plan, Unplanned, plan_variants
+from hashrange.design.plan.planner import plan_variants
+from hashrange.design.plan.plans import Plan, Unplanned
 
 _PERIOD_SPECS = {"month": ":%Y-%m", "day": ":%Y-%m-%d", "hour": ":%Y-%m-%dT%H"}
+BUCKETS = 24
 _WIDTHS = {int: ":010d", Decimal: ":013.2f"}
 _SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
 KeyText = str | tuple[str, ...] | None
@@ -34,7 +37,36 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
     found = plan_variants(pattern, model)
     if isinstance(found, Plan) or found.proposal:
         return found
-    return replace(found, proposal=_proposal(pattern, model))
+    several = next(_several_partitions(pattern, model), "")
+    return replace(found, proposal=several or _proposal(pattern, model))
+
+
+def _several_partitions(pattern: Pattern, model: TableModel) -> Iterator[str]:
+    """Decorators with which a key that the table has would serve the pattern."""
+    for fact, text in _spread(pattern, model):
+        try:
+            spread = replace(pattern, facts=replace(pattern.facts, **fact))
+            if isinstance(plan_variants(spread, model), Plan):
+                yield text
+        except DeclarationError:
+            continue
+
+
+def _spread(pattern: Pattern, model: TableModel) -> Iterator[tuple[dict[str, Any], str]]:
+    if pattern.by_type is not None or pattern.search is not None:
+        return
+    if pattern.facts.buckets is None:
+        text = f"@st.buckets(at_most={BUCKETS}), with as many partitions as a range may have"
+        yield {"buckets": BUCKETS}, text
+    equal = {a.field for a in pattern.arguments if a.exact}
+    for entity in (model.entity(one) for one in pattern.entities):
+        for key in (entity.key, *entity.indexes):
+            parts = [part for column in key.hash for part in column.template.placeholders]
+            fields = {p.field for p in parts if not p.shards} - equal
+            names = tuple(sorted({*pattern.facts.scatter, *fields}))
+            if fields and all(known_values(entity.fields[name]) for name in fields):
+                text = ", ".join(map(repr, names)).replace("'", '"')
+                yield {"scatter": names}, f"@st.scatter({text})"
 
 
 @dataclass(frozen=True)
@@ -121,7 +153,7 @@ def _condition(argument: Argument) -> str | None:
 
 
 def _is_range(argument: Argument) -> bool:
-    return argument.operator != "=" and argument.operator not in PERIODS
+    return not argument.exact and argument.operator not in (*PERIODS, "shard")
 
 
 def _keys(
@@ -133,7 +165,7 @@ def _keys(
     arguments = [a for a in arguments if f":{a.name})" not in text]
     equal = [a for a in arguments if not _is_range(a)]
     parts = [_labelled(a) for a in equal if not a.optional]
-    hash_key = "#".join(parts) or entity.name
+    hash_key = "#".join(parts) or _sharded(entity, len(entities))
     leading = [f"{{{a.field}}}" for a in equal if a.optional]
     ranged = list(dict.fromkeys(a.field for a in arguments if _is_range(a)))
     known = {a.field for a in equal} | set(ranged)
@@ -151,6 +183,12 @@ def _keys(
         natural = (field,) if kind.tag in KEY_TYPES and not leading else None
         sorts = [natural, template] if kind.tag == "N" else [template, natural]
         yield from ((hash_key, sort) for sort in sorts if sort)
+
+
+def _sharded(entity: Entity, entities: int) -> str:
+    """A partition key without arguments: one key for all items would be hot."""
+    alone = entities == 1 and bool(entity.key.fields)
+    return f"{entity.name}#{{{entity.key.fields[-1]}|shard:10}}" if alone else entity.name
 
 
 def _labelled(argument: Argument) -> str:

@@ -5,7 +5,7 @@ argument with equality. That field may have a range; later fields cannot be used
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from hashrange.design.declare.entity import Entity
@@ -14,6 +14,7 @@ from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import EntityKey, KeyColumn
 from hashrange.design.declare.templates import Part, Placeholder
+from hashrange.design.plan.time_buckets import Bucket, bucket_of
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,19 @@ class Route:
     beginnings: Mapping[str, int] = field(default_factory=dict)
     computes: bool = False
     """Whether a derived field is computed from arguments."""
+    shard: Argument | None = None
+    """The argument with the number of the only shard that is read."""
+    bucket: Bucket | None = None
+
+    @property
+    def scattered(self) -> tuple[Argument, ...]:
+        """The arguments of which each value is a query of its own."""
+        return tuple(a for a in self.bound.values() if a.operator == "any of")
 
     @property
     def complete(self) -> bool:
-        return len(self.equals) == len(self.key.range) and self.shards is None
+        whole = len(self.equals) == len(self.key.range)
+        return whole and not (self.shards or self.scattered or self.bucket)
 
     @property
     def equal_fields(self) -> set[str]:
@@ -86,10 +96,16 @@ class Route:
 
 
 class KeyRefusal(Exception):
-    """A key does not serve a pattern. `missing` are partition key fields without argument."""
+    """A key does not serve a pattern. `missing` are partition key fields without argument.
 
-    def __init__(self, reason: str, missing: Sequence[str] = (), rule: str = "A01") -> None:
+    `proposal` is a change of the model with which it would.
+    """
+
+    def __init__(
+        self, reason: str, missing: Sequence[str] = (), rule: str = "A01", proposal: str = ""
+    ) -> None:
         super().__init__(reason)
+        self.proposal = proposal
         self.reason = reason
         self.missing = tuple(missing)
         self.rule = rule
@@ -100,12 +116,15 @@ def find_route(
     key: EntityKey,
     arguments: Sequence[Argument],
     filtered: Sequence[Argument] = (),
+    *,
+    buckets: bool = False,
 ) -> Route:
     """The route that uses all arguments. Raises KeyRefusal.
 
-    It can also use some of `filtered`, arguments that a filter compares with their fields.
+    It can also use some of `filtered`, arguments that a filter compares with their fields. With
+    `buckets`, the unit of time in the partition key is not known.
     """
-    return _Walk(entity, key, arguments, filtered).route()
+    return _Walk(entity, key, arguments, filtered, buckets).route()
 
 
 class _Walk:
@@ -115,16 +134,21 @@ class _Walk:
         key: EntityKey,
         arguments: Sequence[Argument],
         filtered: Sequence[Argument],
+        buckets: bool,
     ) -> None:
         self.entity = entity
+        self.buckets = buckets
         self.key = key
         self.arguments = arguments
         self.filtered = {a.name for a in filtered}
-        equal = [a for a in arguments if a.operator == "=" or a.operator in PERIODS]
+        equal = [a for a in arguments if a.exact or a.operator in PERIODS]
+        self.numbers = [a for a in arguments if a.operator == "shard"]
+        self.shard: Argument | None = None
+        self.bucket: Bucket | None = None
         self.equal = {a.field: a for a in [*filtered, *equal]}
         self.ranges: dict[str, list[Argument]] = {}
         for argument in arguments:
-            if argument not in equal:
+            if argument not in equal and argument not in self.numbers:
                 self.ranges.setdefault(argument.field, []).append(argument)
         self.used: set[str] = set()
         self.shown: dict[str, list[tuple[KeyColumn, Placeholder]]] = {}
@@ -142,6 +166,7 @@ class _Walk:
                 continue
             test = self._test(column, known)
             break
+        self._use_bucket()
         self._expect_all_used()
         for name, argument in self.equal.items():
             if argument.name in self.used - self.filtered and not (
@@ -154,8 +179,9 @@ class _Walk:
                    if p.field in self.beginnings}  # fmt: skip
         bound |= self.beginnings
         return Route(
-            self.entity, self.key, tuple(equals), test, shards, bound, lengths, self.computes
-        )
+            self.entity, self.key, tuple(equals), test, shards, bound, lengths, self.computes,
+            self.shard, self.bucket,
+        )  # fmt: skip
 
     def _hash(self) -> Placeholder | None:
         missing, shards = [], None
@@ -165,6 +191,9 @@ class _Walk:
                     self._use(column, placeholder)
                 elif placeholder.shards and shards is None:
                     shards = placeholder
+                    self._choose_shard(placeholder)
+                elif self._divides(column, placeholder):
+                    continue
                 elif prefix := self._prefix(column, placeholder):
                     self.used.add(prefix.name)
                     self.beginnings[placeholder.field] = prefix
@@ -191,12 +220,41 @@ class _Walk:
             return self._inputs(placeholder) is not None
         if argument.name in self.filtered and column.natural:
             return False  # DynamoDB has no filters on key attributes
-        if argument.operator == "=":
+        if argument.exact:
             return True
         if column.natural is not None or placeholder.shards:
             return False
         units = column.template.formats[placeholder].units
         return bool(units) and units <= PERIODS[argument.operator]
+
+    def _choose_shard(self, placeholder: Placeholder) -> None:
+        for argument in self.numbers:
+            if argument.field == placeholder.field or argument.field not in self.entity.fields:
+                self.shard = argument
+                self.used.add(argument.name)
+
+    def _divides(self, column: KeyColumn, placeholder: Placeholder) -> bool:
+        """Whether the placeholder is the unit of time that divides items into partitions."""
+        if not self.buckets or self.bucket is not None or column.natural is not None:
+            return False
+        written = column.template.formats[placeholder]
+        python = self.entity.fields[placeholder.field].python
+        self.bucket = bucket_of(placeholder, python, written.units)
+        return self.bucket is not None
+
+    def _use_bucket(self) -> None:
+        """Note the ends of the range. A bucket that shows the whole field needs no sort key."""
+        if self.bucket is None:
+            if self.buckets:
+                raise KeyRefusal("@st.buckets: no unit of time in its partition key is unknown")
+            return
+        field = self.bucket.placeholder.field
+        given = self.ranges.get(field, [])
+        low = self._only(given, "at least", "after", "between")
+        high = self._only(given, "at most", "before", "between")
+        self.bucket = replace(self.bucket, low=low, high=high)
+        if self.bucket.whole:
+            self.used |= {argument.name for argument in given}
 
     def _prefix(self, column: KeyColumn, placeholder: Placeholder) -> Argument | None:
         """The argument that gives the first characters of a field."""
@@ -218,7 +276,7 @@ class _Walk:
         if derived is None:
             return None
         given = [self.equal.get(name) for name in derived.inputs]
-        known = all(one is not None and one.operator == "=" for one in given)
+        known = all(one is not None and one.exact for one in given)
         return derived.inputs if known else None
 
     def _test(self, column: KeyColumn, known: tuple[Part, ...]) -> SortTest | None:

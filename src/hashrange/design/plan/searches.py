@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from hashrange.design.declare.draft import natural_column
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.patterns import Argument, Facts, Pattern
+from hashrange.design.declare.facts import Facts
+from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.vector_indexes import VectorIndex

@@ -18,6 +18,8 @@ def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
             raise KeyRefusal(f"{first.entity} and {route.entity} are in different partitions")
     if any(route.computes for route in routes):
         raise KeyRefusal("a computed field can differ between entities: make it an argument")
+    if any(route.bucket or route.shard for route in routes):
+        raise KeyRefusal("one query can read several entities only in partitions that are known")
     if any(r.shards for r in routes) or any(
         r.test is not None and (r.test.ranged or r.test.begins) for r in routes
     ):

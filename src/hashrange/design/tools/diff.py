@@ -17,7 +17,7 @@ from typing import Any, Literal
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import EntityKey, Source
 from hashrange.design.errors import DesignError
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.price_list import prices_of

@@ -1,6 +1,6 @@
 """Checking the arguments of a call, and converting them as their fields convert values."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from typing import Annotated, Any, get_args
 
@@ -19,6 +19,7 @@ from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.types import core_type
 from hashrange.design.errors import BadValue
 
+_SEVERAL = ("between", "any of")
 _DECORATORS: dict[str, Callable[[Any], Any]] = {
     "after": AfterValidator,
     "before": BeforeValidator,
@@ -51,7 +52,7 @@ class ArgumentCheck:
             self._expect(value)
             if self.converts is None:
                 return value
-            if self.argument.operator == "between":
+            if self.argument.operator in _SEVERAL:
                 return tuple(self._converted(end) for end in value)
             return self._converted(value)
         except BadValue as error:
@@ -70,7 +71,10 @@ class ArgumentCheck:
             return value
 
     def _expect(self, value: Any) -> None:
-        values = value if self.argument.operator == "between" else (value,)
+        several = self.argument.operator == "any of"
+        if several and (isinstance(value, (str, bytes)) or not isinstance(value, Collection)):
+            raise BadValue("it is not a list, tuple or set of values", field=self.name, value=value)
+        values = value if self.argument.operator in _SEVERAL else (value,)
         for one in values:
             if self.classes and not isinstance(one, self.classes):
                 names = " or ".join(c.__name__ for c in self.classes)

@@ -1,8 +1,9 @@
 """Cursors: the end of a page as a text that a web client can keep.
 
-A cursor holds its pattern, a digest of the arguments, and a position for each partition. It is
-accepted only for the same pattern and arguments, and only inside their range of keys, so that a
-forged cursor cannot read anything else. With a key, it is also signed.
+A cursor holds its pattern, a digest of the arguments, and a position for each partition that is
+being read; with @st.buckets, also the time of the first page, which fixes the end of the range.
+It is accepted only for the same pattern and arguments, and only inside their range of keys, so that
+a forged cursor cannot read anything else. With a key, it is also signed.
 """
 
 import base64
@@ -10,7 +11,8 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from hashrange.design.errors import InvalidCursor
 from hashrange.design.execute.reads.request_builder import KeyRange
@@ -20,34 +22,76 @@ _SIGNATURE_BYTES = 16
 Positions = list[Item | None]
 
 
-def encode(pattern: str, asked: Sequence[KeyRange | None], at: Positions, key: bytes | None) -> str:
-    body = json.dumps([pattern, _digest(asked), at], separators=(",", ":")).encode()
+class Position(NamedTuple):
+    """Where a page ends: a group of partitions, and the last key read of each of them.
+
+    `now` is the end of a range that has no upper end: it stays that of the first page.
+    """
+
+    group: int
+    positions: Positions
+    now: datetime
+
+
+class Cursor(NamedTuple):
+    """A cursor whose signature is right. `now` is None unless its pattern has @st.buckets."""
+
+    pattern: str
+    digest: str
+    positions: Any
+    group: int
+    now: datetime | None
+
+
+def encode(
+    pattern: str, asked: Sequence[KeyRange | None], at: Position, key: bytes | None, *, timed: bool
+) -> str:
+    more = [at.group, at.now.isoformat()] if timed else []
+    content = [pattern, _digest(asked), at.positions, *more]
+    body = json.dumps(content, separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(_signature(body, key) + body).decode().rstrip("=")
 
 
-def decode(
-    cursor: str, pattern: str, asked: Sequence[KeyRange | None], names: set[str], key: bytes | None
-) -> Positions:
-    """The positions of a cursor. `names` are their attributes. Raises InvalidCursor."""
+def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) -> Cursor:
+    """Raises InvalidCursor, also for one that was made later than the present."""
     try:
         data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         size = _SIGNATURE_BYTES if key is not None else 0
         signature, body = data[:size], data[size:]
         if not hmac.compare_digest(signature, _signature(body, key)):
             raise InvalidCursor("the cursor's signature is wrong")
-        named, digest, positions = json.loads(body)
+        pattern, digest, positions, *more = json.loads(body)
+        if not timed:
+            [] = more
+            return Cursor(pattern, digest, positions, 0, None)
+        group, text = more
+        now = datetime.fromisoformat(text)
+        if type(group) is not int or now > present:
+            raise ValueError("no cursor of ours")
+        return Cursor(pattern, digest, positions, group, now)
     except (ValueError, TypeError, RecursionError) as error:
         if isinstance(error, InvalidCursor):
             raise
         raise InvalidCursor("this is not a cursor") from None
-    if named != pattern or digest != _digest(asked):
+
+
+def position(
+    found: Cursor,
+    pattern: str,
+    asked: Sequence[KeyRange | None],
+    names: set[str],
+    now: datetime,
+) -> Position:
+    """The position of a cursor. `names` are its attributes. Raises InvalidCursor."""
+    if found.pattern != pattern or found.digest != _digest(asked):
         raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")
-    if not isinstance(positions, list) or len(positions) != len(asked):
+    parts = [part for part in asked if (part.group if part is not None else 0) == found.group]
+    if not parts or not isinstance(found.positions, list) or len(found.positions) != len(parts):
         raise InvalidCursor("this is not a cursor")
-    for position, part in zip(positions, asked, strict=True):
-        if position is not None and not _inside(position, part, names):
+    for one, part in zip(found.positions, parts, strict=True):
+        if one is not None and not _inside(one, part, names):
             raise InvalidCursor(f"the cursor is outside the keys that {pattern} reads")
-    return positions
+    return Position(found.group, found.positions, now)
 
 
 def _inside(position: Any, part: KeyRange | None, names: set[str]) -> bool:

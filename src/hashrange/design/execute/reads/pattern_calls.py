@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
@@ -9,14 +10,15 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.errors import BadValue, NotFound
+from hashrange.design.errors import BadValue, EmptyBuckets, NotFound
 from hashrange.design.execute.reads.arguments import ArgumentCheck
-from hashrange.design.execute.reads.cursor import Positions
+from hashrange.design.execute.reads.cursor import Position
 from hashrange.design.execute.reads.loading import Loader
 from hashrange.design.execute.reads.reading import PlanReader
 from hashrange.design.execute.reads.request_builder import RequestBuilder
 from hashrange.design.execute.reads.searching import SearchBuilder
-from hashrange.design.plan.planner import Plan, Unplanned, plan_given
+from hashrange.design.plan.planner import plan_given
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.plan.proposals import plan
 
 
@@ -42,8 +44,17 @@ class BoundPattern:
             raise BadValue(f"a limit is at least 1, not {most}")
         return replace(self, limit=most, took=None)
 
-    def reader(self, at: Positions | None = None) -> PlanReader:
-        return PlanReader(self.builder, self.arguments, at, self.reverse)
+    def reader(self, at: Position | None = None, now: datetime | None = None) -> PlanReader:
+        return PlanReader(self.builder, self.arguments, at, self.reverse, now)
+
+    @property
+    def cursor_name(self) -> str:
+        return f"{self.call.cursor_name} reversed" if self.reverse else self.call.cursor_name
+
+    @property
+    def timed(self) -> bool:
+        """Whether the partitions that it reads depend on the present."""
+        return self.call.pattern.facts.buckets is not None
 
     @property
     def entity(self) -> Entity:
@@ -65,6 +76,14 @@ class BoundPattern:
         vars(item).clear()
         vars(item).update(values)
         return item
+
+    def empty(self) -> EmptyBuckets:
+        bucket, count = self.builder.plan.route.bucket, self.call.pattern.facts.buckets
+        assert bucket is not None
+        return EmptyBuckets(
+            f"{self.call.pattern}: nothing in the last {count} {bucket.unit.name}s; there may be "
+            "older items: read more with @st.buckets(at_most=...), or give the range a start"
+        )
 
     def not_found(self) -> NotFound:
         return NotFound(f"{self.call.pattern}: there is no such item")
@@ -143,4 +162,4 @@ def _check(argument: Argument, plan: Plan, model: TableModel) -> ArgumentCheck:
         fields = {parameter: field for field, parameter in plan.filter.pairs}
         return ArgumentCheck(argument, entity, fields.get(argument.name, ""), exact=False)
     field = argument.of(entity).field
-    return ArgumentCheck(argument, entity, field, exact=argument.operator == "=")
+    return ArgumentCheck(argument, entity, field, exact=argument.exact)

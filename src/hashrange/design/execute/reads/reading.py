@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.protocols import Explanation
 from hashrange.design.execute.batches import get_all
 from hashrange.design.execute.observation import units_of
-from hashrange.design.execute.reads.cursor import Positions
+from hashrange.design.execute.reads.cursor import Position, Positions
 from hashrange.design.execute.reads.loading import ReadItem
 from hashrange.design.execute.reads.request_builder import KeyRange, RequestBuilder
 from hashrange.design.execute.steps import ApiCall, Steps
@@ -48,27 +49,35 @@ class PartitionPages:
 
 
 class PlanReader:
-    """Reads a plan's items, from the start or from a cursor's positions."""
+    """Reads a plan's items, from the start or from a cursor's position."""
 
     def __init__(
         self,
         builder: RequestBuilder,
         arguments: Mapping[str, Any],
-        at: Positions | None,
+        at: Position | None,
         reverse: bool = False,
+        now: datetime | None = None,
     ) -> None:
         self.builder = builder
         self.plan = builder.plan
-        self.queries = builder.queries(arguments, reverse)
+        self.now = now or builder.clock()
+        self.queries = builder.queries(arguments, reverse, self.now)
         self.descending = builder.plan.pattern.facts.latest != reverse
         self.took = Explanation(str(self.plan.pattern), [])
-        self.positions: Positions = at or [None] * len(self.queries)
         operation = self.plan.operation
         self.took.requests = [(operation, request) for _, request in self.queries]
-        self.partitions = [
-            PartitionPages(operation, request, position)
-            for (_, request), position in zip(self.queries, self.positions, strict=True)
-        ]
+        self.partitions = [PartitionPages(operation, request, None) for _, request in self.queries]
+        self.groups: dict[int, list[int]] = {}
+        for number, (asked, _) in enumerate(self.queries):
+            self.groups.setdefault(asked.group if asked is not None else 0, []).append(number)
+        self.group = self.start = at.group if at is not None else min(self.groups, default=0)
+        self.positions: Positions = [None] * len(self.queries)
+        if at is not None:
+            for number, key in zip(self.groups[at.group], at.positions, strict=True):
+                self.partitions[number].key = self.positions[number] = key
+            for number in (n for g, ns in self.groups.items() if g < at.group for n in ns):
+                self.partitions[number].done = True
         self.read = 0
 
     @property
@@ -81,10 +90,20 @@ class PlanReader:
 
     def rows(self, limit: int | None) -> Steps[list[ReadItem] | None]:
         """The next items in order, from at least one page; None at the end."""
-        if len(self.partitions) == 1:
-            rows = yield from self._one(limit)
+        while True:
+            numbers = self.groups.get(self.group, [])
+            partitions = [self.partitions[number] for number in numbers]
+            if any(partition.rows or not partition.done for partition in partitions):
+                break
+            later = [group for group in self.groups if group > self.group]
+            if not later:
+                return None
+            self.group = min(later)
+        if len(numbers) == 1:
+            raws = yield from self._page(partitions[0], limit)
+            rows = [ReadItem(raw, numbers[0], raw) for raw in raws]
         else:
-            rows = yield from self._merged(limit)
+            rows = yield from self._merged(numbers, limit)
         if rows and self.plan.followed is not None:
             rows = yield from self._follow(rows, self.plan.followed)
         return rows
@@ -92,37 +111,32 @@ class PlanReader:
     def raws(self, limit: int | None = None) -> Steps[list[Item]]:
         """The next stored items, for a caller that does not need their positions."""
         if len(self.partitions) == 1 and self.plan.followed is None:
-            return (yield from self._page(limit)) or []
+            [partition] = self.partitions
+            return [] if partition.done else (yield from self._page(partition, limit))
         rows = yield from self.rows(limit)
         return [row.raw for row in rows or ()]
 
-    def _one(self, limit: int | None) -> Steps[list[ReadItem] | None]:
-        raws = yield from self._page(limit)
-        return None if raws is None else [ReadItem(raw, 0, raw) for raw in raws]
-
-    def _page(self, limit: int | None) -> Steps[list[Item] | None]:
-        [partition] = self.partitions
-        if partition.done:
-            return None
+    def _page(self, partition: PartitionPages, limit: int | None) -> Steps[list[Item]]:
         self.read += yield from partition.read(limit, self.took)
         raws, partition.rows = partition.rows, []
         return raws
 
-    def _merged(self, limit: int | None) -> Steps[list[ReadItem] | None]:
-        """Items of all partitions in the order of their sort keys, as far as it is known."""
-        for partition in self.partitions:
+    def _merged(self, numbers: Sequence[int], limit: int | None) -> Steps[list[ReadItem]]:
+        """Items of several partitions in the order of their sort keys, as far as it is known."""
+        partitions = {number: self.partitions[number] for number in numbers}
+        for partition in partitions.values():
             while not partition.rows and not partition.done:
                 self.read += yield from partition.read(limit, self.took)
         rows = []
-        while all(partition.rows or partition.done for partition in self.partitions):
-            candidates = [n for n, partition in enumerate(self.partitions) if partition.rows]
+        while all(partition.rows or partition.done for partition in partitions.values()):
+            candidates = [n for n, partition in partitions.items() if partition.rows]
             if not candidates:
                 break
             pick = max if self.descending else min
-            first = pick(candidates, key=lambda n: self._order(self.partitions[n].rows[0]))
-            raw = self.partitions[first].rows.pop(0)
+            first = pick(candidates, key=lambda n: self._order(partitions[n].rows[0]))
+            raw = partitions[first].rows.pop(0)
             rows.append(ReadItem(raw, first, raw))
-        return rows or None
+        return rows
 
     def _order(self, raw: Item) -> tuple[Any, ...]:
         return tuple(_sortable(raw[column.attribute]) for column in self.plan.source.range)
@@ -144,20 +158,28 @@ class PlanReader:
 
     # ---- positions ----
 
-    def after(self, rows: Sequence[ReadItem]) -> Positions:
-        """The positions after these items, which are all items since the start."""
+    def after(self, rows: Sequence[ReadItem]) -> Position:
+        """The position after these items, which are all items since the start."""
+        positions = list(self.positions)
+        group = self.start
+        for row in rows:
+            positions[row.partition] = self.position(row.position)
+            asked = self.queries[row.partition][0]
+            group = asked.group if asked is not None else 0
+        return self._in_group(group, positions)
+
+    def here(self, rows: Sequence[ReadItem]) -> Position:
+        """As `after`, but past the items that DynamoDB read and filtered out."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)
-        return positions
-
-    def here(self, rows: Sequence[ReadItem]) -> Positions:
-        """As `after`, but past the items that DynamoDB read and filtered out."""
-        positions = self.after(rows)
         for n, partition in enumerate(self.partitions):
             if not partition.rows and partition.key is not None:
                 positions[n] = partition.key
-        return positions
+        return self._in_group(self.group, positions)
+
+    def _in_group(self, group: int, positions: Positions) -> Position:
+        return Position(group, [positions[n] for n in self.groups[group]], self.now)
 
     def position(self, raw: Item) -> Item:
         return {name: raw[name] for name in self.position_names}

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -12,19 +13,29 @@ from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue
 from hashrange.design.execute.reads.comparisons import Arguments, comparison
-from hashrange.design.plan.planner import Plan
+from hashrange.design.execute.reads.spread import (
+    bucket_numbers,
+    choices,
+    present,
+    shard_numbers,
+)
+from hashrange.design.plan.plans import Plan
 from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item, compare, equal
 
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The key condition of one Query: equal values, then at most one comparison."""
+    """The key condition of one Query: equal values, then at most one comparison.
+
+    Ranges of the same `group` are read together, and the groups one after the other.
+    """
 
     equals: tuple[tuple[str, AttributeValue], ...]
     attribute: str = ""
     operator: str = ""
     operands: tuple[AttributeValue, ...] = ()
+    group: int = 0
 
     def holds(self, position: Item) -> bool:
         """Whether a key in wire form is in the range."""
@@ -51,6 +62,7 @@ class RequestBuilder:
         self.plan = plan
         self.model = model
         self.table_name = model.name
+        self.clock = present
 
     @property
     def limited(self) -> bool:
@@ -85,20 +97,26 @@ class RequestBuilder:
         return request
 
     def queries(
-        self, arguments: Arguments, reverse: bool = False
+        self, arguments: Arguments, reverse: bool = False, now: datetime | None = None
     ) -> list[tuple[KeyRange | None, dict[str, Any]]]:
-        """(range, request) for each partition to read; none if the range is empty."""
-        found = self._queries(arguments)
+        """(range, request) for each partition to read; none if the range is empty.
+
+        A range without an upper end ends at `now`.
+        """
+        forward = self.plan.pattern.facts.latest == reverse
+        found = self._queries(arguments, forward, now or self.clock())
         if reverse:
             for _, request in found:
-                request["ScanIndexForward"] = not request.get("ScanIndexForward", True)
+                request["ScanIndexForward"] = forward
         return found
 
-    def _queries(self, arguments: Arguments) -> list[tuple[KeyRange | None, dict[str, Any]]]:
+    def _queries(
+        self, arguments: Arguments, forward: bool, now: datetime
+    ) -> list[tuple[KeyRange | None, dict[str, Any]]]:
         try:
             if self.plan.operation == "Scan":
                 return [(None, self._request(None, arguments))]
-            ranges = self._ranges(arguments)
+            ranges = self._ranges(arguments, forward, now)
             return [(asked, self._request(asked, arguments)) for asked in ranges]
         except BadValue as error:
             raise error.of(self.plan.entities[0] if self.plan.routes else "") from None
@@ -208,11 +226,21 @@ class RequestBuilder:
         """(field, argument)"""
         return tuple((field, a.name) for field, a in self.plan.route.bound.items())
 
-    def _ranges(self, arguments: Arguments) -> list[KeyRange]:
+    def _ranges(self, arguments: Arguments, forward: bool, now: datetime) -> list[KeyRange]:
         plan = self.plan
         if plan.pattern.by_type is not None:
             entity = self.model.entity(arguments[plan.pattern.by_type])
             return [KeyRange(((plan.source.hash[0].attribute, {"S": entity.name}),))]
+        buckets = bucket_numbers(plan, arguments, now)
+        found: list[KeyRange] = []
+        for group, number in enumerate(buckets if forward else reversed(buckets)):
+            for chosen in choices(plan, arguments):
+                found += self._ranges_of(chosen, group, number)
+        return found
+
+    def _ranges_of(self, arguments: Arguments, group: int, bucket: int | None) -> list[KeyRange]:
+        """The ranges in one bucket, one for each shard."""
+        plan = self.plan
         values = self._values(arguments)
         test = self._sort_test(values, arguments)
         if test is None:
@@ -221,10 +249,12 @@ class RequestBuilder:
         known = [self._known(column, values) for column in plan.route.equals]
         if plan.common is not None:
             known = []
-        shards = range(plan.route_shards) if plan.route_shards else (None,)
+        divided = plan.route.bucket
+        if divided is not None and bucket is not None:
+            values = {**values, divided.placeholder.field: divided.start(bucket)}
         return [
-            KeyRange((*self._hash(values, shard), *known), attribute, operator, operands)
-            for shard in shards
+            KeyRange((*self._hash(values, shard), *known), attribute, operator, operands, group)
+            for shard in shard_numbers(plan, arguments)
         ]
 
     def _hash(

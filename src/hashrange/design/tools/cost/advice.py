@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.lines import CostLine
 from hashrange.design.tools.cost.report import Cost, Expense

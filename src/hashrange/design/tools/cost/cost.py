@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hashrange.design.declare.item import Item
 from hashrange.design.errors import BadValue
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.advice import largest
 from hashrange.design.tools.cost.examples import Examples

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import Source
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.lines import CostLine
 from hashrange.design.tools.cost.units import TABLE, added, page_units, read_units
@@ -79,9 +79,9 @@ class _Call:
         items, size = self._read_items()
         if self.plan.limited:
             items = min(items, 1)
-        queries = max(1, self.plan.route_shards)
+        queries = self.plan.queries_max
         if queries > 1:
-            self.notes.append("estimate: all shards have the same number of items")
+            self.notes.append(f"estimate: {queries} queries, with the same number of items each")
         units, pages = page_units(items / queries, size, self.facts.consistent)
         self.units = {self._arm: units * queries}
         self.requests = pages * queries

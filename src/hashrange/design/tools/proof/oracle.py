@@ -7,7 +7,7 @@ toolkit's keys, routes, references, templates or requests.
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 from hashrange.design.declare.item import Index, Item
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument, Pattern
+from hashrange.design.declare.templates import shard_of
+from hashrange.design.declare.types import core_type
 from hashrange.design.tools.proof.declared import (
     Held,
     Model,
@@ -72,11 +74,53 @@ class Oracle:
         if pattern.by_type is not None:
             models = (arguments[pattern.by_type],)
         records = [r for r in self.records if r.model in models and _matches(pattern, arguments, r)]
+        records = [r for r in records if self._in_shard(pattern, arguments, r, source)]
+        records = self._recent(pattern, arguments, records, source)
         answer = Answer([r for r in records if _holds(source, r)],
                         [r for r in records if not _holds(source, r)])  # fmt: skip
         if pattern.facts.through is not None:
             answer.records = self._followed(pattern, answer.records)
         return answer
+
+    def present(self, pattern: Pattern, source: str | None) -> datetime:
+        """The time of the last item, which a range without an upper end includes."""
+        times = [r[name] for r in self.records if r.model in self.read(pattern)
+                 for name, _ in _times(r.model, source) if r[name] is not None]  # fmt: skip
+        last = max(times, default=date.min)
+        if isinstance(last, datetime):
+            return last
+        return datetime(last.year, last.month, last.day, tzinfo=UTC)
+
+    def _recent(
+        self,
+        pattern: Pattern,
+        arguments: Mapping[str, Any],
+        records: Sequence[Record],
+        source: str | None,
+    ) -> list[Record]:
+        """Of a pattern with @st.buckets and no lower end, those in the last units of time."""
+        most = pattern.facts.buckets
+        left = [*records]
+        for name, spec in _times(records[0].model, source) if most and records else ():
+            ends = {a.operator: arguments[a.name] for a in pattern.arguments if a.field == name}
+            if ends.keys() & {"at least", "after", "between"}:
+                continue
+            last = ends.get("at most", self.present(pattern, source))
+            if "before" in ends:
+                last = ends["before"] - timedelta(microseconds=1)
+            unit = max(spec.count("%") - 1, 0)
+            end = _count(last, unit)
+            left = [r for r in left if end - (most or 0) < _count(r[name], unit) <= end]
+        return left
+
+    def _in_shard(
+        self, pattern: Pattern, arguments: Mapping[str, Any], record: Record, source: str | None
+    ) -> bool:
+        numbers = [arguments[a.name] for a in pattern.arguments if a.operator == "shard"]
+        part = _hash_part(record.model, source) if numbers else None
+        return all(shard_of(record[name], int(spec)) in numbers
+                   for name, spec, function in placeholders(part)
+                   if function == "shard")  # fmt: skip
 
     def newest(self, pattern: Pattern, answer: Answer, source: str | None) -> list[Record]:
         """The records that can be the newest one."""
@@ -135,9 +179,32 @@ def _matches(pattern: Pattern, arguments: Mapping[str, Any], record: Record) -> 
     for argument in pattern.arguments:
         value = arguments.get(argument.name)
         filtered = condition is not None and f":{argument.name}" in condition
-        if value is not None and not filtered and not _fits(argument, value, record):
+        shard = argument.operator == "shard"
+        if value is not None and not (filtered or shard) and not _fits(argument, value, record):
             return False
     return condition is None or passes(condition, record, arguments)
+
+
+def _hash_part(model: Model, source: str | None) -> Any:
+    if source is None:
+        return model.key.hash
+    return next((one.hash for one in indexes(model, source)), None)
+
+
+def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
+    """(field, format) of the times in a partition key; a date without format is a day."""
+    found = placeholders(_hash_part(model, source))
+    kinds = {name: core_type(info.annotation, [])[0] for name, info in model.model_fields.items()}
+    return [(name, spec or "%Y-%m-%d") for name, spec, function in found
+            if not function and kinds.get(name) in (date, datetime)]  # fmt: skip
+
+
+def _count(value: Any, unit: int) -> int:
+    """The number of years, months, days or hours (0 to 3) since the beginning."""
+    moment = value.astimezone(UTC) if isinstance(value, datetime) else value
+    if unit < 2:
+        return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))
+    return int(moment.toordinal() * (24 if unit > 2 else 1) + (moment.hour if unit > 2 else 0))
 
 
 def _holds(source: str | None, record: Record) -> bool:
@@ -157,6 +224,8 @@ def _fits(argument: Argument, given: Any, record: Record) -> bool:
     value = record[argument.of(record.model.__name__).field]
     if value is None:
         return False
+    if argument.operator == "any of":
+        return value in given
     if argument.operator == "between":
         return bool(given[0] <= value <= given[1])
     if argument.operator in PERIODS:

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from hashrange.design.declare.item import Copy
 from hashrange.design.declare.patterns import entity_of
 from hashrange.design.declare.vectors import Match
-from hashrange.design.errors import BadValue, NotFound, NotUnique, Unserved
+from hashrange.design.errors import BadValue, EmptyBuckets, NotFound, NotUnique, Unserved
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import ApiFailure, Connection, run
 from hashrange.design.execute.store_steps import StoreSteps
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.table import Table
 from hashrange.design.tools import create
 from hashrange.design.tools.proof import nearest
@@ -189,6 +189,11 @@ class _Asking:
         self.core = StoreSteps(self.table.model, [self.plan.pattern], None, None)
         using = self.plan.pattern.facts.using
         self.source = self.plan.source.name if using is None else using
+        if self.plan.pattern.facts.buckets is not None:
+            now = self.oracle.present(self.plan.pattern, self.source)
+            for call in self.core.calls.values():
+                for builder in call.builders.values():
+                    builder.clock = lambda: now
 
     def all(self, proof: Proof, name: str, chance: random.Random) -> Iterator[str]:
         """Ask all questions; yield a line if an answer differs, or if they show nothing."""
@@ -235,7 +240,10 @@ class _Asking:
         if pattern.shape == "nearest":
             return self._difference_of_search(bound, answer)
         if pattern.shape == "one":
-            found = run(self.core.one(bound), self.connection)
+            try:
+                found = run(self.core.one(bound), self.connection)
+            except EmptyBuckets:
+                found = None
             latest = pattern.facts.latest
             wanted = self.oracle.newest(pattern, answer, self.source) if latest else answer.records
             shown = self._shown(wanted)

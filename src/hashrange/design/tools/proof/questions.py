@@ -14,6 +14,7 @@ from hashrange.design.tools.proof.plain_conditions import compared_field
 from hashrange.design.tools.sample import NUMBERS, TEXTS
 
 QUESTIONS = 60
+SHARDS = 8
 
 
 def questions(
@@ -47,6 +48,8 @@ def questions(
 def _argument(
     pattern: Pattern, argument: Argument, one: Record, other: Record, chance: random.Random
 ) -> Any:
+    if argument.operator == "shard":
+        return chance.randrange(SHARDS)
     field = argument.of(one.model.__name__).field
     if field not in fields_of(one.model):  # a condition compares it with another field
         condition = pattern.facts.where
@@ -57,6 +60,8 @@ def _argument(
     value = one[field]
     if argument.python is date:
         value = day_of(value)
+    if argument.operator == "any of":
+        return [v for v in dict.fromkeys([value, other[field]]) if v is not None] or None
     if argument.operator == "between":
         values = [value, other[field]]
         return None if None in values else tuple(sorted(values))

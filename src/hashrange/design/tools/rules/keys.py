@@ -1,15 +1,15 @@
 """Rules about keys: K01 to K20."""
 
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
-from decimal import Decimal
 from itertools import pairwise
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.possible_texts import ANY
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.templates import Placeholder
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.tools.rules.rule import (
     Context,
     Found,
@@ -97,18 +97,23 @@ def _key(entity: Entity) -> str:
     "error",
     "only a time distinguishes two items",
     "If two events have the same key, the second replaces the first. With microseconds that is "
-    "rare; an id after the time makes it impossible.",
+    "rare; an id after the time makes it impossible. A day is enough for one item a day, e.g. a "
+    "total: accept the finding for those.",
 )
 def only_time_tells_apart(c: Context) -> Iterator[Found | tuple[str, str, Severity]]:
     for entity in c.entities:
         if not entity.key.range:
             continue
         parts = entity.key.range[-1].template.placeholders
-        if len(parts) != 1 or entity.fields[parts[0].field].python not in (datetime, time):
+        if len(parts) != 1 or entity.fields[parts[0].field].python not in (date, datetime, time):
             continue
-        fine = not parts[0].spec or "%f" in parts[0].spec
-        level: Severity = "information" if fine else "error"
-        grain = "microsecond" if fine else "moment"
+        level: Severity
+        whole = not parts[0].spec or "%d" in parts[0].spec
+        if entity.fields[parts[0].field].python is date:
+            grain, level = ("day", "warning") if whole else ("period", "error")
+        else:
+            fine = not parts[0].spec or "%f" in parts[0].spec
+            grain, level = ("microsecond", "information") if fine else ("moment", "error")
         yield str(entity), f"two items of one {grain} replace each other: {_key(entity)}", level
 
 
@@ -181,7 +186,8 @@ def number_without_width(c: Context) -> Iterator[Found]:
     for entity, key in c.keys:
         for column in key.range:
             for part in column.template.placeholders if column.natural is None else ():
-                number = entity.fields[part.field].python in (int, Decimal)
+                kind = entity.fields[part.field]
+                number = kind.tag == "N" and not kind.expires
                 if number and not part.shards and not column.template.formats[part].ordered:
                     yield named(entity, key), f"{part} has no fixed width in {column.template}"
 
@@ -262,6 +268,25 @@ def inverted_index(c: Context) -> Iterator[Found]:
     for source in c.model.indexes:
         if source.hash == table.range and source.range == table.hash:
             yield str(source), "it holds every item by the table's sort key"
+
+
+PATHS = re.compile(r"(^|_)(path|folder|directory|dir)$").search
+
+
+@rule(
+    "K14",
+    "warning",
+    "a prefix of a path that can end in the middle of a name",
+    "A prefix compares characters, not the names in the path: 'docs/a' also finds 'docs/ab/c'. "
+    "End the prefix with the delimiter, and store paths with it at their ends.",
+)
+def prefix_of_path(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        for argument in plan.pattern.arguments:
+            kind = plan.entities[0].fields.get(argument.field) if plan.routes else None
+            free = kind is not None and not kind.delimited
+            if argument.operator == "begins with" and free and PATHS(argument.field):
+                yield str(plan.pattern), f"{argument.field} begins with any characters"
 
 
 @rule(

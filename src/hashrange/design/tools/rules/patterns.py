@@ -1,8 +1,13 @@
 """Rules about access patterns: A01 to A13."""
 
+import re
 from collections.abc import Iterator
 from datetime import date, datetime
 
+from hashrange.design.declare.formats import UNIT_ORDER
+from hashrange.design.declare.generated import sorts_by_time
+from hashrange.design.declare.templates import Placeholder
+from hashrange.design.plan.routes import Route
 from hashrange.design.tools.rules.rule import (
     Context,
     Found,
@@ -118,12 +123,12 @@ def not_unique(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "A06",
     "warning",
     "the latest item of a time bucket",
-    "A new bucket is empty at first. Query the previous bucket as well, or leave the time out of "
-    "the partition key.",
+    "A new bucket is empty at first. Step back with @st.buckets, or leave the time out of the "
+    "partition key.",
 )
 def latest_of_bucket(c: Context) -> Iterator[Found]:
     for plan in c.plans:
-        if plan.pattern.facts.latest and plan.routes:
+        if plan.pattern.facts.latest and plan.routes and plan.route.bucket is None:
             for column in plan.route.key.hash:
                 for part in column.template.placeholders:
                     timed = plan.entities[0].fields[part.field].python in (date, datetime)
@@ -136,11 +141,12 @@ def latest_of_bucket(c: Context) -> Iterator[Found]:
     "warning",
     "a time in the partition key needs several queries",
     "Each value of the time is a partition key of its own, so a longer period needs a query for "
-    "each of them.",
+    "each of them: @st.buckets makes them.",
 )
 def several_partitions(c: Context) -> Iterator[Found]:
+    divided = {p.entities[0].name for p in c.plans if p.routes and p.route.bucket is not None}
     for entity in c.entities:
-        for column in entity.key.hash:
+        for column in entity.key.hash if entity.name not in divided else ():
             for part in column.template.placeholders:
                 timed = entity.fields[part.field].python in (date, datetime)
                 if timed and not part.shards and len(column.template.placeholders) > 1:
@@ -207,3 +213,59 @@ def consistent(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.pattern.facts.consistent:
             yield str(plan.pattern), "consistent: twice the read units"
+
+
+@rule(
+    "A12",
+    "warning",
+    "the latest item of keys that are not in the order of time",
+    "@st.latest reads the largest sort key first. That is the newest item only if the first part "
+    "of the sort key that is not known is a time, a number that grows, or an id of st.ulid() or "
+    "st.uuid7().",
+)
+def latest_by_another_order(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if not plan.pattern.facts.latest or plan.operation != "Query":
+            continue
+        for route in plan.routes:
+            reason = _order_fault(route)
+            if reason is not None:
+                yield str(plan.pattern), f"{reason}, so the last one need not be the newest"
+                break
+
+
+def _order_fault(route: Route) -> str | None:
+    """Why items with the same known parts are not in the order of time."""
+    if not route.key.range:
+        return f"{route.entity} has no sort key"
+    if len(route.equals) == len(route.key.range):
+        return None
+    column = route.key.range[len(route.equals)]
+    parts = column.template.parts[len(route.test.parts) if route.test is not None else 0 :]
+    part = next((one for one in parts if isinstance(one, Placeholder)), None)
+    if part is None:
+        return None
+    kind, written = route.entity.fields[part.field], column.template.formats.get(part)
+    factory = route.entity.info(part.field).default_factory
+    if sorts_by_time(factory):
+        return None
+    if written is None or written.descending:
+        return f"{column.template} does not sort by time"
+    grows = kind.python in (date, datetime) or kind.tag == "N"
+    if grows and (written.ordered or column.natural is not None or _goes_on(route, part)):
+        return None
+    return f"{part} in {column.template} does not sort by time"
+
+
+def _goes_on(route: Route, part: Placeholder) -> bool:
+    """Whether the partition key shows the larger units of the time, e.g. the day before {at:%H}."""
+    units = [*UNIT_ORDER]
+    before = {
+        unit
+        for column in route.key.hash
+        for one in column.template.placeholders
+        if one.field == part.field and not one.shards
+        for unit in column.template.formats[one].units
+    }
+    shown = re.findall("%.", part.spec)
+    return before == {*units[: len(before)]} and shown == units[len(before) :][: len(shown)]

@@ -9,7 +9,7 @@ from hashrange.design.declare.generated import makes_ids
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.volumes import Each
-from hashrange.design.plan.planner import Plan, Unplanned
+from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.table import Table
 
 T = TypeVar("T")

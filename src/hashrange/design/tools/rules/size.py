@@ -1,4 +1,4 @@
-"""Rules about size and traffic: C01 to C14. (C05, C09, C10 and C13 are about cost.)"""
+"""Rules about size and traffic: C01 to C14."""
 
 import math
 from collections.abc import Iterator
@@ -14,6 +14,8 @@ LARGE_BYTES = 200 * 1024
 HOT_AND_LARGE_BYTES = 10 * 1024
 TRANSACTION_MAX = 100
 MANY_ITEMS = 1_000_000
+MANY_QUERIES = 30
+MANY_ENTRIES = 5
 
 
 @rule(
@@ -90,6 +92,24 @@ def split(c: Context) -> Iterator[Found]:
 
 
 @rule(
+    "C05",
+    "information",
+    "texts without a max_length",
+    "A text of any length makes an item of any size, up to 400 KB, and each write costs its size. "
+    "Give the field a max_length. Parts of keys are checked by K02.",
+)
+def unlimited_texts(c: Context) -> Iterator[Found]:
+    for entity in c.entities:
+        names = [
+            name
+            for name, kind in entity.own.items()
+            if kind.python is str and kind.length_max is None and name not in entity.feeding
+        ]
+        if names:
+            yield str(entity), ", ".join(names)
+
+
+@rule(
     "C06",
     "error",
     "a transaction of more than 100 items",
@@ -136,6 +156,38 @@ def long_names(c: Context) -> Iterator[Found]:
 
 
 @rule(
+    "C09",
+    "warning",
+    "a call that sends many queries",
+    "Each shard, each known value and each unit of time is a query of its own, even if it finds "
+    "nothing. Use fewer shards, larger units of time, or a smaller at_most.",
+)
+def many_queries(c: Context) -> Iterator[Found]:
+    for plan in c.plans:
+        if plan.queries_max > MANY_QUERIES:
+            yield str(plan.pattern), f"up to {plan.queries_max:,} queries for a call"
+
+
+@rule(
+    "C10",
+    "information",
+    "writes that are transactions",
+    "A write of an item with unique texts, or with copies or copied fields and "
+    'sync="transaction", is a transaction: it costs twice, and also writes or checks the markers '
+    "and the other items.",
+)
+def transactional(c: Context) -> Iterator[Found]:
+    for writes in c.table.writes:
+        entity, rate = c.model.entity(writes.entity), writes.create + writes.rate
+        reasons = ["unique texts"] if entity.unique else []
+        if any(copy.sync == "transaction" for copy in entity.copies.values()):
+            reasons.append("copies")
+        if reasons and rate:
+            text = f"{rate:g} writes per second are transactions because of its "
+            yield str(entity), text + " and ".join(reasons)
+
+
+@rule(
     "C11",
     "warning",
     "an expiry that DynamoDB does not use",
@@ -164,6 +216,20 @@ def moves_with_clock(c: Context) -> Iterator[Found]:
         times = [p for p in parts if entity.fields[p.field].python in (date, datetime)]
         if parts and len(times) == len(parts) and not any(p.shards for p in parts):
             yield named(entity, key), f"{key.hash[0].template} is a single key at any time"
+
+
+@rule(
+    "C13",
+    "warning",
+    "a write that also writes many index entries",
+    "Creating an item writes an entry in each of its indexes. Leave items out of indexes (None, "
+    "`when`), or let patterns share one.",
+)
+def many_entries(c: Context) -> Iterator[Found]:
+    for writes in c.table.writes:
+        entity = c.model.entity(writes.entity)
+        if len(entity.indexes) >= MANY_ENTRIES and writes.create + writes.rate:
+            yield str(entity), f"up to {len(entity.indexes)} index entries for an item"
 
 
 @rule(

@@ -14,7 +14,7 @@ from typing import Literal
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.schema import EntityKey
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.tools.rules.rule import Context, named
 from hashrange.model import limits
 
@@ -167,9 +167,7 @@ Share = tuple[What, str | None, str, _Spread, float]
 def _writes(c: Context, rule: str) -> Iterator[Share]:
     for writes in c.table.writes:
         entity = c.model.entity(writes.entity)
-        size = c.size(rule, entity)
-        if size is None:
-            continue
+        size = c.size(rule, entity) or 1  # a write is at least a unit
         units = (writes.create + writes.rate) * -(-size // limits.WRITE_UNIT_BYTES)
         for key in (entity.key, *entity.indexes):
             spread = _spread(c, entity, key, new=not writes.rate)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hashrange.design.declare.patterns import TOP
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.tools.rules.rule import Context, Found, checked_at_declaration, rule
 from hashrange.model import floats, limits
 

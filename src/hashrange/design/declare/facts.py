@@ -1,0 +1,140 @@
+"""The decorators of access patterns, which add facts to what a method's signature says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from hashrange.design.declare.item import Index, Item
+from hashrange.design.declare.vectors import Vectors
+from hashrange.design.errors import DeclarationError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts from decorators. `rate` is per second, `items` per call, `size` an item's bytes."""
+
+    rate: float | None = None
+    items: int | None = None
+    size: int | None = None
+    consistent: bool = False
+    latest: bool = False
+    scan: str | None = None
+    where: str | None = None
+    through: type[Item] | None = None
+    through_field: str | None = None
+    counted: tuple[type[Item], ...] = ()
+    using: str | None = None
+    scatter: tuple[str, ...] = ()
+    buckets: int | None = None
+
+
+def facts(function: Callable[..., Any]) -> Facts:
+    found: Facts = getattr(function, "__design_facts__", Facts())
+    return found
+
+
+def _fact(function: F, **more: Any) -> F:
+    function.__design_facts__ = replace(facts(function), **more)  # type: ignore[attr-defined]
+    return function
+
+
+def rate(
+    per_second: float, *, items: int | None = None, size: int | None = None
+) -> Callable[[F], F]:
+    """How often the pattern is called, how many items it returns, and how many bytes each has."""
+    numbers = {"rate": per_second, "items": items, "size": size}
+
+    def declare(function: F) -> F:
+        for name, number in numbers.items():
+            if number is not None and number < 0:
+                raise DeclarationError(f"@st.rate: {name} is {number:g}, below 0", at=function)
+        return _fact(function, **numbers)
+
+    return declare
+
+
+def consistent(function: F) -> F:
+    """Read consistently, at twice the capacity. A global index cannot be read consistently."""
+    return _fact(function, consistent=True)
+
+
+def latest(function: F) -> F:
+    """Return the newest items first; with `X | None`, only the newest."""
+    return _fact(function, latest=True)
+
+
+def scan_ok(reason: str) -> Callable[[F], F]:
+    """Allow this pattern to read the whole table, for the given reason."""
+    return lambda function: _fact(function, scan=reason)
+
+
+def where(condition: str) -> Callable[[F], F]:
+    """Filter the items that were read, e.g. by `"status = :s"` where `s` is an argument."""
+    return lambda function: _fact(function, where=condition)
+
+
+def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
+    """Read the items of `relation`, then get the items whose keys they contain.
+
+    If the relation refers to the result several times, the reference that the arguments do not
+    know is followed, or the one with `field`.
+    """
+    return lambda function: _fact(
+        function, through=_entity(relation, "through", function), through_field=field
+    )
+
+
+def using(index: Index | Vectors) -> Callable[[F], F]:
+    """Read this index, e.g. `@st.using(Sensor.broken)`.
+
+    An index with a `when` holds only some items, so it is used only if a pattern asks for it.
+    """
+
+    def declare(function: F) -> F:
+        if not isinstance(index, (Index, Vectors)):
+            message = f"@st.using({index!r}) needs the index itself, e.g. @st.using(Sensor.broken)"
+            raise DeclarationError(message, at=function)
+        return _fact(function, using=index.name)
+
+    return declare
+
+
+def scatter(*fields: str) -> Callable[[F], F]:
+    """Read the items with every value of the fields, which are enums, literals or small numbers.
+
+    Each value is a Query of its own, and the results are merged in the order of the sort key.
+    """
+    return lambda function: _fact(function, scatter=fields)
+
+
+def buckets(*, at_most: int) -> Callable[[F], F]:
+    """Read one partition after the other, whose keys hold a month, a day or another unit of time.
+
+    A range that touches more than `at_most` of them is refused. Without an upper end, it ends at
+    the present. With `@st.latest` and `X | None` the lower end can be left out too: the last
+    `at_most` partitions are read, and EmptyBuckets is raised if all of them are empty.
+    """
+
+    def declare(function: F) -> F:
+        if at_most < 1:
+            raise DeclarationError(f"@st.buckets: at_most is {at_most}, below 1", at=function)
+        return _fact(function, buckets=at_most)
+
+    return declare
+
+
+def counts(*entities: type[Item]) -> Callable[[F], F]:
+    """The entities that a pattern that returns `int` counts."""
+
+    def declare(function: F) -> F:
+        return _fact(function, counted=tuple(_entity(e, "counts", function) for e in entities))
+
+    return declare
+
+
+def _entity(model: type[Item], decorator: str, at: object) -> type[Item]:
+    if isinstance(model, type) and issubclass(model, Item):
+        return model
+    raise DeclarationError(f"@st.{decorator}({model!r}) needs the class of an entity", at=at)

@@ -1,0 +1,28 @@
+"""The entities whose items are in an index that they do not declare, by the names of attributes."""
+
+from hashrange.design.declare.draft import natural_column
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
+
+
+def plain_key(entity: Entity, source: Source) -> EntityKey | None:
+    """The entity's key in an index that it does not declare; None if its items are not in it."""
+    if source.name is None or any(key.source.name == source.name for key in entity.indexes):
+        return None
+    hashes = entity.key.hash if source.kind == "LSI" else _columns(entity, source.hash)
+    ranges = _columns(entity, source.range)
+    if hashes is None or ranges is None:
+        return None
+    return EntityKey(source, hashes, ranges)
+
+
+def _columns(entity: Entity, columns: tuple[Column, ...]) -> tuple[KeyColumn, ...] | None:
+    fields = {attribute: name for name, attribute in entity.attributes.items()}
+    found = []
+    for column in columns:
+        name = fields.get(column.attribute)
+        if name is None or entity.fields[name].tag != column.tag:
+            return None
+        kind = entity.fields[name]
+        found.append(natural_column(name, kind, column.attribute, entity.model))
+    return tuple(found)

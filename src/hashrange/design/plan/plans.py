@@ -1,0 +1,127 @@
+"""How one pattern is served, or why it is not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from hashrange.design.declare.conditions import FieldCondition
+from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.known_values import known_values
+from hashrange.design.declare.patterns import Argument, Pattern
+from hashrange.design.declare.schema import Source
+from hashrange.design.declare.templates import Part
+from hashrange.design.declare.types import FieldType
+from hashrange.design.declare.vector_indexes import VectorIndex
+from hashrange.design.errors import Unserved
+from hashrange.design.plan.projections import missing_fields, needed_fields
+from hashrange.design.plan.routes import Route, SortTest
+
+OperationName = Literal["GetItem", "Query", "Scan", "SearchVectors"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one pattern is served, with one route for each entity that comes back.
+
+    `common` is the known beginning of the sort key that several routes share. `outsiders` are other
+    entities in the same range of keys. `given` are the names of the arguments. `followed` is the
+    entity whose items a follow-up read gets by the keys in the routes' items (`@st.through`);
+    `held` maps its key fields to theirs.
+    """
+
+    pattern: Pattern
+    source: Source
+    operation: OperationName
+    routes: tuple[Route, ...]
+    common: tuple[Part, ...] | None
+    outsiders: tuple[Entity, ...]
+    filter: FieldCondition | None
+    given: frozenset[str]
+    followed: Entity | None = None
+    held: Mapping[str, str] = field(default_factory=dict)
+    search: VectorIndex | None = None
+    """The index of a SearchVectors."""
+
+    @property
+    def route(self) -> Route:
+        return self.routes[0]
+
+    @property
+    def test(self) -> SortTest | None:
+        """The test of a single route; several routes have `common` instead."""
+        return self.route.test if self.common is None and self.routes else None
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        return tuple(route.entity for route in self.routes)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether items that are read can be left out of the result."""
+        return self.filter is not None or bool(self.outsiders)
+
+    @property
+    def fetches(self) -> bool:
+        """Whether a local index lacks needed fields, so that the table's items are read as well."""
+        if self.source.kind != "LSI" or self.pattern.shape == "count":
+            return False
+        compared = self.filter.fields if self.filter is not None else ()
+        return any(
+            missing_fields([*needed_fields(self.pattern, e), *compared], e, self.source)
+            for e in self.entities
+        )
+
+    @property
+    def limited(self) -> bool:
+        """Whether the request can have Limit=1."""
+        one = self.pattern.shape == "one" and self.operation == "Query"
+        return one and not self.filtered and self.followed is None
+
+    @property
+    def route_shards(self) -> int:
+        """The number of shards to query if the shard is not known, else 0."""
+        shards = self.route.shards if self.routes and self.route.shard is None else None
+        return shards.shards if shards is not None else 0
+
+    @property
+    def queries_max(self) -> int:
+        """The most queries of a call, as far as the declarations tell it."""
+        count = max(1, self.route_shards)
+        for argument in self.route.scattered if self.routes else ():
+            count *= max(1, len(argument.values or known_values(self._kind(argument))))
+        bucket = self.route.bucket if self.routes else None
+        return count * (self.pattern.facts.buckets or 1) if bucket is not None else count
+
+    def _kind(self, argument: Argument) -> FieldType:
+        return self.route.entity.fields[argument.field]
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether older items than those that were read may exist."""
+        bucket = self.route.bucket if self.routes else None
+        return bucket is not None and bucket.low is None
+
+
+@dataclass(frozen=True)
+class Unplanned:
+    """A pattern that nothing serves, for a call without the arguments in `absent`.
+
+    `proposal` is an index that would serve it, or "" if no single index would.
+    """
+
+    pattern: Pattern
+    reason: str
+    rule: str
+    absent: tuple[str, ...]
+    proposal: str = ""
+
+    @cached_property
+    def error(self) -> Unserved:
+        without = f" without {', '.join(self.absent)}" if self.absent else ""
+        advice = f"This would: {self.proposal}" if self.proposal else "No single index would"
+        return Unserved(
+            f"no key or index serves this pattern{without}: {self.reason}. {advice}",
+            at=self.pattern.function,
+            rule=self.rule,
+        )
