@@ -10,8 +10,9 @@ from ..test_examples import EXAMPLES, example
 from .index_models import INDEXES
 from .key_models import KEYS
 from .pattern_models import PATTERNS
+from .spread_models import SPREAD
 
-CASES = KEYS | INDEXES | PATTERNS
+CASES = KEYS | INDEXES | PATTERNS | SPREAD
 
 
 def rules_of(text: str) -> set[str]:
@@ -29,8 +30,13 @@ def test_rule(rule: str) -> None:
 
 
 def test_every_rule_has_its_pair_of_models() -> None:
-    cannot_be_written = {"I14"}
-    assert set(CASES) | cannot_be_written == set(RULES)
+    assert set(CASES) == set(RULES)
+
+
+def test_ids_have_no_gaps() -> None:
+    for letter in {rule[0] for rule in RULES}:
+        numbers = sorted(int(rule[1:]) for rule in RULES if rule[0] == letter)
+        assert numbers == [*range(1, len(numbers) + 1)], letter
 
 
 @pytest.mark.parametrize(
@@ -179,6 +185,33 @@ def test_fields_that_grow_or_change(fields: str, index: str, finding: str | None
     text = item("A", "'a#{id}', 'info'", f"id: st.Slug; {fields}", index) + patterns(GET_A)
     told = [str(one) for one in st.lint(model(text)).findings if one.rule in ("C02", "C03", "I20")]
     assert told == ([finding] if finding is not None else [])
+
+
+@pytest.mark.parametrize(
+    ("key", "finding"),
+    [
+        ("'{d}'", "warning A: two items of one day"),
+        ("'{d:%Y-%m}'", "error A: two items of one period"),
+        ("'{at}'", "information A: two items of one microsecond"),
+        ("'{at:%Y-%m-%d}'", "error A: two items of one moment"),
+        ("'{d}#{x}'", None),
+    ],
+)
+def test_times_that_do_not_make_a_key_unique(key: str, finding: str | None) -> None:
+    text = item("A", f"'a#{{id}}', {key}", "id: st.Slug; d: date; at: datetime; x: st.Slug")
+    told = [str(one) for one in st.lint(model(text + patterns())).findings if one.rule == "K04"]
+    assert len(told) == (finding is not None)
+    assert finding is None or told[0].startswith(f"K04 {finding}")
+
+
+def test_a_write_without_a_size_is_at_least_a_unit() -> None:
+    text = item("A", "'all', '{id}'", "id: st.Slug")
+    table = ", writes=[st.writes(A, create={})]"
+    hot, cold = (model(text + patterns(table=table.format(rate))) for rate in (1001, 1000))
+    assert [str(f) for f in st.lint(hot).findings if f.rule == "C01"] == [
+        "C01 error A.key: 1,001 write units per second on 'all', of 1,000"
+    ]
+    assert not [f for f in st.lint(cold).findings if f.rule == "C01"]
 
 
 def test_a_partial_identity_is_told_as_what_is_missing() -> None:

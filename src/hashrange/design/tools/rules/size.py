@@ -93,20 +93,26 @@ def split(c: Context) -> Iterator[Found]:
 
 @rule(
     "C05",
-    "information",
-    "texts without a max_length",
-    "A text of any length makes an item of any size, up to 400 KB, and each write costs its size. "
-    "Give the field a max_length. Parts of keys are checked by K02.",
+    "warning",
+    "a write of a text without a max_length",
+    "Each write costs the size of its item, and a text of any length makes an item of up to "
+    "400 KB. Give the fields a max_length, or declare the size of the items in the volumes. Parts "
+    "of keys are checked by K02.",
 )
 def unlimited_texts(c: Context) -> Iterator[Found]:
+    written = {c.model.entity(writes.entity).name for writes in c.table.writes}
     for entity in c.entities:
         names = [
             name
             for name, kind in entity.own.items()
             if kind.python is str and kind.length_max is None and name not in entity.feeding
         ]
-        if names:
-            yield str(entity), ", ".join(names)
+        if not names or c.table.volumes.of(entity).size is not None:
+            continue
+        if entity.name in written:
+            yield str(entity), f"{', '.join(names)}: nothing limits what a write costs"
+        else:
+            c.unknown("C05", f"max_length of {', '.join(names)} in {entity}")
 
 
 @rule(
