@@ -8,6 +8,7 @@ The tutorials in `docs/` show how to use it; start with `Item`, `Table` and `Sto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hashrange.design.declare.amounts import Amounts
 from hashrange.design.declare.derived import derived
 from hashrange.design.declare.facts import (
     buckets,
@@ -135,6 +136,7 @@ __all__ = [
     "TTL",
     "After",
     "AlreadyExists",
+    "Amounts",
     "AnyOf",
     "AsyncQuery",
     "AsyncStore",

@@ -36,6 +36,22 @@ class House(st.Store, Protocol):
     def tree(self, b: str) -> st.Query[Floor | Room]: ...
 
 
+class Stay(st.Item):
+    key = st.key("stay#{b}", "{guest}")
+    b: str
+    guest: str
+    nights: int = 0
+
+
+class More(st.Amounts[Stay]):
+    nights: int
+
+
+class Inns(House, Protocol):
+    def stay(self, b: str, guest: str) -> Stay | None: ...
+    def stays(self, b: st.AnyOf[str]) -> st.Query[Stay]: ...
+
+
 table = st.Table("house", House)
 
 
@@ -52,6 +68,21 @@ def fine(db: House) -> None:
         print(either.b)
     print(table.request(House.floors, b="1"), table.request(House.put, Floor(b="1", f="2")))
     print([room.r for room in db.tree("1").of(Room)], db.floors("1").page(5).items[0].f)
+
+
+def inns(db: Inns, stay: Stay, floor: Floor) -> None:
+    db.add(stay, More(nights=1))
+    print(db.add_or_create(stay, More(nights=2)).nights, list(db.stays(["1"])))
+    with db.transaction() as t:
+        t.add(stay, More(nights=1))
+
+
+def mistaken_amounts(db: Inns, stay: Stay, floor: Floor) -> None:
+    db.add(stay, More(night=1))  # wrong
+    db.add(stay, More(nights="1"))  # wrong
+    db.add(floor, More(nights=1))  # wrong
+    db.add_or_create(floor, More(nights=1))  # wrong
+    db.stays([1])  # wrong
 
 
 def mistakes(db: House) -> None:

@@ -1,9 +1,11 @@
 """An index that a refusal proposes serves the pattern, together with the change it asks for."""
 
 import re
+from typing import Any
 
 import pytest
 
+import hashrange
 from hashrange import design as st
 from hashrange.design.plan.plans import Plan, Unplanned
 
@@ -99,3 +101,48 @@ def test_a_union_needs_the_index_in_each_entity() -> None:
     assert names == "A and B"
     served = model(text.replace("INDEX", f"i = {index}"))
     assert isinstance(served.plans["P.q"], Plan)
+
+
+ORDER = item(
+    "O", "'c#{c}', 'o#{o}'", "c: st.Slug; o: st.Slug; x: str = ''; state: Literal['a', 'b'] = 'a'",
+    "INDEX",
+)  # fmt: skip
+MONTHS = item("M", "'m#{id}#{at:%Y-%m}', '{at}'", "id: st.Slug; at: datetime")
+
+
+@pytest.mark.parametrize(
+    ("entity", "index", "pattern", "proposal"),
+    [
+        (MONTHS, "", "def q(self, id: str, at: st.Between[datetime]) -> st.Query[M]: ...",
+         "@st.buckets(at_most=24)"),
+        (ORDER, "i = st.index('i', 'o#{state}', '{o}')", "def q(self) -> st.Query[O]: ...",
+         '@st.scatter("state")'),
+        (ORDER, "i = st.index('i', 'x#{x}', '{o}', project=['state'])",
+         "def q(self, x: str) -> st.Query[O]: ...", "add 'c' to project= of O.i"),
+        (ORDER, "pass", "def q(self) -> st.Query[O]: ...",
+         'O: st.index("GSI1", "O#{o|shard:10}", "{c}#{o}")'),
+    ],
+)  # fmt: skip
+def test_no_index_is_proposed_where_less_will_do(
+    entity: str, index: str, pattern: str, proposal: str
+) -> None:
+    plan = model(entity.replace("INDEX", index) + patterns(pattern)).plans["P.q"]
+    assert isinstance(plan, Unplanned)
+    assert plan.proposal.startswith(proposal)
+
+
+def test_counts_include_no_other_entity() -> None:
+    count = "@st.counts(A)\ndef q(self, x: str) -> int: ..."
+    a = item("A", "'a#{id}'", "id: st.Slug; x: str", "INDEX")
+    other = a.replace("class A", "class B").replace("'a#{id}'", "'b#{id}'")
+    text = a.replace("INDEX", "i = st.index('idx', ('x',))") + other.replace("INDEX", "pass")
+    table, database = model(text + patterns(count, table=", B")), hashrange.connect()
+    table.create(database)
+    store: Any = table.open(table.protocols[0], database)
+    for entity in table.model.entities:
+        store.put(entity.model.model_validate({"id": "1", "x": "x"}))
+    assert store.q("x") == 1
+    keys = (a + other).replace("INDEX", "i = st.index('idx', 'x#{x}', '{id}', project='KEYS_ONLY')")
+    plan = model(keys + patterns(count, table=", B")).plans["P.q"]
+    assert isinstance(plan, Unplanned)
+    assert "B would be counted too" in plan.reason

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
+from hashrange.design.declare.amounts import Amounts
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.transaction_protocols import (
     AsyncReadTransaction,
@@ -201,8 +202,18 @@ class Store(Protocol):
         """
         ...
 
-    def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I:
-        """Add to numbers, and members to sets, atomically and without a read.
+    @overload
+    def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I: ...
+    @overload
+    def add(
+        self, item: I, by: Amounts[I], /, *, where: Where | None = None, **values: Any
+    ) -> I: ...
+    def add(
+        self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
+    ) -> Any:
+        """Add to numbers, and members to sets, atomically and without a read: `add(item, count=1)`.
+
+        For type checkers, `by` has the amounts as `st.Amounts`.
 
         Raises NotFound, and BadValue for a field that `patch` refuses.
 
@@ -211,7 +222,11 @@ class Store(Protocol):
         """
         ...
 
-    def add_or_create(self, item: I, /, **amounts: Any) -> I:
+    @overload
+    def add_or_create(self, item: I, /, **amounts: Any) -> I: ...
+    @overload
+    def add_or_create(self, item: I, by: Amounts[I], /) -> I: ...
+    def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any:
         """Add to numbers and sets of the stored item, or of `item`, which is created, if none is.
 
         One atomic request, or two if the stored item lacks a field that `item` has. Raises what
@@ -329,9 +344,21 @@ class AsyncStore(Protocol):
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractAsyncContextManager[I]: ...
 
+    @overload
     async def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I: ...
+    @overload
+    async def add(
+        self, item: I, by: Amounts[I], /, *, where: Where | None = None, **values: Any
+    ) -> I: ...
+    async def add(
+        self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
+    ) -> Any: ...
 
+    @overload
     async def add_or_create(self, item: I, /, **amounts: Any) -> I: ...
+    @overload
+    async def add_or_create(self, item: I, by: Amounts[I], /) -> I: ...
+    async def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any: ...
 
     async def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I: ...
 

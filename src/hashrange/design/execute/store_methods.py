@@ -8,6 +8,7 @@ those of `protocols`.
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
+from hashrange.design.declare.amounts import Amounts, all_amounts
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.protocols import Errors, Explanation
 from hashrange.design.declare.typed_conditions import Where
@@ -110,11 +111,19 @@ class StoreMethods:
     ) -> Any:
         return self.run(self.core.update(bind(get, args, kwargs), change))
 
-    def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> Any:
-        return self.run(self.core.atomic("add", item, amounts, where))
+    def add(
+        self,
+        item: Item,
+        by: Amounts[Any] | None = None,
+        /,
+        *,
+        where: Where | None = None,
+        **amounts: Any,
+    ) -> Any:
+        return self.run(self.core.atomic("add", item, all_amounts(item, by, amounts), where))
 
-    def add_or_create(self, item: Item, /, **amounts: Any) -> Any:
-        return self.run(self.core.add_or_create(item, amounts))
+    def add_or_create(self, item: Item, by: Amounts[Any] | None = None, /, **amounts: Any) -> Any:
+        return self.run(self.core.add_or_create(item, all_amounts(item, by, amounts)))
 
     def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> Any:
         return self.run(self.core.atomic("discard", item, members, where))

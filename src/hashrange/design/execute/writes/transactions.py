@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hashrange.design.declare.amounts import Amounts, all_amounts
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item, as_read
 from hashrange.design.declare.protocols import Explanation
@@ -61,8 +62,18 @@ class PendingWrites:
     def save(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None:
         self._append("save", item, where, values)
 
-    def add(self, item: Item, /, *, where: Where | None = None, **amounts: Any) -> None:
-        self.writes.append(PendingWrite("add", item, condition=where, values=amounts))
+    def add(
+        self,
+        item: Item,
+        by: Amounts[Any] | None = None,
+        /,
+        *,
+        where: Where | None = None,
+        **amounts: Any,
+    ) -> None:
+        self.writes.append(
+            PendingWrite("add", item, condition=where, values=all_amounts(item, by, amounts))
+        )
 
     def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> None:
         self.writes.append(PendingWrite("discard", item, condition=where, values=members))
@@ -82,8 +93,10 @@ class PendingWrites:
         expect_where(where, values)
         self.writes.append(PendingWrite(method, item, condition=where, values=values))
 
-    def add_or_create(self, item: Item, /, **amounts: Any) -> None:
-        self.writes.append(PendingWrite("add_or_create", item, values=amounts))
+    def add_or_create(self, item: Item, by: Amounts[Any] | None = None, /, **amounts: Any) -> None:
+        self.writes.append(
+            PendingWrite("add_or_create", item, values=all_amounts(item, by, amounts))
+        )
 
     def check(self, item: Item, condition: Where, /, **values: Any) -> None:
         self.writes.append(PendingWrite("check", item, condition=condition, values=values))
