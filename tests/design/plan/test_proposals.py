@@ -115,9 +115,9 @@ MONTHS = item("M", "'m#{id}#{at:%Y-%m}', '{at}'", "id: st.Slug; at: datetime")
     [
         (MONTHS, "", "def q(self, id: str, at: st.Between[datetime]) -> st.Query[M]: ...",
          "@st.buckets(at_most=24)"),
-        (ORDER, "i = st.index('i', 'o#{state}', '{o}')", "def q(self) -> st.Query[O]: ...",
+        (ORDER, "i = st.index('idx', 'o#{state}', '{o}')", "def q(self) -> st.Query[O]: ...",
          '@st.scatter("state")'),
-        (ORDER, "i = st.index('i', 'x#{x}', '{o}', project=['state'])",
+        (ORDER, "i = st.index('idx', 'x#{x}', '{o}', project=['state'])",
          "def q(self, x: str) -> st.Query[O]: ...", "add 'c' to project= of O.i"),
         (ORDER, "pass", "def q(self) -> st.Query[O]: ...",
          'O: st.index("GSI1", "O#{o|shard:10}", "{c}#{o}")'),
