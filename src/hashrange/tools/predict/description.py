@@ -22,7 +22,7 @@ from hashrange.design import Table as Model
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.declare.volumes import Writes
-from hashrange.design.plan.planner import Plan
+from hashrange.design.plan.plans import Plan
 from hashrange.design.tools.cost.cost import cost
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.lines import CostLine
