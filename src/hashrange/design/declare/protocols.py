@@ -212,13 +212,10 @@ class Store(Protocol):
         self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
     ) -> Any:
         """Add to numbers, and members to sets, atomically and without a read: `add(item, count=1)`.
-
         For type checkers, `by` has the amounts as `st.Amounts`.
 
-        Raises NotFound, and BadValue for a field that `patch` refuses.
-
-        Raises ConditionFailed if a field would leave its declared bounds (`Field(ge=0)`). `amounts`
-        also has the values of `where`.
+        Raises NotFound, BadValue for a field that `patch` refuses, and ConditionFailed if a field
+        would leave its declared bounds (`Field(ge=0)`). `amounts` also has the values of `where`.
         """
         ...
 
