@@ -237,7 +237,8 @@ class PostgresStore:
     # ---- for snapshots and transactions ----
 
     def question(self, reads: Sequence[Read]) -> Question:
-        return Question(reads, locks_system=self.citus)
+        # On several nodes, definitions may be visible on one and not yet on another.
+        return Question(reads, locks_system=len(self.nodes.all) > 1)
 
     async def pool_for(self, question: Question) -> Pool:
         return await self.pool_of(question.slots())
