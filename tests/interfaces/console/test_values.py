@@ -7,6 +7,7 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
+from console.test_statement import send
 from hashrange.tools.console.values import cursor, dumps
 
 BOB = {"pk": {"S": "customer#bob"}, "sk": {"S": "profile"}}
@@ -101,8 +102,8 @@ def test_the_attributes_of_a_large_item_are_filtered(
 
 
 def test_a_fault_of_a_statement_has_a_caret_and_advice(console: Browserless) -> None:
-    answer = console.post("/partiql", statement="SELECT * FROM shop ORDER total")
+    answer = send(console, "SELECT * FROM shop ORDER total")
     alert = unescape(answer.text.partition('role="alert"')[2].partition("</pre>")[0])
     assert "^" in alert.splitlines()[2]
-    answer = console.post("/partiql", statement="DROP TABLE shop")
+    answer = send(console, "DROP TABLE shop")
     assert "PartiQL has no such statement" in answer.text
