@@ -54,7 +54,7 @@ SHELL = "shell"
 """It asks before each statement; see `test_the_shell_asks`."""
 
 READS = {
-    *("export", "design infer", "design draw"),
+    *("export", "design infer", "design draw", "mcp"),
     *(f"design migrate {step}" for step in ("plan", "status", "verify")),
 }
 """The commands that read from AWS and never write."""
@@ -64,6 +64,7 @@ HERE = {
     *("distribute", "design plan", "design lint", "design prove", "design rule", "design cost"),
     *("design diff", "design export", "design import"),
     *("access explain", "access check", "archive check", "archive list"),
+    *("cluster check", "predict"),
 }
 """The commands that use a file, a PostgreSQL database or a model, or a server's port."""
 

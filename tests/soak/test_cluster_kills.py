@@ -1,6 +1,6 @@
 """Three servers on a real Citus cluster: servers and nodes are killed again and again.
 
-Skipped where no PostgreSQL has Citus.
+Only `make soak` runs it, and only where a PostgreSQL has Citus.
 """
 
 import time
@@ -13,10 +13,13 @@ from hashrange.testing.postgres_cluster import Cluster
 from hashrange.testing.postgres_server import NoPostgres
 
 from .clients import UNCLEAR
-from .runs import chance, times
+from .runs import SOAK, chance, times
 from .test_postgres_kills import SECONDS_MAX, life, told
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not SOAK, reason="a cluster is killed by make soak alone"),
+]
 
 NODES = 3
 KILLS = times(8, 100)

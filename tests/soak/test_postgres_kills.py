@@ -125,7 +125,8 @@ def test_kills_of_servers(durable_postgres_server: PostgresServer, options: str)
                     time.sleep(0.1)
             total += killed
             print(f"{killed} kills, {told(lived.saw)}")
-            assert lived.saw.acknowledged > 10 * killed
+            # On Citus writers wait for seconds if a server ends while it changes a definition.
+            assert lived.saw.acknowledged > (2 if options else 10) * killed
             assert lived.saw.built
 
 

@@ -151,7 +151,14 @@ PLANTED: dict[str, tuple[Plant, str]] = {
     "the oldest comes first": (changed(RequestBuilder, "queries", forward), "P.posts"),
 }
 ORACLE = ("declared", "oracle", "plain_conditions")
-ALLOWED = ("declare.item", "declare.markers", "declare.patterns", "declare.types", "tools.proof.")
+ALLOWED = (
+    "declare.derived",
+    "declare.item",
+    "declare.markers",
+    "declare.patterns",
+    "declare.types",
+    "tools.proof.",
+)
 
 
 def test_the_model_is_right(database: hashrange.Database) -> None:

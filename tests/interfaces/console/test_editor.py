@@ -10,6 +10,7 @@ import pytest
 
 from console import shop
 from console.asking import Answer, Browserless, Open
+from console.test_statement import send
 from hashrange.tools.console.values import cursor, dumps, item_of
 
 BOB = {"pk": {"S": "customer#bob"}, "sk": {"S": "profile"}}
@@ -172,7 +173,7 @@ def test_hostile_values_pass_through_the_form_unchanged(
 def test_no_page_has_the_markup_of_an_item(console: Browserless, client: Any) -> None:
     client.put_item(TableName="shop", Item=shop.hostile())
     key = f"key={cursor(shop.HOSTILE_KEY)}"
-    statement = console.post("/partiql", statement="SELECT * FROM shop")
+    statement = send(console, "SELECT * FROM shop")
     selected = console.post("/table/shop/selected", ("key", cursor(shop.HOSTILE_KEY)))
     query = f"pk={quote(shop.HOSTILE_KEY['pk']['S'])}&run=1"
     paths = ("", f"/query?{query}", f"/export?{query}", *(f"/item{p}?{key}" for p in ITEM_PAGES))

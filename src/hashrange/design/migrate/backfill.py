@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.execute import batches
+from hashrange.design.execute.stamps import OTHER_OWNER, stamp_of, visible
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
 from hashrange.design.execute.writes.commit import ACTIONS_MAX
 from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE, markers_of
@@ -16,7 +17,7 @@ from hashrange.design.migrate.ledger import TAKEN_OVER, Ledger
 from hashrange.design.migrate.phases import MigrationError, State
 from hashrange.design.migrate.requests import Requests
 from hashrange.design.migrate.sides import Side
-from hashrange.design.migrate.twins import OTHER_OWNER, Twin, stamp_of, visible
+from hashrange.design.migrate.twins import Twin
 from hashrange.model.values import Item, equal, item_size
 
 BYTES_MAX = 3_000_000

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from hashrange.design.execute import batches
+from hashrange.design.execute.stamps import OTHER_OWNER, visible
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE, markers_of
 from hashrange.design.migrate.requests import Requests
 from hashrange.design.migrate.sides import Side
-from hashrange.design.migrate.twins import OTHER_OWNER, Twin, visible
+from hashrange.design.migrate.twins import Twin
 from hashrange.model.values import Item, equal
 
 Pair = tuple[Item, Item]

@@ -10,13 +10,13 @@ from hashrange.design.declare.protocols import Page
 from hashrange.design.errors import Conflict, InvalidCursor
 from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
+from hashrange.design.execute.stamps import EPOCH
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, T
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.migrate.evaluation import CONDITION_FAILED, answer, refusal
 from hashrange.design.migrate.lease import Lease, LeaseOver
 from hashrange.design.migrate.phases import READS_NEW, MigrationError, Phase, State
 from hashrange.design.migrate.sides import Side
-from hashrange.design.migrate.twins import EPOCH
 from hashrange.design.migrate.writing import Part, Translation, fenced, needs_images
 
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})

@@ -10,9 +10,9 @@ from typing import Any
 
 from hashrange.design.declare.possible_texts import ANY
 from hashrange.design.declare.schema import KeyColumn
+from hashrange.design.execute.stamps import EPOCH
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
 from hashrange.design.migrate.sides import Side
-from hashrange.design.migrate.twins import EPOCH
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete")
 _ESCAPED = str.maketrans({"*": "${*}", "?": "${?}", "$": "${$}"})

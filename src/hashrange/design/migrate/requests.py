@@ -5,10 +5,10 @@ from typing import Any
 
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue
+from hashrange.design.execute.stamps import EPOCH
 from hashrange.design.execute.writes.commit import ACTIONS_MAX
 from hashrange.design.execute.writes.expression import Expression
 from hashrange.design.migrate.evaluation import Member
-from hashrange.design.migrate.twins import EPOCH
 from hashrange.model.values import Item, equal
 
 

@@ -19,8 +19,9 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.templates import Placeholder, Template
 from hashrange.design.errors import DesignError, ItemError
 from hashrange.design.execute.reads.pattern_calls import PatternCall
+from hashrange.design.execute.stamps import visible
 from hashrange.design.migrate.following import NewGeneration
-from hashrange.design.migrate.twins import Twin, visible
+from hashrange.design.migrate.twins import Twin
 from hashrange.model.values import Item as WireItem
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hashrange.design.declare.table_model import TableModel
+from hashrange.design.execute.stamps import OTHER_OWNER
 from hashrange.design.execute.writes.unique_markers import MARKER_TYPE, OWNER_ATTRIBUTE
 from hashrange.design.migrate.phases import own_key
 from hashrange.design.migrate.requests import identity
-from hashrange.design.migrate.twins import OTHER_OWNER, Twin
+from hashrange.design.migrate.twins import Twin
 from hashrange.model.values import Item
 
 

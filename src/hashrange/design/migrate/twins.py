@@ -17,23 +17,8 @@ from hashrange.design.declare.replaces import Convert, Replaces
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.types import single_line
 from hashrange.design.errors import BadValue
+from hashrange.design.execute.stamps import HIDDEN
 from hashrange.model.values import Item as WireItem
-
-EPOCH = "~epoch"
-"""The attribute that holds the epoch of an item's last write."""
-OTHER_OWNER = "~owner"
-"""The attribute of a unique marker that holds the key of its owner in the new model."""
-HIDDEN = (EPOCH, OTHER_OWNER)
-
-
-def visible(image: WireItem) -> WireItem:
-    """A stored item without what the migration keeps in it."""
-    return {name: value for name, value in image.items() if name not in HIDDEN}
-
-
-def stamp_of(image: WireItem) -> int:
-    """The epoch of an item's last write; -1 if no program that follows has written it."""
-    return int(image[EPOCH]["N"]) if EPOCH in image else -1
 
 
 @dataclass(frozen=True)

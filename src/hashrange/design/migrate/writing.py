@@ -12,13 +12,14 @@ from zlib import crc32
 
 from hashrange.design.errors import DesignError
 from hashrange.design.execute import batches
+from hashrange.design.execute.stamps import OTHER_OWNER, stamp_of
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE, markers_of
 from hashrange.design.migrate.evaluation import Member, alone, members_of, refusal
 from hashrange.design.migrate.phases import BOTH, GUARD, RECEIPT, Phase, State, own_item
 from hashrange.design.migrate.requests import Requests, expect_room, identity
 from hashrange.design.migrate.sides import Side
-from hashrange.design.migrate.twins import OTHER_OWNER, Twin, stamp_of
+from hashrange.design.migrate.twins import Twin
 from hashrange.model.values import Item
 
 

@@ -14,7 +14,7 @@ from hashrange.design.declare.item import Item
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DeclarationError, DesignError, suggest
 from hashrange.design.execute.reads.loading import Loader
-from hashrange.design.migrate.twins import visible
+from hashrange.design.execute.stamps import visible
 from hashrange.design.table import Table
 from hashrange.model.values import Item as WireItem
 

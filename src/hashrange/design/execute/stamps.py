@@ -1,0 +1,19 @@
+"""What a migration keeps in the items of a live table, beside the fields of their entities."""
+
+from hashrange.model.values import Item as WireItem
+
+EPOCH = "~epoch"
+"""The attribute that holds the epoch of an item's last write."""
+OTHER_OWNER = "~owner"
+"""The attribute of a unique marker that holds the key of its owner in the new model."""
+HIDDEN = (EPOCH, OTHER_OWNER)
+
+
+def visible(image: WireItem) -> WireItem:
+    """A stored item without what the migration keeps in it."""
+    return {name: value for name, value in image.items() if name not in HIDDEN}
+
+
+def stamp_of(image: WireItem) -> int:
+    """The epoch of an item's last write; -1 if no program that follows has written it."""
+    return int(image[EPOCH]["N"]) if EPOCH in image else -1
