@@ -21,8 +21,8 @@ from .serving import Server
 
 pytestmark = pytest.mark.slow
 
-KILLS = times(20, 300)
-KILLS_A_LIFE = 20
+KILLS = times(12, 300)
+KILLS_A_LIFE = min(20, KILLS)
 OUTAGES = times(1, 30)
 OUTAGES_A_LIFE = 5
 SERVERS = 3

@@ -60,7 +60,7 @@ def console() -> Iterator[Browserless]:
     with hashrange.connect() as database:
         target = target_of(database, "a database")
         shop.make(target.client)
-        attributes = {f"attribute {n:04}": {"N": str(n)} for n in range(1_000)}
+        attributes = {f"attribute {n:04}": {"N": str(n)} for n in range(300)}
         for item in (LONG, VECTOR, MANY | attributes, shop.hostile()):
             target.client.put_item(TableName="shop", Item=item)
         with serving(Console(target, write=True, models=tables_of(MODEL))) as url:

@@ -4,6 +4,7 @@ The search filters plain values by the fields of the pattern's arguments. It use
 toolkit's keys, routes, references, templates or requests.
 """
 
+import hashlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from typing import Any
 from hashrange.design.declare.item import Index, Item
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.declare.templates import shard_of
 from hashrange.design.declare.types import core_type
 from hashrange.design.tools.proof.declared import (
     Held,
@@ -118,7 +118,7 @@ class Oracle:
     ) -> bool:
         numbers = [arguments[a.name] for a in pattern.arguments if a.operator == "shard"]
         part = _hash_part(record.model, source) if numbers else None
-        return all(shard_of(record[name], int(spec)) in numbers
+        return all(_shard(record[name], int(spec)) in numbers
                    for name, spec, function in placeholders(part)
                    if function == "shard")  # fmt: skip
 
@@ -248,3 +248,8 @@ def _period(argument: Argument, value: Any) -> tuple[int, ...]:
     """The units of time that the argument's operator compares."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     return tuple(moment.timetuple())[: len(PERIODS[argument.operator])]
+
+
+def _shard(value: Any, shards: int) -> int:
+    """The number that the reference promises: of a digest of eight bytes of the text."""
+    return int(hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest(), 16) % shards
