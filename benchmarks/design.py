@@ -27,8 +27,8 @@ import hashrange
 from benchmarks.design_peers import CREDENTIALS, PEERS, REGION, Work
 from hashrange import design as st
 from hashrange.design.execute.reads.loading import LoadedItems
-from hashrange.server import Server
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server
 
 ITEMS = 50
 ROUNDS = 25

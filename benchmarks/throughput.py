@@ -36,10 +36,10 @@ def server(mode: str) -> Server:
 def serve(mode: str, port: int, folder: Path) -> None:
     """Be one of the servers, until the process is told to end."""
     import hashrange
-    from hashrange.server import Server as HashrangeServer
-    from hashrange.server import serve as serve_at
     from hashrange.server.admin import Metrics
     from hashrange.server.listener import open_listener
+    from hashrange.server.server import Server as HashrangeServer
+    from hashrange.server.server import serve as serve_at
 
     throughput: Any = "measured" if mode == "metrics" else mode
     settings = hashrange.Settings(

@@ -27,8 +27,8 @@ from benchmarks import load, processor
 from benchmarks.servers import free_port
 from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
-from hashrange.server import Server, serve
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server, serve
 
 ROUNDS = 3
 SECONDS = 4

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from hashrange.kv import StoreError
-
 
 class Failure(Exception):
     """The message is one line for the user, which says what to do."""
@@ -20,6 +18,8 @@ def fail(message: object) -> NoReturn:
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
     """Turn errors of files, disks and ports into one line instead of a traceback."""
+    from hashrange.kv import StoreError  # the parser of the command line starts without it
+
     try:
         yield
     except (StoreError, Failure) as error:

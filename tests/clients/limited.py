@@ -3,8 +3,8 @@
 import sys
 
 import hashrange
-from hashrange.server import Server, serve
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server, serve
 
 if __name__ == "__main__":
     units = float(sys.argv[1])

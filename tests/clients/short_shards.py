@@ -5,8 +5,8 @@ lineage of shards.
 import sys
 
 import hashrange
-from hashrange.server import Server, serve
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server, serve
 
 if __name__ == "__main__":
     settings = hashrange.Settings(shard_seconds=int(sys.argv[1]))

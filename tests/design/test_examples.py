@@ -18,8 +18,8 @@ from waiting import SECONDS_MAX
 
 import hashrange
 from hashrange import design as st
-from hashrange.server import Server
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOMENT = datetime(2024, 10, 14, 1, 1, 1, tzinfo=UTC)

@@ -4,8 +4,8 @@ import sys
 
 import hashrange
 from hashrange import Settings
-from hashrange.server import Server, serve
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server, serve
 
 if __name__ == "__main__":
     listener = open_listener("127.0.0.1", 0)

@@ -12,10 +12,10 @@ from waiting import SECONDS_MAX
 from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ResourceNotFoundException
-from hashrange.server import Server
 from hashrange.server.clients import Observer
 from hashrange.server.connection import ClientConnection
 from hashrange.server.listener import Listener, open_listener
+from hashrange.server.server import Server
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/dynamodb/aws4_request, "

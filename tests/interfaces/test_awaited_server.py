@@ -11,8 +11,8 @@ from waiting import SECONDS_MAX
 
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
-from hashrange.server import Server
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server
 from hashrange.testing.async_memory import AsyncMemoryStore
 
 TABLE = "Things"

@@ -18,7 +18,6 @@ from serving import Client, Running, request, running
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange
-from hashrange.server import Server
 from hashrange.server.listener import (
     ServerError,
     configured_keys,
@@ -27,6 +26,7 @@ from hashrange.server.listener import (
     tls_context,
 )
 from hashrange.server.patience import SLOW_SECONDS_MAX
+from hashrange.server.server import Server
 from hashrange.wire import read_keys
 from hashrange.wire.connection import BODY_BYTES_MAX
 

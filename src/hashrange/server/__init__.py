@@ -1,5 +1,4 @@
-"""The HTTP server: a listener, its clients' connections, and the turns they are served in."""
+"""The HTTP server: a listener, its clients' connections, and the turns they are served in.
 
-from hashrange.server.server import Server, serve
-
-__all__ = ["Server", "serve"]
+Nothing is imported here: the command line reads a name of this package at every start.
+"""

@@ -11,8 +11,8 @@ import pytest
 
 import hashrange
 from hashrange import design as st
-from hashrange.server import Server
 from hashrange.server.listener import open_listener
+from hashrange.server.server import Server
 
 aiobotocore = pytest.importorskip("aiobotocore.session", reason="make test-python-clients has it")
 

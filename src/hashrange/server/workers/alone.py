@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hashrange.model.settings import Settings
-from hashrange.server import Server, logs
-from hashrange.server import serve as serve_at
+from hashrange.server import logs
 from hashrange.server.accepting import Balance
 from hashrange.server.access_log import log_access
 from hashrange.server.clients import Observer, together
 from hashrange.server.listener import Listener, ServerError
 from hashrange.server.opening import opened_database
 from hashrange.server.reload import Reload
-from hashrange.server.server import Beside, new_runner
+from hashrange.server.server import Beside, Server, new_runner
+from hashrange.server.server import serve as serve_at
 from hashrange.server.workers.options import Options, admin_listener
 
 if TYPE_CHECKING:

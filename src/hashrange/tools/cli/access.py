@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from hashrange.failing import fail, told_in_one_line
 from hashrange.tools.cli.commands import STORE_HELP, command, database_name, opened
 
@@ -76,6 +74,8 @@ def explain(
 
 
 def _members(path: Path) -> dict[str, Any]:
+    import msgspec
+
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except msgspec.DecodeError as problem:
