@@ -10,6 +10,9 @@ DOCS := $(VENV)/docs
 # pass. They have the same hash seed, because all of them must find the tests in the same order.
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell python3 -c 'import os; print(3 * os.cpu_count() // 2)')
 export PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
+# Tests start hundreds of processes. Images of Python often set this, and then each of them compiles
+# every module again, which takes longer than all that it does afterwards.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
 PIP_INSTALL := -m pip install -q --disable-pip-version-check
 # Exact versions, so that a release of a library turns nothing red; empty: the newest ones.
@@ -17,16 +20,20 @@ CONSTRAINTS ?= constraints
 exact = $(if $(CONSTRAINTS),-c $(CONSTRAINTS)/$(1).txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-clients test-python-clients check format demo demo-hot demo-migrate bench fuzz soak docs package newest lock clean
+.PHONY: help test test-all test-fast test-clients test-python-clients check format demo demo-hot demo-migrate bench fuzz soak docs package newest lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 26
 
 test: $(READY)  ## Set up and run the tests; ARGS="tests/wire -x" is handed to pytest
+	@echo "The tests take about five minutes on two cores; make test-fast takes one."
+	$(BIN)/python $(PYTEST) -m 'not foreign and not deep' $(ARGS)
+
+test-all: $(READY)  ## Those of `test`, and the deep ones: third stores, kills, long histories
 	$(BIN)/python $(PYTEST) $(ARGS)
 
 test-fast: $(READY)  ## The tests without the slow ones, in under a minute; ARGS as for `test`
-	$(BIN)/python $(PYTEST) -m 'not foreign and not slow' $(ARGS)
+	$(BIN)/python $(PYTEST) -m 'not foreign and not deep and not slow' $(ARGS)
 
 test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is installed; ARGS="-k go"
 	$(CLIENTS)/bin/python -m pytest -m '' -rs tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
