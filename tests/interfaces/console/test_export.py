@@ -11,6 +11,7 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
+from hashrange.tools.console.pages import export
 from hashrange.tools.console.values import item_of, key_at
 
 
@@ -91,3 +92,11 @@ def test_only_a_select_is_a_file(console: Browserless) -> None:
     statement = "DELETE+FROM+shop+WHERE+pk='customer%23bob'+AND+sk='profile'"
     path = f"/partiql/file?statement={statement}&format=json&count=1"
     assert console.ask(path).status == 400
+
+
+def test_a_file_is_not_read_for_ever(console: Browserless, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "SECONDS_MAX", 0)
+    for path in ("/table/shop/export/file?", "/partiql/file?statement=SELECT+*+FROM+shop&count=1&"):
+        answer = console.ask(f"{path}format=json")
+        assert answer.status == 400
+        assert "hashrange export has no limit of time" in answer.text

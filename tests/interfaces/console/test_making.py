@@ -41,6 +41,11 @@ def test_a_table_is_created_and_deleted(window: Window, target: Target) -> None:
     page.get_by_label("Partition key of the index", exact=True).nth(1).fill("day")
     page.get_by_label("Sort key of the index", exact=True).nth(1).fill("at")
     page.get_by_label("Type of the sort key of the index", exact=True).nth(1).select_option("N")
+    page.get_by_text("+ one more").click()
+    page.get_by_label("Name of the index", exact=True).nth(2).fill("by-price")
+    page.get_by_label("Kind of the index").nth(2).select_option("local")
+    assert not page.get_by_label("Partition key of the index", exact=True).nth(2).is_visible()
+    page.get_by_label("Sort key of the index", exact=True).nth(2).fill("price")
     page.get_by_role("button", name="Create").click()
     page.wait_for_url("**/table/orders")
     made = target.client.describe_table(TableName="orders")["Table"]
@@ -49,6 +54,8 @@ def test_a_table_is_created_and_deleted(window: Window, target: Target) -> None:
         "by-status",
         "by-day",
     }
+    [local] = made["LocalSecondaryIndexes"]
+    assert [key["AttributeName"] for key in local["KeySchema"]] == ["pk", "price"]
     assert made["StreamSpecification"]["StreamViewType"] == "KEYS_ONLY"
 
     page.get_by_role("link", name="Details").click()
@@ -70,6 +77,7 @@ def test_a_table_is_created_and_deleted(window: Window, target: Target) -> None:
         ({"hash": ""}, "The table needs a partition key"),
         ({"table": "no spaces"}, "tableName"),
         ({"ihash": ""}, "The index by-status needs a partition key"),
+        ({"ikind": "local"}, "The local index by-status needs a sort key"),
         ({"ihash": "pk", "ihashtype": "N"}, "pk: has one type, but is S and N"),
         ({"iname": "i"}, "IndexName"),
         ({"hashtype": "X"}, "attributeType"),
@@ -85,6 +93,7 @@ def test_a_mistake_keeps_the_form(
         "range": "",
         "rangetype": "S",
         "iname": "by-status",
+        "ikind": "global",
         "ihash": "status",
         "ihashtype": "S",
         "irange": "",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 WORKERS_MAX = 64
 
+CONSOLE_PORT = 8002
+"""Always the same, because a browser keeps the queries that were saved for one address."""
+
 
 def add(commands: "Commands") -> None:
     parser = command(commands, serve)
@@ -239,7 +242,8 @@ def _add_observation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--console",
         action="store_true",
-        help="serve a web console, which only reads, at a free port of 127.0.0.1",
+        help="serve a web console, which only reads, at port "
+        f"{CONSOLE_PORT} of 127.0.0.1, or a free one if that is in use",
     )
     parser.add_argument(
         "--console-as",
@@ -302,5 +306,6 @@ def _console(options: "Options", database: "Database") -> "AbstractContextManage
         target = target_of(database, name, principal=options.console_as)
     except ValueError as error:
         fail(f"--console-as: {error}")
-    shown: AbstractContextManager[str] = room.serving(room.Console(target))
+    page = room.Console(target)
+    shown: AbstractContextManager[str] = room.serving(page, CONSOLE_PORT, spare=True)
     return shown

@@ -79,6 +79,7 @@ def _environment(console: Console, pages: list[Page]) -> Environment:
         "pages": [page for page in pages if page.title],
         "table_path": table_path,
         "address": address,
+        "cell": values.cell_markup,
         "cursor": values.cursor,
         "Ways": Ways,
         "lit": lit,

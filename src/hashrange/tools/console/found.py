@@ -5,17 +5,20 @@ from typing import Any
 from hashrange.tools.console.builder import Request
 from hashrange.tools.console.columns import chosen
 from hashrange.tools.console.console import Console
-from hashrange.tools.console.results import lay_out
+from hashrange.tools.console.results import COLUMNS_MAX, lay_out
 from hashrange.tools.console.searching import Portion, Search, search
 from hashrange.tools.console.shapes import Source, TableShape
 from hashrange.tools.console.values import cursor, key_at
 from hashrange.tools.console.visits import Visit
 
+CELLS_MAX = 6_000
+"""A page with so many takes about 0.2 s of processor time."""
+
 
 def found(visit: Visit, shape: TableShape, source: Source, request: Request) -> dict[str, Any]:
     """What `found.html` shows."""
-    limit = request.members["Limit"]
     columns = chosen(visit)
+    limit = min(request.members["Limit"], CELLS_MAX // (len(columns) or COLUMNS_MAX) or 1)
     done = search(reading(visit.console, request), Search.of(visit, limit))
     return {
         "shape": shape,

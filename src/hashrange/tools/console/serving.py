@@ -4,10 +4,11 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import socket
 
 import uvicorn
 
-from hashrange.server.listener import listening_socket
+from hashrange.server.listener import ServerError, listening_socket
 from hashrange.tools.console.app import application
 from hashrange.tools.console.console import Console
 
@@ -15,12 +16,13 @@ HOST = "127.0.0.1"
 
 
 @contextmanager
-def serving(console: Console, port: int = 0) -> Iterator[str]:
+def serving(console: Console, port: int = 0, spare: bool = False) -> Iterator[str]:
     """Serve while the block runs; `with` gives the address to open, which has the token.
 
-    Port 0 is any free one. Raises ServerError if the port is in use.
+    Port 0 is any free one. Raises ServerError if the port is in use; with `spare`, any free one
+    takes its place.
     """
-    with listening_socket(HOST, port) as sock:
+    with _listening(port, spare) as sock:
         port = sock.getsockname()[1]
         token = secrets.token_urlsafe(32)
         config = uvicorn.Config(
@@ -43,3 +45,12 @@ def serving(console: Console, port: int = 0) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def _listening(port: int, spare: bool) -> socket:
+    try:
+        return listening_socket(HOST, port)
+    except ServerError:
+        if not spare:
+            raise
+        return listening_socket(HOST, 0)

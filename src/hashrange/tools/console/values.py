@@ -207,6 +207,8 @@ def shown(text: str) -> Markup:
 
     A browser replaces U+0000 and would let marks of direction move the text around them.
     """
+    if text.isprintable():
+        return escape(text)
     parts: list[Markup] = []
     end = 0
     for found in _UNSEEN.finditer(text):
@@ -266,12 +268,11 @@ def vector_text(elements: Sequence[Value]) -> str:
 
 def cell(value: Value) -> Cell:
     [(kind, content)] = value.items()
-    text = "".join(_pieces(value, [CELL_CHARS]))
+    if kind == "S" and len(content) <= CELL_CHARS:
+        return Cell(kind, content)
     if kind == "S":
-        cut = len(content) > CELL_CHARS
-        return Cell(
-            kind, start_of(content, CELL_CHARS), f"of {size(len(content.encode()))}" if cut else ""
-        )
+        return Cell(kind, start_of(content, CELL_CHARS), f"of {size(len(content.encode()))}")
+    text = "".join(_pieces(value, [CELL_CHARS]))
     if kind == "B":
         return Cell(kind, text, size(len(content)))
     if kind in ("BOOL", "NULL", "N"):
@@ -281,6 +282,20 @@ def cell(value: Value) -> Cell:
     rest = f"{len(content):,} {'entry' if len(content) == 1 else 'entries'}"
     cut = len(text) > CELL_CHARS
     return Cell(kind, text[:CELL_CHARS], rest if cut else "")
+
+
+def cell_markup(value: Value) -> Markup:
+    """A cell as pages show it: in Python, since a page may have thousands of them."""
+    short = cell(value)
+    text = shown(short.text) if short.text or short.kind != "S" else _EMPTY
+    rest = f'<span class="rest"> {"" if short.kind == "B" else "… "}{short.rest}</span>'
+    return Markup(
+        f'<span class="v v-{short.kind}" dir="auto" title="{short.type}">{text}</span>'
+        + (rest if short.rest else "")
+    )
+
+
+_EMPTY = Markup('<span class="rest">empty</span>')
 
 
 def _pieces(value: Value, budget: list[int]) -> Iterator[str]:

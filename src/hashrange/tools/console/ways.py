@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
+
+from markupsafe import Markup, escape
 
 from hashrange.tools.console.entities import conditions_of
 from hashrange.tools.console.shapes import Item, Source, TableShape
-from hashrange.tools.console.values import CELL_CHARS, Value, plain
+from hashrange.tools.console.values import CELL_CHARS, Value, cell_markup, plain
 from hashrange.tools.console.visits import Visit, address, table_path
 
-FILTER_FIELDS = ("fname", "fop", "ftype", "fvalue", "fvalue2")
+FILTER_FIELDS = ("fname", "fop", "ftype", "fvalue2", "fvalue")
 KEPT = (*FILTER_FIELDS, "index", "limit")
 
 
@@ -23,6 +25,7 @@ class Ways:
         filtered = visit.url.path in (self._path, f"{self._path}/values")
         pairs = visit.given.multi_items() if filtered else ()
         kept = [pair for pair in pairs if pair[0] in KEPT]
+        self._alike: dict[tuple[str, str], str] = {}
         self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))
 
     def collection(self, key: Value) -> str:
@@ -37,13 +40,24 @@ class Ways:
             return ""
         if kind == "S" and not (0 < len(content) <= CELL_CHARS and content.isprintable()):
             return ""
-        return self._filtered([(name, "=", kind, _text(value), "")])
+        if (name, kind) not in self._alike:
+            self._alike[name, kind] = self._filtered([(name, "=", kind, "", "")])
+        return self._alike[name, kind] + quote_plus(_text(value))
+
+    def cell(self, name: str, value: Value) -> Markup:
+        """The value, as a link if there is a way to its likes."""
+        way = self.alike(name, value)
+        text = cell_markup(value)
+        if not way:
+            return text
+        title = "Show the items with this value"
+        return Markup(f'<a tabindex="-1" href="{escape(way)}" title="{title}">{text}</a>')
 
     def entity(self, item: Item) -> str:
         """To the items of the same type."""
         conditions = conditions_of(item, self._shape.table)
         return self._filtered(
-            (name, operator, "S", text, "") for name, operator, text in conditions
+            (name, operator, "S", "", text) for name, operator, text in conditions
         )
 
     def _filtered(self, filters: Iterable[tuple[str, ...]]) -> str:

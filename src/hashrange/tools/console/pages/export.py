@@ -5,6 +5,7 @@ They are kept in a temporary file, and memory does not grow with their number.
 """
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +24,9 @@ from hashrange.tools.moving.spool import Spool
 
 READ_AT_ONCE = 10_000
 READ_MAX = 10**15
+
+SECONDS_MAX = 60
+"""How long the items of a file are read at most."""
 
 TITLES = {
     "dynamodb-json": "DynamoDB JSON, one item on each line",
@@ -109,7 +113,13 @@ def items_read(
 ) -> Iterator[list[bytes]]:
     """The items from a place on, each in DynamoDB JSON. `most` is how many are read at most."""
     left = READ_MAX if most is None else most
+    start = time.monotonic()
     while left > 0:
+        if time.monotonic() - start > SECONDS_MAX:
+            raise Mistake(
+                f"The items were not read within {SECONDS_MAX} seconds. "
+                "hashrange export has no limit of time."
+            )
         portion = read(min(left, READ_AT_ONCE), after)
         yield [dumps(item).encode() for item in portion.items]
         after = portion.next

@@ -12,7 +12,7 @@ from hashrange.tools.console.values import cursor, key_at
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 
 ITEMS_DEFAULT = 50
-ITEMS_MAX = 500
+ITEMS_MAX = 250
 
 
 def show(visit: Visit) -> Response:

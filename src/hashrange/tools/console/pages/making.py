@@ -15,6 +15,7 @@ from hashrange.tools.console.visits import (
 )
 
 KEY_TYPES = {"S": "String", "N": "Number", "B": "Binary"}
+KINDS = {"global": "global", "local": "local"}
 PROJECTIONS = {"ALL": "all attributes", "KEYS_ONLY": "keys only"}
 STREAMS = {
     "": "no stream",
@@ -23,18 +24,23 @@ STREAMS = {
     "OLD_IMAGE": "old image",
     "KEYS_ONLY": "keys only",
 }
-INDEX_FIELDS = ("iname", "ihash", "ihashtype", "irange", "irangetype", "iproject")
+INDEX_FIELDS = ("iname", "ikind", "ihash", "ihashtype", "irange", "irangetype", "iproject")
+EMPTY_ROW = ("", "global", "", "S", "", "S", "ALL")
+
+Type = tuple[str, str]
+"""A name, and the type of its values."""
 
 
 def new(visit: Visit) -> Response:
     """The form of a new table."""
-    return _form(visit, [("", "", "S", "", "S", "ALL")], None)
+    return _form(visit, [EMPTY_ROW], None)
 
 
 def index(visit: Visit) -> Response:
     """The fields of one more index."""
-    row = ("", "", "S", "", "S", "ALL")
-    return visit.page("index_row.html", row=row, types=KEY_TYPES, projections=PROJECTIONS)
+    return visit.page(
+        "index_row.html", row=EMPTY_ROW, types=KEY_TYPES, projections=PROJECTIONS, kinds=KINDS
+    )
 
 
 def _form(visit: Visit, rows: list[tuple[str, ...]], mistake: str | None) -> Response:
@@ -44,6 +50,7 @@ def _form(visit: Visit, rows: list[tuple[str, ...]], mistake: str | None) -> Res
         rows=rows,
         types=KEY_TYPES,
         projections=PROJECTIONS,
+        kinds=KINDS,
         streams=STREAMS,
         mistake=mistake,
     )
@@ -67,47 +74,61 @@ def create(visit: Visit) -> Response:
 def _request(visit: Visit, rows: list[tuple[str, ...]]) -> dict[str, Any]:
     """CreateTable as the form describes it."""
     given = visit.given
-    types: dict[str, str] = {}
-
-    def schema(of: str, *keys: tuple[str, str]) -> list[dict[str, str]]:
-        found = []
-        for (name, kind), role in zip(keys, ("HASH", "RANGE"), strict=True):
-            if name:
-                if types.setdefault(name, kind) != kind:
-                    raise Mistake(f"{name}: has one type, but is {types[name]} and {kind}")
-                found.append({"AttributeName": name, "KeyType": role})
-        if not keys[0][0]:
-            raise Mistake(f"{of} needs a partition key")
-        return found
 
     def text(name: str) -> str:
         return given.get(name, "").strip()
 
     if not text("table"):
         raise Mistake("The table needs a name")
-    keys = [(text(name), given.get(f"{name}type", "S")) for name in ("hash", "range")]
+    keys = _Keys()
+    partition, sort = ((text(name), given.get(f"{name}type", "S")) for name in ("hash", "range"))
     request: dict[str, Any] = {
         "TableName": text("table"),
-        "KeySchema": schema("The table", *keys),
+        "KeySchema": keys.schema("The table", partition, sort),
         "BillingMode": "PAY_PER_REQUEST",
     }
-    indexes = [
-        {
+    for name, kind, pk, pktype, sk, sktype, projection in rows:
+        if not name.strip():
+            continue
+        local = kind == "local"
+        if local and not sk.strip():
+            raise Mistake(f"The local index {name} needs a sort key")
+        hash = partition if local else (pk.strip(), pktype)
+        index = {
             "IndexName": name.strip(),
-            "KeySchema": schema(f"The index {name}", (pk.strip(), pktype), (sk.strip(), sktype)),
+            "KeySchema": keys.schema(f"The index {name}", hash, (sk.strip(), sktype)),
             "Projection": {"ProjectionType": projection},
         }
-        for name, pk, pktype, sk, sktype, projection in rows
-        if name.strip()
-    ]
-    if indexes:
-        request["GlobalSecondaryIndexes"] = indexes
-    request["AttributeDefinitions"] = [
-        {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
-    ]
+        member = "LocalSecondaryIndexes" if local else "GlobalSecondaryIndexes"
+        request.setdefault(member, []).append(index)
+    request["AttributeDefinitions"] = keys.definitions()
     if given.get("stream"):
         request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": given["stream"]}
     return request
+
+
+class _Keys:
+    """The attributes of all keys. Each has one type."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, str] = {}
+
+    def schema(self, of: str, hash: Type, range: Type) -> list[dict[str, str]]:
+        if not hash[0]:
+            raise Mistake(f"{of} needs a partition key")
+        found = []
+        for (name, kind), role in ((hash, "HASH"), (range, "RANGE")):
+            if not name:
+                continue
+            if self._types.setdefault(name, kind) != kind:
+                raise Mistake(f"{name}: has one type, but is {self._types[name]} and {kind}")
+            found.append({"AttributeName": name, "KeyType": role})
+        return found
+
+    def definitions(self) -> list[dict[str, str]]:
+        return [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in self._types.items()
+        ]
 
 
 def delete(visit: Visit) -> Response:

@@ -13,7 +13,7 @@ from hashrange.tools.console.hexdump import hexdump
 from hashrange.tools.console.outline import value_at
 from hashrange.tools.console.pages.item import found_item
 from hashrange.tools.console.shapes import TableShape
-from hashrange.tools.console.values import TYPES, Value, pretty, shown, unseen_count
+from hashrange.tools.console.values import TYPES, Value, pretty, shown, unseen_count, vector_text
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 
 UNSEEN_MAX = 5_000
@@ -77,6 +77,8 @@ def _texts(kind: str, content: Any) -> list[tuple[str, Markup | str]]:
         text = _as_text(bytes(content))
         written: list[tuple[str, Markup | str]] = [("Text", _lines(text))] if text else []
         return [*written, ("Bytes", hexdump(bytes(content)))]
+    if kind == "L" and vector_text(content):
+        return [("Numbers", f"[{', '.join(each['N'] for each in content)}]")]
     text = _bytes(kind, content).decode()
     if unseen_count(text) > UNSEEN_MAX:
         return [("Bytes", hexdump(text.encode()))]

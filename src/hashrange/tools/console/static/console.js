@@ -145,8 +145,18 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// In a bar that is wider than the window, the page that is shown is in sight.
+function seeCurrent() {
+  for (const link of document.querySelectorAll(":is(.tabs, #tabs, .step-list) [aria-current]")) {
+    const bar = link.closest("nav");
+    bar.scrollLeft = link.offsetLeft - bar.offsetLeft - (bar.clientWidth - link.offsetWidth) / 2;
+  }
+}
+addEventListener("load", seeCurrent);
+
 // What is wider than its place fades at the side on which there is more.
 const hint = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
-const hints = () => document.querySelectorAll(".scroll").forEach(hint);
-addEventListener("scroll", ({ target }) => target.classList?.contains("scroll") && hint(target), true);
+const FADING = ".scroll, .code, .tabs, #tabs, .step-list";
+const hints = () => document.querySelectorAll(FADING).forEach(hint);
+addEventListener("scroll", ({ target }) => target.matches?.(FADING) && hint(target), true);
 for (const event of ["load", "resize", "htmx:afterSettle"]) addEventListener(event, hints);
