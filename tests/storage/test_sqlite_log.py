@@ -1,6 +1,6 @@
 """A flipped bit in the log after a crash: SQLite drops all later commits without a word."""
 
-from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from shutil import copy
 from struct import unpack
@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.kv import SYSTEM_SPACE, Damaged, Put, Range
 from hashrange.storage import SqliteStore
-from hashrange.storage.sqlite.log import Frame, Log
+from hashrange.storage.sqlite import log
 from hashrange.testing.store_access import commit, keys, read
 from hashrange.testing.store_model import value_of
 
@@ -124,27 +124,40 @@ def test_another_process_accepts_the_log_that_the_first_one_accepted(killed: Pat
 def test_a_frame_that_is_just_being_written_is_not_damage(
     open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here another process commits while the log is looked at, and one frame is half written."""
+    """Here another process commits while the log is copied, and one frame is half written."""
     writer = open_store()
     commit(writer, Put(SYSTEM_SPACE, b"a", value_of(1)))
-    frames = Log.frames
     end = (log_of(path).stat().st_size - HEADER) // FRAME
-    looks: list[int] = []
+    copies = 0
 
-    def half_written(log: Log, first: int) -> Iterator[Frame]:
-        if looks or first <= end:
-            yield from frames(log, first)
-            return
-        looks.append(first)
+    def half_written(whole: bytes) -> BytesIO:
+        nonlocal copies
+        copies += 1
+        if copies > 1:
+            return BytesIO(whole)
         for number in range(3):
             commit(writer, Put(SYSTEM_SPACE, b"a", value_of(number)))
-        one, *others = frames(log, first)
-        yield one._replace(data=bytes(len(one.data)))
-        yield from others
+        copy = bytearray(log_of(path).read_bytes())
+        copy[at(end, 9)] ^= 1
+        return BytesIO(copy)
 
-    monkeypatch.setattr(Log, "frames", half_written)
+    monkeypatch.setattr(log, "BytesIO", half_written)
     SqliteStore(str(path)).close()
-    assert looks
+    assert copies > 1
+
+
+@pytest.mark.parametrize("copied", [0, 64 << 20])
+def test_a_log_in_use_is_verified(
+    open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch, copied: int
+) -> None:
+    """A log that is too large for a copy is read while others write."""
+    monkeypatch.setattr(log, "_COPIED_BYTES_MAX", copied)
+    store = open_store()
+    for number in range(COMMITS):
+        commit(store, Put(SYSTEM_SPACE, ROWS[number], value_of(1, bytes(3_000))))
+    assert list(store.verify()) == []
+    flip(path, at(3, 17))
+    assert f"{path}-wal: frame 4 is damaged" in next(store.verify())
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,10 @@ has at most one commit frame, its last.
 import os
 import sys
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from struct import Struct, unpack
 from time import sleep
-from typing import Literal, NamedTuple, Self
+from typing import BinaryIO, Literal, NamedTuple, Self
 
 import apsw
 
@@ -33,6 +34,9 @@ _LITTLE_ENDIAN_MAGIC = 0x377F0682
 _MASK = 0xFFFFFFFF
 _LOOKS = 10
 _PAUSE_SECONDS = 0.002
+_COPIED_BYTES_MAX = 64 << 20
+"""Up to this size a log is copied at once, since checksums take a hundred times as long as reading,
+and meanwhile writers would start the log again."""
 
 Checksum = tuple[int, int]
 Order = Literal["<", ">"]
@@ -53,13 +57,18 @@ class Log:
     """The file of a log, open for reading. Closing it drops no lock of SQLite's.
 
     `sound` says whether the header has its checksum. `sums` are the checksums that the first frame
-    may follow: the stored one, and the right one.
+    may follow: the stored one, and the right one. `copied` says whether it is as it was when it was
+    opened.
     """
 
     def __init__(self, path: str, page_size: int) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115  `close` closes it
+        self._file: BinaryIO = open(path, "rb")  # noqa: SIM115  `close` closes it
+        self.copied = os.fstat(self._file.fileno()).st_size <= _COPIED_BYTES_MAX
+        if self.copied:
+            with self._file as file:
+                self._file = BytesIO(file.read())
         self._frame_size = _FRAME.size + page_size
-        header = self._file.read(_HEADER.size).ljust(_HEADER.size, b"\0")
+        header = self.header = self._file.read(_HEADER.size).ljust(_HEADER.size, b"\0")
         magic, _, size, _, self.salts, *stored = _HEADER.unpack(header)
         self.order: Order = ">" if sys.byteorder == "big" else "<"
         known = magic in (_BIG_ENDIAN_MAGIC, _LITTLE_ENDIAN_MAGIC) and size == page_size
@@ -136,14 +145,20 @@ def _found(connection: apsw.Connection, log_path: str, look: Look) -> str | None
     for _ in range(_LOOKS):
         end = _end(connection)
         with Log(log_path, connection.pragma("page_size")) as log:
+            still = not log.copied or _is_still(connection, log_path, log, end)
             found = look(log, end, connection)
-        if found is None:
-            return None
-        with Log(log_path, connection.pragma("page_size")) as now:
-            if now.sums == log.sums and _end(connection) == end:
+            if found is None:
+                return None
+            if still and (log.copied or _is_still(connection, log_path, log, end)):
                 return found
         sleep(_PAUSE_SECONDS)
     return None
+
+
+def _is_still(connection: apsw.Connection, log_path: str, log: Log, end: int) -> bool:
+    """Whether nobody has written since the log's end was asked for and the log was opened."""
+    with open(log_path, "rb") as now:
+        return now.read(_HEADER.size) == log.header and _end(connection) == end
 
 
 def _lost(log: Log, end: int, connection: apsw.Connection) -> str | None:
