@@ -109,9 +109,10 @@ class Entity:
         for key, columns in self._indexed:
             if key.when is None or key.when.matches(image):
                 self._add_index_key(image, columns, values)
-        for column, most in self._limits:
-            if column.attribute in image:
-                check_key_value(self, column, image[column.attribute], values, most)
+        for column, attribute, tag, most in self._limits:
+            stored = image.get(attribute)
+            if stored is not None and not 0 < len(stored[tag]) <= most // 4:
+                check_key_value(self, column, stored, values, most)
         self._check_delimiters(values)
         return image
 
@@ -164,19 +165,19 @@ class Entity:
             key = self.key_of(raw)
             reason = "; ".join(_reason(e) for e in error.errors())
             raise ItemError(f"{self} ({single_line(key)}): {reason}", key) from error
-        vars(item)[AS_READ] = raw
+        item.__dict__[AS_READ] = raw
         return item
 
     def values(self, raw: WireItem) -> dict[str, Any]:
         """A stored item's field values by attribute name, as pydantic validates them."""
-        if self.shapes.shape > 1 or SHAPE_ATTRIBUTE in raw:
+        if SHAPE_ATTRIBUTE in raw or self.shapes.shape > 1:
             return self._upgraded(raw)
-        values: dict[str, Any] = {}
-        for name, tag in self._as_they_are:
-            stored = raw.get(name)
-            if stored is not None:
-                # If the type is not the field's, pydantic's error describes the mismatch.
-                values[name] = stored[tag] if tag in stored else decode(stored)
+        values: dict[str, Any]
+        try:
+            values = {name: raw[name][tag] for name, tag in self._as_they_are}
+        except KeyError:  # an attribute is absent, or pydantic's error will describe its type
+            known = ((name, tag) for name, tag in self._as_they_are if name in raw)
+            values = {n: raw[n][tag] if tag in raw[n] else decode(raw[n]) for n, tag in known}
         for name, read in self._converted:
             if name in raw:
                 values[name] = read(raw[name])
@@ -213,11 +214,8 @@ class Entity:
     # ---- delimiters ----
 
     def _delimiter_in(self, values: Mapping[str, Any]) -> bool:
-        for name in self.free_fields:
-            value = values.get(name)
-            if value is not None and self.delimiters.search(value):
-                return True
-        return False
+        texts = [values[n] for n in self.free_fields if n in values and values[n] is not None]
+        return self.delimiters.search("\0".join(texts)) is not None
 
     def _check_delimiters(self, values: Mapping[str, Any]) -> None:
         """Raise BadValue if a key could also be read as other values or as another entity's key."""
@@ -298,10 +296,10 @@ class Entity:
         return key_limits(self.key)
 
     @cached_property
-    def _limits(self) -> tuple[tuple[KeyColumn, int], ...]:
-        """Every key column of text or bytes, with the most bytes that it can have."""
+    def _limits(self) -> tuple[tuple[KeyColumn, str, str, int], ...]:
+        """Every key column of text or bytes, with its attribute, type and most bytes."""
         found = [limit for key in (self.key, *self.indexes) for limit in key_limits(key)]
-        return tuple((column, most) for column, most in found if column.tag != "N")
+        return tuple((c, c.attribute, c.tag, most) for c, most in found if c.tag != "N")
 
     @cached_property
     def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:

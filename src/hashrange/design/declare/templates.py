@@ -8,7 +8,7 @@ a number from 0 to n-1 computed from the field's value, which spreads one busy k
 import hashlib
 import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -108,12 +108,12 @@ class Template:
         return tuple(part for part in self.parts if isinstance(part, Placeholder))
 
     @cached_property
-    def _steps(self) -> tuple[tuple[str, str, Format | None, int], ...]:
-        """(constant, field, format, shards), flattened for speed."""
+    def _steps(self) -> tuple[tuple[str, str, Callable[[Any], str] | None, int], ...]:
+        """(constant, field, rendering, shards), flattened for speed."""
         return tuple(
             (part, "", None, 0)
             if isinstance(part, str)
-            else ("", part.field, self.formats.get(part), part.shards)
+            else ("", part.field, None if part.shards else self.formats[part].render, part.shards)
             for part in self.parts
         )
 
@@ -122,21 +122,21 @@ class Template:
 
         `shard` is the shard number to use instead of computing one from a field.
         """
-        text = ""
-        for constant, field, written, shards in self._steps:
-            if not field:
-                text += constant
-                continue
-            if written is None and shard is not None:
-                text += str(shard)
-                continue
-            value = values[field]
-            if value is None:
-                return None
-            try:
-                text += written.render(value) if written else str(shard_of(value, shards))
-            except BadValue as error:
-                raise error.of(field=field, value=value) from None
+        text, field, value = "", "", None
+        try:
+            for constant, field, written, shards in self._steps:
+                if not field:
+                    text += constant
+                    continue
+                if written is None and shard is not None:
+                    text += str(shard)
+                    continue
+                value = values[field]
+                if value is None:
+                    return None
+                text += written(value) if written else str(shard_of(value, shards))
+        except BadValue as error:
+            raise error.of(field=field, value=value) from None
         return text
 
     def render_known(self, parts: Sequence[Part], values: Mapping[str, Any]) -> str:

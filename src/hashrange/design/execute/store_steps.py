@@ -249,7 +249,7 @@ class StoreSteps(ObservedCalls):
             copies = [action for copy in late for action in copy.actions]
             together = len(actions) + len(copies) <= ACTIONS_MAX and self._in_transaction(written)
             actions = actions + copies if together else actions
-        actions = merged(actions)
+        actions = merged(actions) if len(actions) > 1 else actions
         response = yield from call.counted(commit(actions))
         if written.updates:
             alone = len(actions) == 1

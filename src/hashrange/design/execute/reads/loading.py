@@ -62,7 +62,7 @@ class Loader:
         """As `LoadedItems.take`, for an iteration that needs no positions."""
         attribute, makers = self.model.type_attribute or "", self._makers
         hides = self.model.hide_expired
-        found = []
+        found: list[Any] = []
         for raw in raws:
             if hides and self.model.hidden(raw):
                 continue

@@ -71,14 +71,18 @@ class PlanReader:
         self.groups: dict[int, list[int]] = {}
         for number, (asked, _) in enumerate(self.queries):
             self.groups.setdefault(asked.group if asked is not None else 0, []).append(number)
-        self.group = self.start = at.group if at is not None else min(self.groups, default=0)
+        self.group = self.start = min(self.groups, default=0)
         self.positions: Positions = [None] * len(self.queries)
-        if at is not None:
-            for number, key in zip(self.groups[at.group], at.positions, strict=True):
-                self.partitions[number].key = self.positions[number] = key
-            for number in (n for g, ns in self.groups.items() if g < at.group for n in ns):
-                self.partitions[number].done = True
         self.read = 0
+        if at is not None:
+            self._continue(at)
+
+    def _continue(self, at: Position) -> None:
+        self.group = self.start = at.group
+        for number, key in zip(self.groups[at.group], at.positions, strict=True):
+            self.partitions[number].key = self.positions[number] = key
+        for number in (n for g, ns in self.groups.items() if g < at.group for n in ns):
+            self.partitions[number].done = True
 
     @property
     def asked(self) -> list[KeyRange | None]:

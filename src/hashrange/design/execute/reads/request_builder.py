@@ -1,11 +1,10 @@
 """Building a plan's requests from the arguments of a call."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from hashrange.design.declare.item import View
 from hashrange.design.declare.key_length import check_key_value
@@ -24,8 +23,7 @@ from hashrange.model import limits
 from hashrange.model.values import AttributeValue, Item, compare, equal
 
 
-@dataclass(frozen=True)
-class KeyRange:
+class KeyRange(NamedTuple):
     """The key condition of one Query: equal values, then at most one comparison.
 
     Ranges of the same `group` are read together, and the groups one after the other.
@@ -122,23 +120,44 @@ class RequestBuilder:
             raise error.of(self.plan.entities[0] if self.plan.routes else "") from None
 
     def _request(self, asked: KeyRange | None, arguments: Arguments) -> dict[str, Any]:
-        request = dict(self._constant)
-        names: dict[str, str] = {}
+        operator = None if asked is None else asked.operator
+        form = self._forms.get(operator)
+        if form is None:
+            form = self._forms[operator] = self._form(asked)
         values: Item = {}
         if asked is not None:
-            request["KeyConditionExpression"] = _key_condition(asked, names, values)
-        self._add_filter(request, names, values, arguments)
+            given = [value for _, value in asked.equals]
+            values.update(zip(form.placeholders, (*given, *asked.operands), strict=True))
+        values |= form.values
+        if self.plan.filter is not None:
+            values |= self.plan.filter.bind(arguments)
+        if self._counts_unexpired:
+            values[":x"] = {"N": str(int(time.time()))}
+        request = dict(form.request)
+        if values:
+            request["ExpressionAttributeValues"] = values
+        return request
+
+    @cached_property
+    def _forms(self) -> dict[str | None, "_Form"]:
+        """The requests by the operator on the sort key, without the values of a call."""
+        return {}
+
+    def _form(self, asked: KeyRange | None) -> "_Form":
+        request = self._constant()
+        names: dict[str, str] = {}
+        placeholders: list[str] = []
+        if asked is not None:
+            request["KeyConditionExpression"], placeholders = _key_condition(asked, names)
+        values = self._add_filter(request, names)
         if self._projection:
             shown = {f"#p{n}": name for n, name in enumerate(self._projection)}
             request["ProjectionExpression"] = ", ".join(shown)
             names |= shown
         if names:
             request["ExpressionAttributeNames"] = names
-        if values:
-            request["ExpressionAttributeValues"] = values
-        return request
+        return _Form(request, placeholders, values)
 
-    @cached_property
     def _constant(self) -> dict[str, Any]:
         plan = self.plan
         request: dict[str, Any] = {"TableName": self.table_name}
@@ -172,10 +191,9 @@ class RequestBuilder:
             wanted.append(self.model.type_attribute)
         return tuple(dict.fromkeys(wanted))
 
-    def _add_filter(
-        self, request: dict[str, Any], names: dict[str, str], values: Item, arguments: Arguments
-    ) -> None:
-        texts = []
+    def _add_filter(self, request: dict[str, Any], names: dict[str, str]) -> Item:
+        """Returns the values that are the same in every call."""
+        texts, types = [], {}
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
             # A Scan has no routes, so the types come from the pattern's results.
@@ -183,19 +201,21 @@ class RequestBuilder:
             entities = self.plan.entities or wanted
             types = {f":t{n}": {"S": e.name} for n, e in enumerate(entities)}
             names["#t"] = attribute
-            values |= types
             texts.append(f"#t IN ({', '.join(types)})")
         if self.plan.filter is not None:
             names |= self.plan.filter.names
-            values |= self.plan.filter.bind(arguments)
             texts.append(f"({self.plan.filter.text})")
-        attribute = self.model.ttl_attribute
-        hides = self.model.hide_expired and attribute is not None
-        if hides and attribute is not None and self.plan.pattern.shape == "count":
-            names["#x"], values[":x"] = attribute, {"N": str(int(time.time()))}
+        if self._counts_unexpired:
+            names["#x"] = str(self.model.ttl_attribute)
             texts.append("(attribute_not_exists(#x) OR #x > :x)")
         if texts:
             request["FilterExpression"] = " AND ".join(texts)
+        return types
+
+    @cached_property
+    def _counts_unexpired(self) -> bool:
+        hides = self.model.hide_expired and self.model.ttl_attribute is not None
+        return hides and self.plan.pattern.shape == "count"
 
     @cached_property
     def _filters_types(self) -> bool:
@@ -231,12 +251,20 @@ class RequestBuilder:
         if plan.pattern.by_type is not None:
             entity = self.model.entity(arguments[plan.pattern.by_type])
             return [KeyRange(((plan.source.hash[0].attribute, {"S": entity.name}),))]
+        if not self._spreads:
+            return self._ranges_of(arguments, 0, None)
         buckets = bucket_numbers(plan, arguments, now)
         found: list[KeyRange] = []
         for group, number in enumerate(buckets if forward else reversed(buckets)):
             for chosen in choices(plan, arguments):
                 found += self._ranges_of(chosen, group, number)
         return found
+
+    @cached_property
+    def _spreads(self) -> bool:
+        """Whether a call can read several partitions."""
+        route = self.plan.route
+        return bool(route.bucket or route.shards or route.scattered)
 
     def _ranges_of(self, arguments: Arguments, group: int, bucket: int | None) -> list[KeyRange]:
         """The ranges in one bucket, one for each shard."""
@@ -246,9 +274,8 @@ class RequestBuilder:
         if test is None:
             return []
         attribute, operator, operands = test
-        known = [self._known(column, values) for column in plan.route.equals]
-        if plan.common is not None:
-            known = []
+        equals = plan.route.equals if plan.common is None else ()
+        known = [self._known(column, values) for column in equals]
         divided = plan.route.bucket
         if divided is not None and bucket is not None:
             values = {**values, divided.placeholder.field: divided.start(bucket)}
@@ -296,17 +323,25 @@ class RequestBuilder:
         return found and (plan.test.column.attribute, *found)
 
 
-def _key_condition(asked: KeyRange, names: dict[str, str], values: Item) -> str:
-    texts = []
-    for n, (name, value) in enumerate(asked.equals):
-        names[f"#k{n}"], values[f":k{n}"] = name, value
-        texts.append(f"#k{n} = :k{n}")
+class _Form(NamedTuple):
+    """A request without the values of a call, and the placeholders of those of its key."""
+
+    request: dict[str, Any]
+    placeholders: Sequence[str]
+    values: Item
+
+
+def _key_condition(asked: KeyRange, names: dict[str, str]) -> tuple[str, list[str]]:
+    """The condition, with the placeholders of its values."""
+    names |= {f"#k{n}": name for n, (name, _) in enumerate(asked.equals)}
+    placeholders = [f":k{n}" for n in range(len(asked.equals))]
+    texts = [f"#k{n} = {placeholder}" for n, placeholder in enumerate(placeholders)]
     if asked.operator:
         names["#s"] = asked.attribute
         operands = [f":s{n}" for n in range(len(asked.operands))]
-        values.update(zip(operands, asked.operands, strict=True))
+        placeholders += operands
         if asked.operator == "begins_with":
             texts.append("begins_with(#s, :s0)")
         else:
             texts.append(f"#s {asked.operator} {' AND '.join(operands)}")
-    return " AND ".join(texts)
+    return " AND ".join(texts), placeholders

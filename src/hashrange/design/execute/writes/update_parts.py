@@ -2,8 +2,8 @@
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hashrange.design.declare.types import number_text
@@ -31,33 +31,39 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-@dataclass(frozen=True)
-class UpdateParts:
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class UpdateParts(NamedTuple):
     """The change of each attribute in an update.
 
     `adds` are numbers to add or members to add to sets, `discards` members to remove from sets,
     `appends` elements to append to lists, `assigns` values of nested members.
     """
 
-    sets: Mapping[str, AttributeValue] = field(default_factory=dict)
+    sets: Mapping[str, AttributeValue] = _NOTHING
     removes: frozenset[str] = frozenset()
-    adds: Mapping[str, AttributeValue] = field(default_factory=dict)
-    discards: Mapping[str, AttributeValue] = field(default_factory=dict)
-    appends: Mapping[str, AttributeValue] = field(default_factory=dict)
-    assigns: Mapping[Path, AttributeValue] = field(default_factory=dict)
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    adds: Mapping[str, AttributeValue] = _NOTHING
+    discards: Mapping[str, AttributeValue] = _NOTHING
+    appends: Mapping[str, AttributeValue] = _NOTHING
+    assigns: Mapping[Path, AttributeValue] = _NOTHING
+    bounds: Mapping[str, Bounds] = _NOTHING
 
     # ---- as text ----
 
     def text(self, expression: Expression) -> str:
         """The UpdateExpression."""
-        clauses = {
-            "SET": [*self._settings(expression)],
-            "REMOVE": [expression.name(name) for name in sorted(self.removes)],
-            "ADD": _pairs(expression, self.adds),
-            "DELETE": _pairs(expression, self.discards),
-        }
-        return " ".join(f"{word} {', '.join(pieces)}" for word, pieces in clauses.items() if pieces)
+        clauses = []
+        if self.sets or self.appends or self.assigns:
+            clauses.append(f"SET {', '.join(self._settings(expression))}")
+        if self.removes:
+            names = [expression.name(name) for name in sorted(self.removes)]
+            clauses.append(f"REMOVE {', '.join(names)}")
+        if self.adds:
+            clauses.append(f"ADD {_pairs(expression, self.adds)}")
+        if self.discards:
+            clauses.append(f"DELETE {_pairs(expression, self.discards)}")
+        return " ".join(clauses)
 
     def _settings(self, expression: Expression) -> Iterator[str]:
         for name, value in self.sets.items():
@@ -166,16 +172,8 @@ class UpdateParts:
 _EMPTY_SETS: tuple[AttributeValue, ...] = ({"SS": []}, {"NS": []}, {"BS": []})
 
 
-def _pairs(expression: Expression, values: Mapping[str, AttributeValue]) -> list[str]:
-    return [f"{expression.name(n)} {expression.value(v)}" for n, v in values.items()]
-
-
-def _combined(
-    first: Mapping[str, AttributeValue],
-    second: Mapping[str, AttributeValue],
-    join: Callable[[AttributeValue | None, AttributeValue], AttributeValue],
-) -> dict[str, AttributeValue]:
-    return {**first, **{name: join(first.get(name), value) for name, value in second.items()}}
+def _pairs(expression: Expression, values: Mapping[str, AttributeValue]) -> str:
+    return ", ".join([f"{expression.name(n)} {expression.value(v)}" for n, v in values.items()])
 
 
 def _sum(known: AttributeValue | None, more: AttributeValue) -> AttributeValue:
