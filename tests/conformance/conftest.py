@@ -65,14 +65,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "url" in metafunc.fixturenames:
         metafunc.parametrize("url", given or [HTTP], indirect=True, scope="session")
     elif "client" in metafunc.fixturenames:
-        # The other endpoints are left out of the fast tests.
-        names = [HTTP, AWAITED]
+        # The fast tests leave out all but the first endpoint, and `make test` the third and more.
+        names = [AWAITED]
         if metafunc.module.__name__.rpartition(".")[2] in ON_POSTGRESQL:
             names.append(POSTGRESQL)
         if metafunc.module.__name__.rpartition(".")[2] in ON_CITUS:
             names.append(CITUS)
-        second = [pytest.param(name, marks=pytest.mark.slow) for name in names]
-        targets = given or [IN_PROCESS, *second]
+        second = pytest.param(HTTP, marks=pytest.mark.slow)
+        others = [pytest.param(name, marks=pytest.mark.deep) for name in names]
+        targets = given or [IN_PROCESS, second, *others]
         metafunc.parametrize("client", targets, indirect=True, scope="session")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from waiting import SECONDS_MAX
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 

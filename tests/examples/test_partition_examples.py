@@ -109,7 +109,7 @@ def test_a_table_grows_into_partitions() -> None:
         assert sum(part["items"] for part in moment.partitions) == moment.items
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_demo_shows_three_designs_side_by_side() -> None:
     command = [sys.executable, str(EXAMPLES / "demo_hot.py")]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=True)

@@ -16,7 +16,7 @@ from waiting import SECONDS_MAX
 import hashrange
 
 __all__ = ["folder", "run"]  # fixtures
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MANY = 6_000
 

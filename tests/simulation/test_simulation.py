@@ -32,8 +32,8 @@ from hashrange.testing.faulty import LandedUnknown
 
 pytestmark = pytest.mark.slow
 
-SEEDS = 25
-FRESH_SEEDS = 10
+SEEDS = 15
+FRESH_SEEDS = 5
 AWAITED_STEPS = 6000
 """A request takes more steps of the loop there."""
 
@@ -305,12 +305,14 @@ PLANTED = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_a_planted_bug_is_found(plant: Callable[[], Any]) -> None:
     with plant(), pytest.raises(Violation, match=r"^seed \d+: "):
         simulate_all(range(PLANTED_SEEDS))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("plant", PLANTED_WHERE_AWAITED, ids=lambda plant: plant.__name__)
 def test_a_bug_planted_where_the_store_is_awaited_is_found(plant: Callable[[], Any]) -> None:
     with plant(), pytest.raises(Violation, match=r"^seed \d+: "):

@@ -23,7 +23,7 @@ from . import attackers
 from .runs import SOAK, Violation, times
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc"),
 ]
 

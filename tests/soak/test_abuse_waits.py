@@ -14,7 +14,7 @@ LONGEST_MS = 250
 MEMORY_MB = 400
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(not SOAK, reason="waits are measured by make soak, on an idle machine"),
 ]
 

@@ -12,7 +12,7 @@ __all__ = ["small_steps"]  # a fixture
 RESTORES = times(60, 20_000)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.usefixtures("small_steps")
 def test_all_come_back() -> None:
     restored = 0

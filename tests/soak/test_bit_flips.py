@@ -28,7 +28,7 @@ from hashrange.upkeep.scrubber import scrub
 from .runs import Violation, chance, times
 from .tables import DEFINITION, TABLE, key, put, scanned
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FLIPS = times(300, 20_000)
 ITEMS = 60

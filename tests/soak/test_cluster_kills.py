@@ -17,7 +17,7 @@ from .runs import SOAK, chance, times
 from .test_postgres_kills import SECONDS_MAX, life, told
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(not SOAK, reason="a cluster is killed by make soak alone"),
 ]
 

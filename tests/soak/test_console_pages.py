@@ -20,7 +20,7 @@ from hashrange.tools.target import target_of
 
 from .runs import times
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FEW, MANY = 1_000, times(20_000, 1_000_000)
 PAGES = 20

@@ -12,7 +12,7 @@ import hashrange
 from .runs import Violation, chance, times
 from .tables import DEFINITION, count
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 EXITS = times(8, 1_000)
 AT_ONCE = 2

@@ -20,7 +20,7 @@ from .runs import times
 from .tables import DEFINITION, count, increment, key, put, scanned
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
 ]

@@ -27,7 +27,7 @@ from storage.disk import Disk, after, disk, is_broken, is_full, lies, takes_no_m
 from .runs import Violation, chance, times
 from .tables import DEFINITION, count, increment, key, put, scanned
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FAULTS = times(150, 1_000)
 REQUESTS = 15

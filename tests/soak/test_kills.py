@@ -17,7 +17,7 @@ from .runs import Violation, chance, times
 from .serving import Server
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9"),
 ]
 

@@ -17,7 +17,7 @@ from .serving import Connection, Server
 from .tables import DEFINITION, TABLE, key
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
 ]
 

@@ -21,7 +21,7 @@ from .runs import Violation, chance, times
 from .serving import Server
 from .tables import DEFINITION, key, scanned
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 OPERATIONS = times(600, 100_000)
 CLIENTS = 6

@@ -19,7 +19,7 @@ from .clients import UNCLEAR, Client, Indexing, Mixed, Saw, Streaming, check, cr
 from .runs import Violation, chance, times
 from .serving import Server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 KILLS = times(12, 300)
 KILLS_A_LIFE = min(20, KILLS)

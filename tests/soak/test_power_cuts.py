@@ -23,7 +23,7 @@ from hashrange.testing.store_model import value_of
 from .power import Disk, Recorder, recorder
 from .runs import Violation, chance, times
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 CUTS = times(2_000, 200_000)
 CUTS_A_LIFE = 40

@@ -20,7 +20,7 @@ from hashrange.testing.postgres_server import PostgresServer
 from .runs import SOAK, chance, times
 from .serving import Connection, NoAnswerError, Server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 STORES = ["file", "postgresql", "citus"] if SOAK else ["postgresql"]
 MOMENTS = times(8, 5_000)

@@ -9,7 +9,7 @@ import pytest
 
 from hashrange.model.faults import FAULTS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HERE = Path(__file__).parent
 SUITES = (
