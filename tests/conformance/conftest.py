@@ -1,9 +1,11 @@
 """The endpoints of the suite: in process, over HTTP, over a store that is awaited, over HTTP with
-PostgreSQL, and over PostgreSQL as over Citus, where global indexes are eventually consistent.
+PostgreSQL, over PostgreSQL as over Citus, where global indexes are eventually consistent, and in
+process with policies: some modules, and in a soak the whole suite.
 
 If any `--endpoint` is given, it runs there instead.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -27,6 +29,7 @@ AWAITED = "awaited"
 HTTP = "http"
 POSTGRESQL = "postgresql"
 CITUS = "citus"
+POLICED = "policed"
 ON_POSTGRESQL = frozenset(
     f"test_{name}"
     for name in (
@@ -39,6 +42,13 @@ ON_POSTGRESQL = frozenset(
 ON_CITUS = frozenset(
     f"test_{name}"
     for name in ("index_updates", "indexes", "transactions", "vectors", "vector_searches")
+)
+ON_POLICED = frozenset(
+    f"test_{name}"
+    for name in (
+        *("backups", "batches", "indexes", "items", "pages", "partiql_batches", "partiql_writes"),
+        *("precedence", "tables_precedence", "tags", "transaction_precedence", "transactions"),
+    )
 )
 SHOW_INDEXES = ("Query", "Scan", "ExecuteStatement", "DescribeTable", "SearchVectors")
 
@@ -67,10 +77,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     elif "client" in metafunc.fixturenames:
         # The fast tests leave out all but the first endpoint, and `make test` the third and more.
         names = [AWAITED]
-        if metafunc.module.__name__.rpartition(".")[2] in ON_POSTGRESQL:
+        module = metafunc.module.__name__.rpartition(".")[2]
+        if module in ON_POSTGRESQL:
             names.append(POSTGRESQL)
-        if metafunc.module.__name__.rpartition(".")[2] in ON_CITUS:
+        if module in ON_CITUS:
             names.append(CITUS)
+        if module in ON_POLICED or os.environ.get("HASHRANGE_SOAK"):
+            names.append(POLICED)
         second = pytest.param(HTTP, marks=pytest.mark.slow)
         others = [pytest.param(name, marks=pytest.mark.deep) for name in names]
         targets = given or [IN_PROCESS, second, *others]
@@ -80,24 +93,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The URL of a server of our own, in memory, for the whole session."""
-    with _serving("--cors", ORIGIN) as url:
+    with serving("--cors", ORIGIN) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def server_over_postgresql(durable_postgres_server: "PostgresServer") -> Iterator[str]:
-    with _serving(durable_postgres_server.new_schema()) as url:
+    with serving(durable_postgres_server.new_schema()) as url:
         yield url
 
 
 @contextmanager
-def _serving(*arguments: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", *arguments]
+def serving(*arguments: object) -> Iterator[str]:
+    command = [sys.executable, "-m", "hashrange", "serve", "--port", "0", *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))
-        yield found.group()
-        process.terminate()
+        try:
+            assert process.stdout is not None
+            found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))
+            yield found.group()
+        finally:
+            process.terminate()
 
 
 @pytest.fixture(scope="session")
@@ -115,8 +130,15 @@ def wire(url: str) -> Iterator[Wire]:
 
 
 @pytest.fixture(scope="session")
-def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    if request.param == AWAITED:
+def client(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
+    if request.param == POLICED:
+        from .policed import policed_session
+
+        with policed_session(tmp_path_factory.mktemp("policed")) as session:
+            yield _client(session)
+    elif request.param == AWAITED:
         from hashrange.clients.boto import boto3_session
 
         from .awaited import awaited_database

@@ -15,10 +15,10 @@ CALLER = Caller(region="eu-west-1", account="111122223333", access_key="key")
 ARN = "arn:aws:dynamodb:eu-west-1:111122223333:table/"
 OTHER = "arn:aws:dynamodb:us-east-1:444455556666:table/books"
 STREAM = f"{ARN}books/stream/2026-01-01T00:00:00.000"
-BACKUP = f"{ARN}books/backup/01489602797149-73d8"
-EXPORT = f"{ARN}books/export/01489602797149-73d8"
+BACKUP = f"{ARN}books/backup/01489602797149-73d8d5bc"
+EXPORT = f"{ARN}books/export/01489602797149-73d8d5bc"
 BULK_OPERATION = f"{ARN}books/bulk-operation/01489602797149"
-IMPORT = f"{ARN}books/import/01489602797149-73d8"
+IMPORT = f"{ARN}books/import/01489602797149-73d8d5bc"
 KEY = {"pk": {"S": "a"}}
 CHECKED = {"Key": KEY, "ConditionExpression": "attribute_exists(pk)"}
 CHANGE = {"Key": KEY, "UpdateExpression": "REMOVE a"}
@@ -40,6 +40,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "BatchExecuteStatement": {"Statements": [{"Statement": 'SELECT * FROM "aaa" WHERE pk = 1'}]},
     "BatchWriteItem": {"RequestItems": {"aaa": [{"DeleteRequest": {"Key": KEY}}]}},
     "CreateTable": CREATION,
+    "DeleteBackup": {"BackupArn": BACKUP},
+    "DescribeBackup": {"BackupArn": BACKUP},
     "DescribeStream": {"StreamArn": STREAM},
     "ExecuteStatement": {"Statement": 'SELECT * FROM "aaa"'},
     "ExecuteTransaction": {"TransactStatements": [{"Statement": "INSERT INTO aaa VALUE {'pk':1}"}]},
@@ -47,6 +49,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "GetShardIterator": {"StreamArn": STREAM, "ShardIteratorType": "LATEST"},
     "ImportTable": {"TableCreationParameters": {"TableName": "aaa", **CREATION}},
     "Query": {"KeyConditionExpression": "pk = :a", "ExpressionAttributeValues": {":a": {"S": "a"}}},
+    "RestoreTableFromBackup": {"BackupArn": BACKUP},
     "SearchVectors": {"SearchVector": [{"N": "1"}]},
     "TagResource": {"ResourceArn": f"{ARN}aaa", "Tags": [{"Key": "a", "Value": "b"}]},
     "TransactWriteItems": {"TransactItems": [{"Put": {"TableName": "aaa", "Item": KEY}}]},

@@ -7,11 +7,18 @@ from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.model.validation import validate
 from hashrange.operations import resources
-from hashrange.operations.backups import continuous, on_demand, restore
+from hashrange.operations.backups import continuous, on_demand, restore, sources
 from hashrange.operations.operation import Operation
 from hashrange.operations.unsupported.refusals import Request
 
 Decision = Callable[[Request, Moment], Decide]
+
+
+def _parse(name: str, body: bytes) -> Request:
+    request: Request = validate(name, body)
+    if "BackupArn" in request:
+        sources.check_arn(request["BackupArn"])
+    return request
 
 
 def _operation(name: str, decide: Decision, *members: str, writes: bool = False) -> Operation:
@@ -19,7 +26,7 @@ def _operation(name: str, decide: Decision, *members: str, writes: bool = False)
     find = resources.of_restore if name.startswith("Restore") else resources.of_members
     return Operation(
         name,
-        partial(validate, name),
+        partial(_parse, name),
         decide,
         writes=writes,
         random=writes,
