@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
@@ -18,6 +19,7 @@ from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
+from botocore.loaders import Loader, create_loader
 
 from hashrange import wire
 from hashrange.clients.calls import Outcome, Runtime, refusal
@@ -66,6 +68,8 @@ def boto3_session(
     session = botocore.session.Session(
         {"profile": (None, None, None, None), "config_file": nowhere, "credentials_file": nowhere}
     )
+    loader = _loader(session.get_config_variable("data_path"))
+    session.register_component("data_loader", loader)
     attempts = {} if retry else {"mode": "legacy", "total_max_attempts": 1}
     session.set_default_client_config(Config(signature_version=UNSIGNED, retries=attempts or None))
     session.set_credentials(DUMMY, DUMMY)
@@ -79,7 +83,17 @@ def boto3_session(
     for service in _SERVICES:
         session.register(f"before-call.{service}", mark)
         session.register(f"before-send.{service}", send)
-    return boto3.Session(botocore_session=session, region_name=region)
+    made = boto3.Session(botocore_session=session, region_name=region)
+    paths = loader.search_paths
+    if paths.count(paths[-1]) > 1:  # each session adds boto3's own folder
+        paths.pop()
+    return made
+
+
+@cache
+def _loader(data_path: str | None) -> Loader:
+    """What reads botocore's description of the services: once, for all sessions."""
+    return create_loader(data_path)
 
 
 # ---- one request ----

@@ -19,7 +19,7 @@ from hashrange.tools.console.pages.learn import behind, split
 from hashrange.tools.console.pages.learn.ending import model
 from hashrange.tools.console.rings import ring
 from hashrange.tools.console.tour import fill
-from hashrange.tools.target import Target
+from hashrange.tools.target import Target, target_of
 
 HOSTILE = "<script>window.hit=1</script>\u202e"
 STEPS = (
@@ -28,9 +28,21 @@ STEPS = (
 )
 
 
-@pytest.fixture
-def tour(db: hashrange.Database, of_db: Target) -> Iterator[Browserless]:
-    fill(db)
+@pytest.fixture(scope="module")
+def db() -> Iterator[hashrange.Database]:
+    """The database of the tour, for all steps, as a user has it."""
+    with hashrange.connect() as database:
+        fill(database)
+        yield database
+
+
+@pytest.fixture(scope="module")
+def of_db(db: hashrange.Database) -> Target:
+    return target_of(db, "a database")
+
+
+@pytest.fixture(scope="module")
+def tour(of_db: Target) -> Iterator[Browserless]:
     with serving(Console(of_db, write=True, tour=True)) as url:
         yield Browserless(url).enter()
 
@@ -50,8 +62,7 @@ def test_the_tour_is_shown_if_there_is_one(tour: Browserless, opened: Open) -> N
     assert other.ask("/learn/ring").status == 404
 
 
-def test_its_writes_need_a_console_that_may(db: hashrange.Database, of_db: Target) -> None:
-    fill(db)
+def test_its_writes_need_a_console_that_may(of_db: Target) -> None:
     with serving(Console(of_db, tour=True)) as url:
         console = Browserless(url).enter()
         for step in ("ring", "writes", "indexes"):
@@ -70,7 +81,6 @@ def test_an_item_is_put_where_its_hash_says(tour: Browserless, db: hashrange.Dat
 
 
 def test_a_key_is_on_the_ring_at_its_hash(db: hashrange.Database) -> None:
-    fill(db)
     [table] = db.inspect("projects")
     laid_out = ring(table)
     assert [round(arc.length) for arc in laid_out.arcs] == [250] * 4

@@ -2,9 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import CodeType
 
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import ImmutableMultiDict
@@ -60,11 +62,28 @@ def application(console: Console, port: int, token: str) -> Guard:
     return guard
 
 
+class _Compiled(BytecodeCache):
+    """What templates compile to, for all consoles of the process."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = _Compiled()
+
+
 def _environment(console: Console, pages: list[Page]) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        bytecode_cache=_COMPILED,
         trim_blocks=True,
         lstrip_blocks=True,
     )
