@@ -53,14 +53,8 @@ from hashrange.design.declare.markers import (
     ref,
     shard,
 )
-from hashrange.design.declare.protocols import (
-    AsyncQuery,
-    AsyncStore,
-    Explanation,
-    Page,
-    Query,
-    Store,
-)
+from hashrange.design.declare.protocols import AsyncStore, Store
+from hashrange.design.declare.query_protocols import AsyncQuery, Explanation, Page, Query
 from hashrange.design.declare.replaces import pair, replaces
 from hashrange.design.declare.transaction_protocols import AsyncWork, Work
 from hashrange.design.declare.typed_conditions import Condition

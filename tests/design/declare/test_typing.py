@@ -48,8 +48,18 @@ class More(st.Amounts[Stay]):
 
 
 class Inns(House, Protocol):
+    def house(self, b: str) -> Floor | None: ...
     def stay(self, b: str, guest: str) -> Stay | None: ...
     def stays(self, b: st.AnyOf[str]) -> st.Query[Stay]: ...
+
+
+class Stayed(st.Condition[Stay]):
+    nights: st.AtLeast[int]
+
+
+class Houses(st.AsyncStore, Protocol):
+    async def floor(self, b: str, f: str) -> Floor | None: ...
+    async def known(self, b: str) -> Stay | None: ...
 
 
 table = st.Table("house", House)
@@ -75,6 +85,51 @@ def inns(db: Inns, stay: Stay, floor: Floor) -> None:
     print(db.add_or_create(stay, More(nights=2)).nights, list(db.stays(["1"])))
     with db.transaction() as t:
         t.add(stay, More(nights=1))
+    db.add(stay, nights=1)
+    db.add(stay, where="nights > :least", least="x", nights=1)
+    db.put(stay, where=Stayed(nights=2))
+    print([one.nights for one in db.get_many(db.stay, [("1", "ann")]) if one is not None])
+    print([one.name for one in db.get_many(db.house, ["1"]) if one is not None])
+    changed = stay.model_copy()
+    changed.nights = 2
+    db.save(changed)
+
+
+async def houses(db: Houses) -> None:
+    print([one.name for one in await db.get_many(db.floor, [("1", "2")]) if one is not None])
+    print([one.nights for one in await db.get_many(db.known, ["1"]) if one is not None])
+
+
+async def mistaken_houses(db: Houses) -> None:
+    await db.get_many(db.floor, [("1", 2)])  # wrong
+    await db.get_many(db.known, [1])  # wrong
+    await db.floor("1", g="2")  # wrong
+
+
+def mistaken_conditions(db: Inns, stay: Stay, floor: Floor) -> None:
+    db.put(stay, where=Stayed(night=2))  # wrong
+    db.put(stay, where=Stayed(nights="2"))  # wrong
+    db.put(floor, where=Stayed(nights=2))  # wrong
+    with db.transaction() as t:
+        t.check(floor, Stayed(nights=2))  # wrong
+
+
+def mistaken_keys(db: Inns) -> None:
+    db.get_many(db.stay, [("1", 2)])  # wrong
+    db.get_many(db.stay, ["1"])  # wrong
+    db.get_many(db.stay, [("1", "2", "3")])  # wrong
+    db.get_many(db.house, [1])  # wrong
+    print([one.night for one in db.get_many(db.house, ["1"]) if one])  # wrong
+
+
+def mistaken_values(db: Inns, stay: Stay) -> None:
+    db.add(stay, nights="1")  # wrong
+    db.add_or_create(stay, nights="1")  # wrong
+    db.append(stay, nights=1)  # wrong
+    db.discard(stay, nights=1)  # wrong
+    changed = stay.model_copy()
+    changed.nights = "2"  # wrong
+    changed.night = 2  # wrong
 
 
 def mistaken_amounts(db: Inns, stay: Stay, floor: Floor) -> None:

@@ -225,7 +225,7 @@ def _check(db: Shop, where: InStock) -> None:
 
 def test_a_condition_of_another_entity(db: Shop) -> None:
     with pytest.raises(st.BadValue, match="NotNew is a condition of Login"):
-        db.put(stock(db), where=NotNew(before="new"))
+        db.put(stock(db), where=NotNew(before="new"))  # type: ignore[misc]
     with pytest.raises(TypeError, match="no text with parameters"):
         db.put(stock(db), where=InStock(available=5), n=5)
 

@@ -86,6 +86,11 @@ def test_limit(db: Events, connection: Counting) -> None:
     assert numbers(db.spread().limit(4)) == [0, 1, 2, 3]
     assert numbers(db.of_kind("s", "b").limit(2)) == [1, 3]
     assert numbers(db.events("s").limit(3).of(Event)) == [0, 1, 2]
+    assert numbers(db.events("s").limit(3).of(st.Item)) == [0, 1, 2]
+    sent = len(connection.sent)
+    with pytest.raises(st.BadValue, match=r"returns Event, and no Other"):
+        db.events("s").of(Other)
+    assert len(connection.sent) == sent
     for wrong in (0, -1):
         with pytest.raises(st.BadValue, match="at least 1"):
             db.events("s").limit(wrong)

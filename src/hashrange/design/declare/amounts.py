@@ -6,7 +6,8 @@ class Take(st.Amounts[Stock]):
 db.add(stock, Take(available=-3))
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from decimal import Decimal
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +16,8 @@ from hashrange.design.declare.item import Item
 from hashrange.design.errors import BadValue, DeclarationError, suggest
 
 E = TypeVar("E", bound=Item)
+Amount = int | Decimal | Set[Any]
+"""What can be added: a number, or members of a set."""
 
 
 class Amounts(BaseModel, Generic[E]):

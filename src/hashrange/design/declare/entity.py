@@ -165,7 +165,7 @@ class Entity:
             key = self.key_of(raw)
             reason = "; ".join(_reason(e) for e in error.errors())
             raise ItemError(f"{self} ({single_line(key)}): {reason}", key) from error
-        item.__dict__[AS_READ] = raw
+        vars(item)[AS_READ] = raw
         return item
 
     def values(self, raw: WireItem) -> dict[str, Any]:

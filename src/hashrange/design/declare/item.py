@@ -260,7 +260,7 @@ def as_read(item: Item) -> WireItem | None:
     """
     raw: Any = item.__dict__.get(AS_READ)
     if callable(raw):
-        raw = item.__dict__[AS_READ] = raw()
+        raw = vars(item)[AS_READ] = raw()
     return cast("WireItem | None", raw)
 
 

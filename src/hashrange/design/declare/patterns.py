@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from hashrange.design.declare.facts import Facts, facts
 from hashrange.design.declare.item import Item, View, viewed
 from hashrange.design.declare.markers import Operator, OperatorName
-from hashrange.design.declare.protocols import AsyncQuery, AsyncStore, Query, Store
+from hashrange.design.declare.protocols import AsyncStore, Store
+from hashrange.design.declare.query_protocols import AsyncQuery, Query
 from hashrange.design.declare.types import core_type
 from hashrange.design.declare.vectors import Nearest, VectorLike
 from hashrange.design.errors import DeclarationError
@@ -225,10 +226,10 @@ class _Reader:
             raise self._error("a search has the arguments `to: st.VectorLike` and `top: int`")
         for name in (*vectors, TOP):
             del hints[name]
-        default = inspect.signature(self.function).parameters[TOP].default
+        default: Any = inspect.signature(self.function).parameters[TOP].default
         if default is not inspect.Parameter.empty and type(default) is not int:
             raise self._error("the default of 'top' is a number")
-        return SearchArguments(vectors[0], default if type(default) is int else None)
+        return SearchArguments(vectors[0], default if isinstance(default, int) else None)
 
     def _arguments(
         self, hints: dict[str, Any], variable: TypeVar | None, apart: Sequence[str]

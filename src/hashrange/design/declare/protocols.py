@@ -7,12 +7,11 @@
 collection is a plain `def` that returns an `AsyncQuery`. Errors are in `hashrange.design.errors`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Set
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
 
-from hashrange.design.declare.amounts import Amounts
+from hashrange.design.declare.amounts import Amount, Amounts
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.transaction_protocols import (
     AsyncReadTransaction,
@@ -22,127 +21,13 @@ from hashrange.design.declare.transaction_protocols import (
     Transaction,
     Work,
 )
-from hashrange.design.declare.typed_conditions import Where
-from hashrange.design.errors import ItemError
+from hashrange.design.declare.typed_conditions import Condition, Where
 
 P = ParamSpec("P")
 I = TypeVar("I", bound=Item)  # noqa: E741 (the item, in signatures that are all about it)
 R = TypeVar("R")
-U = TypeVar("U")
-X = TypeVar("X", covariant=True)
-
-Errors = Literal["raise", "collect"]
-
-
-@dataclass(frozen=True)
-class Page(Generic[X]):
-    """A page of a query. `cursor` is None on the last one.
-
-    `skipped` counts items of entities that the table does not know. With `errors="collect"`,
-    `errors` has an error for each item that does not fit its class.
-    """
-
-    items: Sequence[X]
-    cursor: str | None
-    skipped: int = 0
-    errors: list[ItemError] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[X]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-
-@dataclass
-class Explanation:
-    """A query's requests as (operation, parameters), and its cost once it has run.
-
-    `capacity` is the number of capacity units that DynamoDB reported.
-    """
-
-    pattern: str
-    requests: list[tuple[str, dict[str, Any]]]
-    items: int = 0
-    pages: int = 0
-    capacity: float = 0.0
-
-    def __str__(self) -> str:
-        lines = [self.pattern]
-        for operation, parameters in self.requests:
-            lines.append(f"  {operation}")
-            lines += [f"    {name} = {value}" for name, value in parameters.items()]
-        if self.pages:
-            lines.append(
-                f"  read {self.items} items in {self.pages} pages, {self.capacity} capacity units"
-            )
-        return "\n".join(lines)
-
-
-class Query(Protocol[X]):
-    """A collection that each iteration reads from the start, page by page."""
-
-    def __iter__(self) -> Iterator[X]: ...
-
-    def reverse(self) -> "Query[X]":
-        """The same items in the opposite order. A Scan has no order: raises BadValue."""
-        ...
-
-    def limit(self, most: int, /) -> "Query[X]":
-        """The first `most` items."""
-        ...
-
-    def first(self) -> X | None:
-        """The first item, if there is one."""
-        ...
-
-    def of(self, entity: type[U], /) -> list[U]:
-        """All items of one of the query's entities."""
-        ...
-
-    def page(
-        self,
-        size: int,
-        cursor: str | None = None,
-        *,
-        max_read: int | None = None,
-        errors: Errors = "raise",
-    ) -> Page[X]:
-        """A page of exactly `size` items; the last page may have fewer, but is never empty.
-
-        With `max_read`, at most that many stored items are read for a page, so that it may have
-        fewer items. Raises InvalidCursor.
-        """
-        ...
-
-    def explain(self) -> Explanation:
-        """The requests, without sending them. After the query has run, also its cost."""
-        ...
-
-
-class AsyncQuery(Protocol[X]):
-    """See `Query`."""
-
-    def __aiter__(self) -> AsyncIterator[X]: ...
-
-    def reverse(self) -> "AsyncQuery[X]": ...
-
-    def limit(self, most: int, /) -> "AsyncQuery[X]": ...
-
-    async def first(self) -> X | None: ...
-
-    async def of(self, entity: type[U], /) -> list[U]: ...
-
-    async def page(
-        self,
-        size: int,
-        cursor: str | None = None,
-        *,
-        max_read: int | None = None,
-        errors: Errors = "raise",
-    ) -> Page[X]: ...
-
-    def explain(self) -> Explanation: ...
+A = TypeVar("A")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Batch(Protocol):
@@ -160,7 +45,7 @@ class Store(Protocol):
     the write raises ConditionFailed.
     """
 
-    def put(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
+    def put(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
         """Write the whole item and replace the stored one. Returns it with its copies filled in.
 
         If the entity has a version, the stored item must have the version of `item`, and a new
@@ -168,11 +53,11 @@ class Store(Protocol):
         """
         ...
 
-    def create(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
+    def create(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
         """Write a new item. Raises AlreadyExists."""
         ...
 
-    def save(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
+    def save(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
         """Write the fields that differ from those read (see `Item.replace`). Raises Conflict."""
         ...
 
@@ -203,10 +88,12 @@ class Store(Protocol):
         ...
 
     @overload
-    def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I: ...
+    def add(self, item: I, /, *, where: Condition[I] | None = None, **amounts: Amount) -> I: ...
+    @overload
+    def add(self, item: I, /, *, where: str, **amounts: Any) -> I: ...
     @overload
     def add(
-        self, item: I, by: Amounts[I], /, *, where: Where | None = None, **values: Any
+        self, item: I, by: Amounts[I], /, *, where: str | Condition[I] | None = None, **values: Any
     ) -> I: ...
     def add(
         self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
@@ -220,7 +107,7 @@ class Store(Protocol):
         ...
 
     @overload
-    def add_or_create(self, item: I, /, **amounts: Any) -> I: ...
+    def add_or_create(self, item: I, /, **amounts: Amount) -> I: ...
     @overload
     def add_or_create(self, item: I, by: Amounts[I], /) -> I: ...
     def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any:
@@ -231,26 +118,52 @@ class Store(Protocol):
         """
         ...
 
-    def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I:
+    @overload
+    def discard(
+        self, item: I, /, *, where: Condition[I] | None = None, **members: Set[Any]
+    ) -> I: ...
+    @overload
+    def discard(self, item: I, /, *, where: str, **members: Any) -> I: ...
+    def discard(self, item: Any, /, *, where: Where | None = None, **members: Any) -> Any:
         """Remove members from sets: see `add`."""
         ...
 
-    def append(self, item: I, /, *, where: Where | None = None, **elements: Any) -> I:
+    @overload
+    def append(
+        self,
+        item: I,
+        /,
+        *,
+        where: Condition[I] | None = None,
+        **elements: list[Any] | tuple[Any, ...],
+    ) -> I: ...
+    @overload
+    def append(self, item: I, /, *, where: str, **elements: Any) -> I: ...
+    def append(self, item: Any, /, *, where: Where | None = None, **elements: Any) -> Any:
         """Append elements to lists: see `add`."""
         ...
 
     def assign(
-        self, item: I, path: str, value: Any, /, *, where: Where | None = None, **values: Any
+        self,
+        item: I,
+        path: str,
+        value: Any,
+        /,
+        *,
+        where: str | Condition[I] | None = None,
+        **values: Any,
     ) -> I:
         """Assign a nested value, of e.g. `"address.city"` or `"lines[0]"`: see `add`."""
         ...
 
-    def move(self, item: I, /, *, where: Where | None = None, **values: Any) -> I:
+    def move(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
         """Write an item whose key changed: delete the item that was read and create this one."""
         ...
 
     @overload
-    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    def delete(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
@@ -273,7 +186,13 @@ class Store(Protocol):
         """
         ...
 
-    def get_many(self, get: Callable[..., R | None], keys: Iterable[Any], /) -> list[R | None]:
+    @overload
+    def get_many(self, get: Callable[[A], R | None], keys: Iterable[A], /) -> list[R | None]: ...
+    @overload
+    def get_many(
+        self, get: Callable[[*Arguments], R | None], keys: Iterable[tuple[*Arguments]], /
+    ) -> list[R | None]: ...
+    def get_many(self, get: Callable[..., Any], keys: Iterable[Any], /) -> list[Any]:
         """BatchGetItem: one result for each key (a tuple of arguments, or a single argument)."""
         ...
 
@@ -318,11 +237,17 @@ class Store(Protocol):
 class AsyncStore(Protocol):
     """See `Store`."""
 
-    async def put(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
+    async def put(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> I: ...
 
-    async def create(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
+    async def create(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> I: ...
 
-    async def save(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
+    async def save(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> I: ...
 
     def edit(
         self, get: Callable[P, Awaitable[I | None]], /, *args: P.args, **kwargs: P.kwargs
@@ -342,33 +267,65 @@ class AsyncStore(Protocol):
     ) -> AbstractAsyncContextManager[I]: ...
 
     @overload
-    async def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> I: ...
+    async def add(
+        self, item: I, /, *, where: Condition[I] | None = None, **amounts: Amount
+    ) -> I: ...
+    @overload
+    async def add(self, item: I, /, *, where: str, **amounts: Any) -> I: ...
     @overload
     async def add(
-        self, item: I, by: Amounts[I], /, *, where: Where | None = None, **values: Any
+        self, item: I, by: Amounts[I], /, *, where: str | Condition[I] | None = None, **values: Any
     ) -> I: ...
     async def add(
         self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
     ) -> Any: ...
 
     @overload
-    async def add_or_create(self, item: I, /, **amounts: Any) -> I: ...
+    async def add_or_create(self, item: I, /, **amounts: Amount) -> I: ...
     @overload
     async def add_or_create(self, item: I, by: Amounts[I], /) -> I: ...
     async def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any: ...
 
-    async def discard(self, item: I, /, *, where: Where | None = None, **members: Any) -> I: ...
-
-    async def append(self, item: I, /, *, where: Where | None = None, **elements: Any) -> I: ...
-
-    async def assign(
-        self, item: I, path: str, value: Any, /, *, where: Where | None = None, **values: Any
+    @overload
+    async def discard(
+        self, item: I, /, *, where: Condition[I] | None = None, **members: Set[Any]
     ) -> I: ...
-
-    async def move(self, item: I, /, *, where: Where | None = None, **values: Any) -> I: ...
+    @overload
+    async def discard(self, item: I, /, *, where: str, **members: Any) -> I: ...
+    async def discard(self, item: Any, /, *, where: Where | None = None, **members: Any) -> Any: ...
 
     @overload
-    async def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    async def append(
+        self,
+        item: I,
+        /,
+        *,
+        where: Condition[I] | None = None,
+        **elements: list[Any] | tuple[Any, ...],
+    ) -> I: ...
+    @overload
+    async def append(self, item: I, /, *, where: str, **elements: Any) -> I: ...
+    async def append(self, item: Any, /, *, where: Where | None = None, **elements: Any) -> Any: ...
+
+    async def assign(
+        self,
+        item: I,
+        path: str,
+        value: Any,
+        /,
+        *,
+        where: str | Condition[I] | None = None,
+        **values: Any,
+    ) -> I: ...
+
+    async def move(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> I: ...
+
+    @overload
+    async def delete(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
     @overload
     async def delete(
         self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs
@@ -377,9 +334,15 @@ class AsyncStore(Protocol):
 
     async def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]: ...
 
+    @overload
     async def get_many(
-        self, get: Callable[..., Awaitable[R | None]], keys: Iterable[Any], /
+        self, get: Callable[[A], Awaitable[R | None]], keys: Iterable[A], /
     ) -> list[R | None]: ...
+    @overload
+    async def get_many(
+        self, get: Callable[[*Arguments], Awaitable[R | None]], keys: Iterable[tuple[*Arguments]], /
+    ) -> list[R | None]: ...
+    async def get_many(self, get: Callable[..., Any], keys: Iterable[Any], /) -> list[Any]: ...
 
     def transaction(
         self, *others: "AsyncStore", token: str | None = None

@@ -1,12 +1,12 @@
 """The Protocols of transactions, as applications use them: see `protocols`."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
-from hashrange.design.declare.amounts import Amounts
+from hashrange.design.declare.amounts import Amount, Amounts
 from hashrange.design.declare.item import Item
-from hashrange.design.declare.typed_conditions import Where
+from hashrange.design.declare.typed_conditions import Condition, Where
 
 P = ParamSpec("P")
 I = TypeVar("I", bound=Item)  # noqa: E741 (the item, in signatures that are all about it)
@@ -21,37 +21,69 @@ class Writes(Protocol):
     one, and their conditions are of the item as it is stored before the transaction.
     """
 
-    def put(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    def put(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
 
-    def create(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    def create(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
 
-    def save(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    def save(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
 
     @overload
-    def add(self, item: I, /, *, where: Where | None = None, **amounts: Any) -> None: ...
+    def add(self, item: I, /, *, where: Condition[I] | None = None, **amounts: Amount) -> None: ...
+    @overload
+    def add(self, item: Item, /, *, where: str, **amounts: Any) -> None: ...
     @overload
     def add(
-        self, item: I, by: Amounts[I], /, *, where: Where | None = None, **values: Any
+        self, item: I, by: Amounts[I], /, *, where: str | Condition[I] | None = None, **values: Any
     ) -> None: ...
     def add(
         self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
     ) -> Any: ...
 
     @overload
-    def add_or_create(self, item: I, /, **amounts: Any) -> None: ...
+    def add_or_create(self, item: Item, /, **amounts: Amount) -> None: ...
     @overload
     def add_or_create(self, item: I, by: Amounts[I], /) -> None: ...
     def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any: ...
 
-    def discard(self, item: Item, /, *, where: Where | None = None, **members: Any) -> None: ...
+    @overload
+    def discard(
+        self, item: I, /, *, where: Condition[I] | None = None, **members: Set[Any]
+    ) -> None: ...
+    @overload
+    def discard(self, item: Item, /, *, where: str, **members: Any) -> None: ...
+    def discard(self, item: Any, /, *, where: Where | None = None, **members: Any) -> Any: ...
 
-    def append(self, item: Item, /, *, where: Where | None = None, **elements: Any) -> None: ...
+    @overload
+    def append(
+        self,
+        item: I,
+        /,
+        *,
+        where: Condition[I] | None = None,
+        **elements: list[Any] | tuple[Any, ...],
+    ) -> None: ...
+    @overload
+    def append(self, item: Item, /, *, where: str, **elements: Any) -> None: ...
+    def append(self, item: Any, /, *, where: Where | None = None, **elements: Any) -> Any: ...
 
     def assign(
-        self, item: Item, path: str, value: Any, /, *, where: Where | None = None, **values: Any
+        self,
+        item: I,
+        path: str,
+        value: Any,
+        /,
+        *,
+        where: str | Condition[I] | None = None,
+        **values: Any,
     ) -> None: ...
 
-    def check(self, item: Item, condition: Where, /, **values: Any) -> None:
+    def check(self, item: I, condition: str | Condition[I], /, **values: Any) -> None:
         """Require a condition of the stored item, e.g. `"balance >= :b"` with `b=100`."""
         ...
 
@@ -60,7 +92,9 @@ class WritesAndDeletes(Writes, Protocol):
     """See `Writes`. A pattern of a store can name the item to delete."""
 
     @overload
-    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    def delete(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Item | None], /, *args: P.args, **kwargs: P.kwargs
@@ -72,7 +106,9 @@ class AsyncWritesAndDeletes(Writes, Protocol):
     """See `WritesAndDeletes`."""
 
     @overload
-    def delete(self, item: Item, /, *, where: Where | None = None, **values: Any) -> None: ...
+    def delete(
+        self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any
+    ) -> None: ...
     @overload
     def delete(
         self, get: Callable[P, Awaitable[Item | None]], /, *args: P.args, **kwargs: P.kwargs

@@ -101,7 +101,7 @@ def _schema(keys: Mapping[str, Any]) -> list[Json]:
 def _index(index: Json) -> Json:
     """The index without keys among its projected attributes, which some files list."""
     schema = _schema(index["KeyAttributes"])
-    projection = dict(index.get("Projection") or {"ProjectionType": "ALL"})
+    projection: Json = dict(index.get("Projection") or {"ProjectionType": "ALL"})
     if "NonKeyAttributes" in projection:
         names = [key["AttributeName"] for key in schema]
         projection["NonKeyAttributes"] = [

@@ -39,6 +39,7 @@ class OpenAsyncQuery(QueryMethods):
         return None
 
     async def of(self, entity: type[Any], /) -> list[Any]:
+        self._bound.call.expect_result(entity)
         return [item async for item in self if isinstance(item, entity)]
 
 

@@ -37,6 +37,7 @@ class OpenQuery(QueryMethods):
         return None
 
     def of(self, entity: type[Any], /) -> list[Any]:
+        self._bound.call.expect_result(entity)
         return [item for item in self if isinstance(item, entity)]
 
 

@@ -279,6 +279,7 @@ class Migrator:
 
     def _verified(self, state: State) -> Steps[None]:
         """Compare until a whole pass finds nothing, and mend what a pass has found."""
+        differing: list[Item] = []
         for number in range(PASSES_MAX):
             differing = yield from self._compared()
             self.report(Progress(state.phase, f"pass {number + 1}: {len(differing)} differ"))

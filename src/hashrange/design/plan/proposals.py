@@ -122,6 +122,7 @@ def _candidates(
     for text in _filters(plain):
         filtered = replace(plain, facts=replace(plain.facts, where=text or plain.facts.where))
         keys = list(_keys(filtered, entities, text))
+        eventual = filtered
         if plain.facts.consistent:
             for _, sort in keys:
                 yield _Candidate(model.free_index_name("LSI"), None, sort, filtered, text)

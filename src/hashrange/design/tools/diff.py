@@ -62,7 +62,8 @@ class Diff:
     @property
     def kind(self) -> Kind:
         """The costliest kind of change."""
-        return max((c.kind for c in self.changes), key=KINDS.index, default="nothing")
+        kinds: list[Kind] = [change.kind for change in self.changes]
+        return max(kinds, key=KINDS.index) if kinds else "nothing"
 
     @property
     def needs_work(self) -> bool:

@@ -85,9 +85,10 @@ class _Rebuild:
 
     def _write(self, raw: Item) -> Steps[None]:
         """Write an item's missing markers, again if another program changes the item meanwhile."""
+        clashes: list[str] = []
+        conflict: Conflict | None = None
         for _ in range(ATTEMPTS):
-            clashes: list[str] = []
-            conflict = None
+            clashes, conflict = [], None
             for name, marker in self._markers(raw).items():
                 try:
                     yield from self._put(name, marker, raw)

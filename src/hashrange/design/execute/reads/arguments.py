@@ -106,7 +106,8 @@ def _converts(argument: Argument, entity: Entity | None, field: str) -> Callable
     metadata += _field_validators(entity, field)
     if not metadata and not kind.choices:
         return None
-    return TypeAdapter(Annotated[(core, *metadata)] if metadata else core).validate_python
+    checked: Any = Annotated[(core, *metadata)] if metadata else core  # pyright: ignore
+    return TypeAdapter(checked).validate_python
 
 
 def _field_validators(entity: Entity, field: str) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.declare.protocols import Explanation
+from hashrange.design.declare.query_protocols import Explanation
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, EmptyBuckets, NotFound
 from hashrange.design.execute.reads.arguments import ArgumentCheck
@@ -95,7 +95,8 @@ class PatternCall:
     def __init__(self, pattern: Pattern, model: TableModel) -> None:
         self.pattern = pattern
         self.cursor_name = str(pattern)
-        self.loader = Loader(model, _results(pattern, model))
+        self.results = _results(pattern, model)
+        self.loader = Loader(model, self.results)
         self.names = [*_parameters(pattern)]
         self.builders: dict[frozenset[str], RequestBuilder] = {}
         for arguments in pattern.variants():
@@ -136,6 +137,12 @@ class PatternCall:
         if not fits or arguments.keys() - set(self.names):
             raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
         return arguments
+
+    def expect_result(self, entity: type[Any]) -> None:
+        """Raise BadValue for a class of which the pattern returns no items."""
+        if not any(issubclass(result, entity) for result in self.results):
+            names = " | ".join(result.__name__ for result in self.results)
+            raise BadValue(f"{self.pattern}: it returns {names}, and no {entity.__name__}")
 
     def _builder(self, left_out: Sequence[str]) -> RequestBuilder:
         builder = self.builders.get(frozenset(left_out))

@@ -12,7 +12,12 @@ from hashrange.model.values import Item as WireItem
 
 
 def condition_check(
-    table: str, entity: Entity, key: WireItem, item: object, where: Where, values: Mapping[str, Any]
+    table: str,
+    entity: Entity,
+    key: WireItem,
+    item: object,
+    where: Where,
+    values: Mapping[str, Any],
 ) -> WriteAction:
     """A check of the stored item with this key. Raises DeclarationError for a wrong condition."""
     text = where if isinstance(where, str) else ""

@@ -129,7 +129,7 @@ class MeteredTable:
         return {}
 
     def _updateitem(self, payload: Mapping[str, Any], transaction: bool = False) -> dict[str, Any]:
-        old = self.items.get(self.name(payload["Key"]), payload["Key"])
+        old = self.items.get(self.name(payload["Key"])) or payload["Key"]
         new = _expressions(payload).update(payload["UpdateExpression"]).apply(old)
         return {"Attributes": self._write("Update", payload["Key"], new, transaction)}
 

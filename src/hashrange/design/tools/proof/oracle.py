@@ -235,7 +235,8 @@ def _fits(argument: Argument, given: Any, record: Record) -> bool:
     if isinstance(value, Enum) and not isinstance(given, Enum):
         value = value.value
     if argument.operator == "begins with":
-        return bool(value.startswith(given))
+        compared: Any = value
+        return bool(compared.startswith(given))
     return _COMPARE[argument.operator](value, given)
 
 

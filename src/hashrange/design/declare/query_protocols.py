@@ -1,0 +1,123 @@
+"""The Protocols of queries, with their pages and explanations: see `protocols`."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from hashrange.design.errors import ItemError
+
+U = TypeVar("U")
+X = TypeVar("X", covariant=True)
+
+Errors = Literal["raise", "collect"]
+
+
+@dataclass(frozen=True)
+class Page(Generic[X]):
+    """A page of a query. `cursor` is None on the last one.
+
+    `skipped` counts items of entities that the table does not know. With `errors="collect"`,
+    `errors` has an error for each item that does not fit its class.
+    """
+
+    items: Sequence[X]
+    cursor: str | None
+    skipped: int = 0
+    errors: list[ItemError] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[X]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass
+class Explanation:
+    """A query's requests as (operation, parameters), and its cost once it has run.
+
+    `capacity` is the number of capacity units that DynamoDB reported.
+    """
+
+    pattern: str
+    requests: list[tuple[str, dict[str, Any]]]
+    items: int = 0
+    pages: int = 0
+    capacity: float = 0.0
+
+    def __str__(self) -> str:
+        lines = [self.pattern]
+        for operation, parameters in self.requests:
+            lines.append(f"  {operation}")
+            lines += [f"    {name} = {value}" for name, value in parameters.items()]
+        if self.pages:
+            lines.append(
+                f"  read {self.items} items in {self.pages} pages, {self.capacity} capacity units"
+            )
+        return "\n".join(lines)
+
+
+class Query(Protocol[X]):
+    """A collection that each iteration reads from the start, page by page."""
+
+    def __iter__(self) -> Iterator[X]: ...
+
+    def reverse(self) -> "Query[X]":
+        """The same items in the opposite order. A Scan has no order: raises BadValue."""
+        ...
+
+    def limit(self, most: int, /) -> "Query[X]":
+        """The first `most` items."""
+        ...
+
+    def first(self) -> X | None:
+        """The first item, if there is one."""
+        ...
+
+    def of(self, entity: type[U], /) -> list[U]:
+        """All items of one of the query's entities. Raises BadValue for another class."""
+        ...
+
+    def page(
+        self,
+        size: int,
+        cursor: str | None = None,
+        *,
+        max_read: int | None = None,
+        errors: Errors = "raise",
+    ) -> Page[X]:
+        """A page of exactly `size` items; the last page may have fewer, but is never empty.
+
+        With `max_read`, at most that many stored items are read for a page, so that it may have
+        fewer items. Raises InvalidCursor.
+        """
+        ...
+
+    def explain(self) -> Explanation:
+        """The requests, without sending them. After the query has run, also its cost."""
+        ...
+
+
+class AsyncQuery(Protocol[X]):
+    """See `Query`."""
+
+    def __aiter__(self) -> AsyncIterator[X]: ...
+
+    def reverse(self) -> "AsyncQuery[X]": ...
+
+    def limit(self, most: int, /) -> "AsyncQuery[X]": ...
+
+    async def first(self) -> X | None: ...
+
+    async def of(self, entity: type[U], /) -> list[U]: ...
+
+    async def page(
+        self,
+        size: int,
+        cursor: str | None = None,
+        *,
+        max_read: int | None = None,
+        errors: Errors = "raise",
+    ) -> Page[X]: ...
+
+    def explain(self) -> Explanation: ...
