@@ -31,8 +31,9 @@ _log = logging.getLogger("hashrange")
 
 def check_on_table(operation: Operation, request: Any, table: Table | None, moment: Moment) -> None:
     """Of a request about one table. Raises AccessDeniedException or ResourceNotFoundException."""
-    principal = cast(Principal | None, moment.caller.principal)
-    if principal is None or principal.full_access:
+    principal = moment.caller.principal
+    assert isinstance(principal, Principal)
+    if principal.full_access:
         return
     given, known, asked_before = request.given, None, None
     if table is not None and given.table_name == table.name:

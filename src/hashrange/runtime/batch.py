@@ -142,7 +142,8 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
-        follow, pressure = self.environment.indexes_follow, self.environment.back_pressure
+        awaited, pressure = self.environment.awaited, self.environment.back_pressure
+        follow = awaited is not None and awaited.indexes_follow
         if pressure is not None:
             pressure = self.environment.pressure()
         asks = pressure is not None or (meter is not None and meter.asks)

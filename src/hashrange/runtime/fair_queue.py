@@ -12,10 +12,7 @@ class FairQueue(Generic[T]):
 
     def __init__(self) -> None:
         self._of_callers: dict[str, deque[T]] = {}  # in the order of their turns
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
+        self.length = 0
 
     def __iter__(self) -> Iterator[T]:
         for queue in self._of_callers.values():
@@ -23,7 +20,7 @@ class FairQueue(Generic[T]):
 
     def add(self, caller: str, entry: T) -> None:
         self._of_callers.setdefault(caller, deque()).append(entry)
-        self._length += 1
+        self.length += 1
 
     def pop(self) -> T:
         """The next entry. Raises StopIteration if there is none."""
@@ -32,7 +29,7 @@ class FairQueue(Generic[T]):
         entry = queue.popleft()
         if queue:
             self._of_callers[caller] = queue
-        self._length -= 1
+        self.length -= 1
         return entry
 
     def remove(self, caller: str, entry: T) -> bool:
@@ -43,5 +40,5 @@ class FairQueue(Generic[T]):
         queue.remove(entry)
         if not queue:
             del self._of_callers[caller]
-        self._length -= 1
+        self.length -= 1
         return True

