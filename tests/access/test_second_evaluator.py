@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hashrange.access import patterns, policy
 from hashrange.access.evaluation import RequestContext, evaluate
-from hashrange.access.policy import NOTHING
+from hashrange.access.patterns import NOTHING
 from hashrange.access.principals import Principal
 
 from . import plain
@@ -85,7 +85,7 @@ def documents(principals: bool = False) -> Any:
 values = st.lists(st.sampled_from(("x", "y", "xy", "ann", "*")), max_size=2, unique=True)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     identity=st.lists(documents(), max_size=2),
     boundary=st.none() | documents(),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.access import patterns
 from hashrange.access.operators import NULL, OPERATORS, Operator
@@ -18,9 +19,7 @@ from hashrange.access.patterns import (
     MissingVariable,
     Pattern,
     PatternError,
-    all_of,
     any_of,
-    negated,
 )
 
 ALL, ANY = "ForAllValues", "ForAnyValue"
@@ -60,46 +59,57 @@ class Condition(Struct, frozen=True):
     def operator(self) -> Operator:
         return OPERATORS[self.name]
 
-    def holds(self, context: Context, lenient: bool) -> bool:
-        """Whether the request meets it.
+    def bound(self, known: Context) -> "Condition":
+        """The same condition for requests that all have these values."""
+        return replace(self, values=tuple(each.bound(known) for each in self.values))
+
+    def test(self, lenient: bool) -> Callable[[Context], bool]:
+        """A function that says whether a request meets it, in few steps.
 
         If a variable of the policy has no value, a condition of a Deny is taken to hold
         (`lenient`), and that of an Allow is not.
         """
-        found = context.values(self.key)
+        key, fits = self.key, self._fits()
         if self.name == NULL:
-            known = self._matches("false" if found else "true", context)
-        else:
-            known = self._compare(found, context)
-        return lenient if known is None else known
 
-    def _compare(self, found: tuple[str, ...], context: Context) -> Known:
-        operator = self.operator
-        if not found:
-            return (
-                self.if_exists
-                or self.quantifier == ALL
-                or (operator.negated and self.quantifier != ANY)
-            )
-        matches = [self._matches(each, context) for each in found]
-        if operator.negated:
-            matches = [negated(each) for each in matches]
-        if self.quantifier == ANY:
-            return any_of(matches)
-        single = len(found) == 1 and self.key not in SET_KEYS
-        if self.quantifier == ALL or operator.negated or single:
-            return all_of(matches)
-        return False
+            def test_absence(context: Context) -> bool:
+                known = fits("false" if context.values(key) else "true", context)
+                return lenient if known is None else known
 
-    def _matches(self, value: str, context: Context) -> Known:
+            return test_absence
+        negative, one_suffices = self.operator.negated, self.quantifier == ANY
+        if_absent = self.if_exists or self.quantifier == ALL or (negative and not one_suffices)
+        plain, is_set = not self.quantifier and not negative, key in SET_KEYS
+
+        def test(context: Context) -> bool:
+            found = context.values(key)
+            if not found:
+                return if_absent
+            if plain and (is_set or len(found) > 1):
+                return False
+            if len(found) == 1 and (known := fits(found[0], context)) is not None:
+                return known is not negative
+            matches = [fits(each, context) for each in found]
+            # A value fails if its match is `negative`.
+            if one_suffices:
+                return (not negative) in matches or (lenient and None in matches)
+            return negative not in matches and (lenient or None not in matches)
+
+        return test
+
+    def _fits(self) -> Callable[[str, Context], Known]:
         """Whether one of the policy's values fits."""
-        return any_of(self._test(value, each, context) for each in self.values)
+        operator, values = self.operator, self.values
+        if operator.fixed is not None and not any(each.varies for each in values):
+            return operator.fixed(values)
 
-    def _test(self, value: str, wanted: Pattern, context: Context) -> Known:
-        try:
-            return self.operator.test(value, wanted, context)
-        except MissingVariable:
-            return None
+        def test(value: str, wanted: Pattern, context: Context) -> Known:
+            try:
+                return operator.test(value, wanted, context)
+            except MissingVariable:
+                return None
+
+        return lambda value, context: any_of(test(value, each, context) for each in values)
 
 
 def parse(element: Any, check_key: Callable[[str], None], variables: bool) -> tuple[Condition, ...]:

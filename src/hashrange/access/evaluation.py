@@ -10,12 +10,14 @@ Source: IAM user guide, "Policy evaluation logic" and "Permissions boundaries fo
 for one account.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hashrange.access.policy import NOTHING, Policy, Statement
+from hashrange.access.operators import OPERATORS, Fits
+from hashrange.access.patterns import NOTHING
+from hashrange.access.policy import Policy, Statement, Test
 from hashrange.access.principals import Principal
 
 IDENTITY = "an identity-based policy"
@@ -33,14 +35,10 @@ class Source(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """`because` completes the message of a denial; it is empty if the request is allowed.
-
-    One that `stands` is the same for each request with this action on this resource.
-    """
+    """`because` completes the message of a denial; it is empty if the request is allowed."""
 
     because: str
     source: Source | None = None
-    stands: bool = False
 
     @property
     def allowed(self) -> bool:
@@ -54,27 +52,36 @@ def _no_keys() -> Keys:
     return {}
 
 
+_LEADING = "dynamodb:leadingkeys"
+_LEADINGS = frozenset({_LEADING, "dynamodb:firstpartitionkeyvalues"})
+
+
 class RequestContext:
     """The condition keys of a request: of its principal, of its items, and of all around it.
 
-    The latter two are computed once they are needed.
+    The latter two are computed once they are needed. `leading` has the leading keys if they are
+    known without the other keys of the items.
     """
 
-    __slots__ = ("_around", "_items", "_of_items", "_of_surroundings", "_principal")
+    __slots__ = ("_around", "_items", "_leading", "_of_items", "_of_surroundings", "_principal")
 
     def __init__(
         self,
         principal: Keys,
         of_items: Callable[[], Keys] = _no_keys,
         of_surroundings: Callable[[], Keys] = _no_keys,
+        leading: tuple[str, ...] | None = None,
     ) -> None:
         self._principal = principal
         self._of_items = of_items
         self._of_surroundings = of_surroundings
+        self._leading = leading
         self._items: Keys | None = None
         self._around: Keys | None = None
 
     def values(self, key: str, /) -> tuple[str, ...]:
+        if self._leading is not None and key in _LEADINGS:
+            return self._leading
         if key in self._principal:
             return self._principal[key]
         if key in self.items:
@@ -88,11 +95,6 @@ class RequestContext:
         return self._items
 
     @property
-    def asked_around(self) -> bool:
-        """Whether more was asked for than the principal and the items tell."""
-        return self._around is not None
-
-    @property
     def around(self) -> Keys:
         if self._around is None:
             self._around = self._of_surroundings()
@@ -102,17 +104,93 @@ class RequestContext:
         return {**self._principal, **self.around, **self.items}
 
 
-Candidates = tuple[tuple[Policy, Statement], ...]
+class _Candidate(Struct, frozen=True):
+    """A statement about an action and a resource. Without `condition` it applies to any request.
+
+    `verdict` is what it decides if it allows.
+    """
+
+    statement: Statement
+    verdict: Verdict
+    condition: Test | None
 
 
-class _Plan(Struct):
-    """The statements about an action and a resource, and the verdict if it needs no more."""
+class _Group:
+    """Some of the candidates of a plan."""
 
-    identity: Candidates
-    resource: Candidates
-    boundary: Candidates
-    session: Candidates
+    def __init__(self, candidates: Iterable[_Candidate]) -> None:
+        self._candidates = tuple(candidates)
+        self._may_fit = _shared_test(each.statement for each in self._candidates)
+
+    @property
+    def varies(self) -> bool:
+        return any(each.condition for each in self._candidates)
+
+    def first(self, context: RequestContext) -> Verdict | None:
+        """The verdict of the first one that applies."""
+        if self._may_fit is not None:
+            values = context.values(_LEADING)
+            if len(values) == 1 and not self._may_fit(values[0], context):
+                return None
+        for each in self._candidates:
+            condition = each.condition
+            if condition is None or condition(context):
+                return each.verdict
+        return None
+
+
+def _shared_test(statements: Iterable[Statement]) -> Fits | None:
+    """What a single leading key must fit if any of several statements is to apply.
+
+    None if they do not all ask for it, each by the same operator.
+    """
+    asked = [each.needed(_LEADING) for each in statements]
+    names = {each.name for each in asked if each}
+    if len(asked) < 2 or None in asked or len(names) > 1:
+        return None
+    [name] = names
+    fixed = OPERATORS[name].fixed
+    assert fixed
+    return fixed([value for each in asked if each for value in each.values])
+
+
+class Plan(Struct):
+    """What decides about an action of a principal on a resource, prepared for many requests.
+
+    `by_name` are the Allows of the resource's policy that name the principal. There is no
+    `boundary` or `session` if it is None. `verdict` is there if it is the same for any request.
+    """
+
+    action: str
+    denials: tuple[tuple[str, _Group], ...]
+    by_name: _Group
+    boundary: _Group | None
+    session: _Group | None
+    allowing: _Group
     verdict: Verdict | None = None
+
+    @property
+    def varies(self) -> bool:
+        groups = (self.by_name, self.boundary, self.session, self.allowing)
+        every = (*(group for _, group in self.denials), *filter(None, groups))
+        return any(group.varies for group in every)
+
+    def decide(self, context: RequestContext) -> Verdict:
+        if self.verdict is not None:
+            return self.verdict
+        for kind, denials in self.denials:
+            if denial := denials.first(context):
+                return Verdict(f"with an explicit deny in {kind}", denial.source)
+        if by_name := self.by_name.first(context):
+            return by_name
+        if self.boundary is not None and not self.boundary.first(context):
+            return Verdict(self._nothing_allows(BOUNDARY))
+        if self.session is not None and not self.session.first(context):
+            return Verdict(self._nothing_allows(SESSION))
+        return self.allowing.first(context) or Verdict(self._nothing_allows(IDENTITY))
+
+    def _nothing_allows(self, kind: str) -> str:
+        return f"because no {kind.partition(' ')[2]} allows the {self.action} action"
 
 
 def evaluate(
@@ -122,108 +200,81 @@ def evaluate(
     context: RequestContext,
     resource_policy: Policy | None = None,
 ) -> Verdict:
-    """`action` as in `dynamodb:GetItem`, `resource` an ARN or `*`.
+    """`action` as in `dynamodb:GetItem`, `resource` an ARN or `*`."""
+    return plan(principal, action, resource, resource_policy).decide(context)
 
-    Statements about the same action and resource are looked for once, and so is a verdict without
-    conditions and variables.
-    """
+
+def plan(
+    principal: Principal, action: str, resource: str, resource_policy: Policy | None = None
+) -> Plan:
+    """It is made once and remembered."""
     asked = (action, resource, resource_policy.text if resource_policy else "")
-    plan: _Plan | None = principal.remembered.get(asked)
-    if plan is None:
-        plan = _plan(principal, action, resource, resource_policy)
-        principal.remember(asked, plan)
-    return plan.verdict or _decide(principal, plan, action, resource, context)
+    found: Plan | None = principal.remembered.get(asked)
+    if found is None:
+        found = _plan(principal, action, resource, resource_policy)
+        principal.remember(asked, found)
+    return found
 
 
-def _plan(
-    principal: Principal, action: str, resource: str, resource_policy: Policy | None
-) -> _Plan:
-    lower = action.lower()
-
-    def about(policies: Iterable[Policy]) -> Candidates:
-        return tuple(
-            (policy, each)
-            for policy in policies
-            for each in policy.statements
-            if each.names_action(lower)
-            and (each.has_variable_resources or each.names_resource(resource, NOTHING))
-        )
-
-    plan = _Plan(
-        about(principal.policies),
-        tuple(
-            (policy, each)
-            for policy, each in about([resource_policy] if resource_policy else [])
-            if _is_named(principal, each)
-        ),
-        about([principal.boundary] if principal.boundary else []),
-        about(principal.session),
-    )
-    every = (*plan.identity, *plan.resource, *plan.boundary, *plan.session)
-    if not any(each.varies for _, each in every):
-        found = _decide(principal, plan, action, resource, RequestContext({}))
-        plan.verdict = replace(found, stands=True)
-    return plan
+def _bound(principal: Principal, policy: Policy) -> list[_Candidate]:
+    """The statements with the values of a principal, shared by all its plans."""
+    asked = (policy.name, policy.text)
+    found: list[_Candidate] | None = principal.remembered.get(asked)
+    if found is None:
+        known = RequestContext(principal.keys())
+        statements = [each.bound(known) for each in policy.statements]
+        found = [
+            _Candidate(each, Verdict("", Source(policy.name, each.place)), each.condition())
+            for each in statements
+        ]
+        principal.remember(asked, found)
+    return found
 
 
-def _decide(
-    principal: Principal, plan: _Plan, action: str, resource: str, context: RequestContext
-) -> Verdict:
-    def applying(candidates: Candidates) -> Candidates:
-        if not any(each.varies for _, each in candidates):
-            return candidates
-        return tuple(
-            (policy, each)
-            for policy, each in candidates
-            if (not each.has_variable_resources or each.names_resource(resource, context))
-            and each.holds(context)
-        )
+def _about(
+    principal: Principal, policies: Iterable[Policy], action: str, resource: str
+) -> list[_Candidate]:
+    """Of a statement with variables as resources it is left open whether it is about this one."""
+    return [
+        replace(each, condition=each.statement.condition(resource))
+        if each.statement.has_variable_resources
+        else each
+        for policy in policies
+        for each in _bound(principal, policy)
+        if each.statement.names_action(action.lower())
+        and each.statement.names_resource(resource, NOTHING) is not False
+    ]
 
-    found = {
-        IDENTITY: applying(plan.identity),
-        BOUNDARY: applying(plan.boundary),
-        SESSION: applying(plan.session),
-        RESOURCE: applying(plan.resource),
+
+def _plan(principal: Principal, action: str, resource: str, resource_policy: Policy | None) -> Plan:
+    def about(*policies: Policy | None) -> list[_Candidate]:
+        return _about(principal, filter(None, policies), action, resource)
+
+    own, session = about(*principal.policies), about(*principal.session)
+    boundary = about(principal.boundary)
+    of_resource = [each for each in about(resource_policy) if _is_named(principal, each.statement)]
+    kinds = {IDENTITY: own, BOUNDARY: boundary, SESSION: session, RESOURCE: of_resource}
+    denials = {
+        kind: [each for each in candidates if not each.statement.allows]
+        for kind, candidates in kinds.items()
     }
-    for kind, statements in found.items():
-        if denial := _first(statements, allows=False):
-            return Verdict(f"with an explicit deny in {kind}", denial)
-    return _allowance(principal, action, found)
+    by_name = [each for each in of_resource if _names_itself(principal, each.statement)]
+    shared = [each for each in of_resource if _grants(principal, each.statement)]
+    found = Plan(
+        action,
+        tuple((kind, _Group(candidates)) for kind, candidates in denials.items() if candidates),
+        _allows(by_name),
+        _allows(boundary) if principal.boundary else None,
+        _allows(session) if principal.session else None,
+        _allows([*own, *shared]),
+    )
+    if not found.varies:
+        found.verdict = found.decide(RequestContext({}))
+    return found
 
 
-Found = Mapping[str, Sequence[tuple[Policy, Statement]]]
-
-
-def _allowance(principal: Principal, action: str, found: Found) -> Verdict:
-    named = [
-        (policy, each)
-        for policy, each in found[RESOURCE]
-        if not each.but_principals and principal.arn in each.principals
-    ]
-    if by_name := _first(named, allows=True):
-        return Verdict("", by_name)
-    if principal.boundary and not _first(found[BOUNDARY], allows=True):
-        return Verdict(_nothing_allows(BOUNDARY, action))
-    if principal.session and not _first(found[SESSION], allows=True):
-        return Verdict(_nothing_allows(SESSION, action))
-    shared = [
-        (policy, each) for policy, each in found[RESOURCE] if _grants_by_itself(principal, each)
-    ]
-    allowed = _first(found[IDENTITY], allows=True) or _first(shared, allows=True)
-    if allowed:
-        return Verdict("", allowed)
-    return Verdict(_nothing_allows(IDENTITY, action))
-
-
-def _nothing_allows(kind: str, action: str) -> str:
-    return f"because no {kind.partition(' ')[2]} allows the {action} action"
-
-
-def _first(statements: Iterable[tuple[Policy, Statement]], allows: bool) -> Source | None:
-    for policy, each in statements:
-        if each.allows is allows:
-            return Source(policy.name, each.place)
-    return None
+def _allows(candidates: Iterable[_Candidate]) -> _Group:
+    return _Group(each for each in candidates if each.statement.allows)
 
 
 # ---- the principals of a resource's policy ----
@@ -241,7 +292,11 @@ def _names(principal: Principal, written: str) -> bool:
     return written.endswith(f":iam::{account}:root")
 
 
-def _grants_by_itself(principal: Principal, statement: Statement) -> bool:
+def _names_itself(principal: Principal, statement: Statement) -> bool:
+    return not statement.but_principals and principal.arn in statement.principals
+
+
+def _grants(principal: Principal, statement: Statement) -> bool:
     """One that names the account only lets the policies of its identities decide."""
     if statement.but_principals:
         return False

@@ -39,14 +39,6 @@ def any_of(each: Iterable[Known]) -> Known:
     return None if unknown else False
 
 
-def all_of(each: Iterable[Known]) -> Known:
-    return negated(any_of(negated(one) for one in each))
-
-
-def negated(one: Known) -> Known:
-    return None if one is None else not one
-
-
 class Context(Protocol):
     """The condition keys of a request."""
 
@@ -55,11 +47,24 @@ class Context(Protocol):
         ...
 
 
+class _Nothing:
+    def values(self, key: str, /) -> tuple[str, ...]:
+        return ()
+
+
+NOTHING: Context = _Nothing()
+"""The context of a request without condition keys."""
+
+
 class Variable(Struct, frozen=True):
     """`key` is in lower case."""
 
     key: str
     default: str | None = None
+
+    def bound(self, known: Context) -> "Part":
+        found = known.values(self.key)
+        return found[0] if len(found) == 1 else self
 
     def text(self, context: Context) -> str:
         """Raises MissingVariable."""
@@ -97,6 +102,21 @@ class Pattern:
     def varies(self) -> bool:
         """Whether the text has variables."""
         return any(isinstance(part, Variable) for part in self.parts)
+
+    @property
+    def prefix(self) -> str | None:
+        """The text that a star at the end follows, if all texts that begin with it match."""
+        match self.parts:
+            case (str(text), Wildcard("*")) if not self.arn:
+                return text
+        return None
+
+    def bound(self, known: Context) -> "Pattern":
+        """The same pattern for requests that all have these values."""
+        if not self.varies:
+            return self
+        filled = [part.bound(known) if isinstance(part, Variable) else part for part in self.parts]
+        return Pattern(self.text, tuple(_joined(filled)), self.arn)
 
     def matches(self, text: str, context: Context) -> Known:
         """Whether the whole text matches."""

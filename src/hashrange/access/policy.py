@@ -6,14 +6,16 @@ language".
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
+from functools import partial, reduce
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hashrange.access import conditions, patterns
 from hashrange.access.actions import ACTIONS, SERVICE, check_key
 from hashrange.access.conditions import Condition, ConditionError
-from hashrange.access.patterns import Context, Pattern, PatternError
+from hashrange.access.patterns import NOTHING, Context, Known, Pattern, PatternError
 
 CURRENT, FIRST = "2012-10-17", "2008-10-17"
 """The versions of the language. Only the current one has policy variables."""
@@ -26,8 +28,7 @@ class PolicyError(Exception):
 class Statement(Struct, frozen=True):
     """`place` is its number and Sid, for messages. `actions` are in lower case.
 
-    `principals` are those of a resource policy: ARNs, account numbers and `*`. It `varies` if more
-    than the action and the resource decide whether it applies.
+    `principals` are those of a resource policy: ARNs, account numbers and `*`.
     """
 
     place: str
@@ -39,33 +40,60 @@ class Statement(Struct, frozen=True):
     but_resources: bool = False
     principals: tuple[str, ...] = ()
     but_principals: bool = False
-    has_variable_resources: bool = False
-
-    @property
-    def varies(self) -> bool:
-        return bool(self.conditions) or self.has_variable_resources
 
     def names_action(self, action: str) -> bool:
         """`action` is in lower case, such as `dynamodb:getitem`."""
         named = any(each.matches(action, NOTHING) for each in self.actions)
         return named is not self.but_actions
 
-    def names_resource(self, resource: str, context: Context) -> bool:
-        """If that depends on a variable without a value, a Deny applies and an Allow does not."""
+    def bound(self, known: Context) -> "Statement":
+        """The same statement for requests that all have these values."""
+        resources = tuple(each.bound(known) for each in self.resources)
+        return replace(
+            self,
+            resources=resources,
+            conditions=tuple(each.bound(known) for each in self.conditions),
+        )
+
+    @property
+    def has_variable_resources(self) -> bool:
+        return any(each.varies for each in self.resources)
+
+    def names_resource(self, resource: str, context: Context) -> Known:
+        """None if that depends on a variable without a value."""
         named = patterns.any_of(each.matches(resource, context) for each in self.resources)
-        return not self.allows if named is None else named is not self.but_resources
+        return None if named is None else named is not self.but_resources
 
-    def holds(self, context: Context) -> bool:
-        return all(each.holds(context, lenient=not self.allows) for each in self.conditions)
+    def condition(self, resource: str | None = None) -> Callable[[Context], bool] | None:
+        """Whether it applies to a request; None if it applies to each.
+
+        The resource is asked for too if it is given. If that depends on a variable without a value,
+        a Deny applies and an Allow does not.
+        """
+        tests = [each.test(lenient=not self.allows) for each in self.conditions]
+        if resource is not None:
+            tests.append(partial(self._applies_to, resource))
+        return reduce(_both, tests) if tests else None
+
+    def needed(self, key: str) -> Condition | None:
+        """A condition without variables that one value of a key must meet, by an operator that can
+        test many values at once."""
+        for each in self.conditions:
+            fixed = each.operator.fixed is not None and not each.operator.negated
+            if each.key == key and fixed and not any(value.varies for value in each.values):
+                return each
+        return None
+
+    def _applies_to(self, resource: str, context: Context) -> bool:
+        named = self.names_resource(resource, context)
+        return not self.allows if named is None else named
 
 
-class _Nothing:
-    def values(self, key: str, /) -> tuple[str, ...]:
-        return ()
+Test = Callable[[Context], bool]
 
 
-NOTHING: Context = _Nothing()
-"""The context of a request without condition keys."""
+def _both(first: Test, second: Test) -> Test:
+    return lambda context: first(context) and second(context)
 
 
 class Policy(Struct, frozen=True):
@@ -150,20 +178,16 @@ class _Reader:
         except ConditionError as fault:
             where = f"{place}.Condition" + (f".{fault.place}" if fault.place else "")
             raise PolicyError(f"{where}: {fault}") from None
-        resource_patterns = tuple(
-            _read(self._resource, each, f"{place}.Resource") for each in resources
-        )
         return Statement(
             place,
             effect == "Allow",
             tuple(_read(_action, each, f"{place}.Action") for each in actions),
-            resource_patterns,
+            tuple(_read(self._resource, each, f"{place}.Resource") for each in resources),
             found,
             but_actions,
             but_resources,
             principals,
             but_principals,
-            has_variable_resources=any(each.varies for each in resource_patterns),
         )
 
     def _resource(self, text: str) -> Pattern:

@@ -6,7 +6,7 @@ Reference, "Actions, resources, and condition keys for Amazon DynamoDB"; develop
 policy conditions for fine-grained access control".
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -70,6 +70,22 @@ def members(name: str, request: Any, caller: Caller, resources: Resources) -> li
         Member(action, resource, names.get(table_of(resource), ""), index, keys)
         for action, resource in resources(request, caller)
     ]
+
+
+def of_one_table(name: str, request: Any, table: Table) -> Keys:
+    """All keys of a request about the items of one table."""
+    return _OTHERS.get(name, _none)(request)(table)
+
+
+_ITEM = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutItem": "item"}
+
+
+def leading(name: str, request: Any, table: Table) -> tuple[str, ...] | None:
+    """The leading keys of a request about one item; None for another request."""
+    if name not in _ITEM:
+        return None
+    text = _text(getattr(request.given, _ITEM[name]).get(table.hash[0]))
+    return (text,) if text else ()
 
 
 _NAMING = ("TableName", "SourceTableName", "TargetTableName")
@@ -160,21 +176,10 @@ def _read_keys(given: Any, projection: Any, also: Keys, table: Table | None) -> 
     return {**_of_items(table, [given.key]), **names, **select, **also}
 
 
-def of_get_item(request: Any, table: Table) -> Hashable:
-    """All that the condition keys of a GetItem of this table depend on."""
-    given, projection = request.given, request.projection
-    names = None if projection is None else (*given.key, _named(projection))
-    return _text(given.key.get(table.hash[0])), names, given.return_consumed_capacity
-
-
 def _write_keys(given: Any, condition: Any, update: Any, also: Keys, table: Table | None) -> Keys:
     item = given.item if hasattr(given, "item") else given.key
     names = _attributes(item, _named(condition), _named(update))
     return {**_of_items(table, [item]), **names, **_given(given), **also}
-
-
-def _get(request: Any) -> OfTable:
-    return partial(_read_keys, request.given, request.projection, {})
 
 
 def _write(request: Any) -> OfTable:
@@ -385,7 +390,7 @@ _BY_NAME: dict[str, Callable[[Any, Caller], Iterator[Member]]] = {
 _OTHERS: dict[str, Callable[[Any], OfTable]] = {
     "CreateTable": _new_table,
     "DeleteItem": _write,
-    "GetItem": _get,
+    "GetItem": lambda request: partial(_read_keys, request.given, request.projection, {}),
     "PutItem": _write,
     "Query": _page,
     "Scan": _page,

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
 
-from hashrange.access import policy
-from hashrange.access.evaluation import RequestContext, Source, Verdict, evaluate
+from hashrange.access import evaluation, policy
+from hashrange.access.evaluation import Plan, RequestContext, Source, Verdict
 from hashrange.access.policy import Policy
 from hashrange.access.principals import Principal
 from hashrange.engine.fetch import Fetch, Moment, find_table, plain_name
@@ -35,27 +35,37 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
     assert isinstance(principal, Principal)
     if principal.full_access:
         return
-    given, known, asked_before = request.given, None, None
+    given, known = request.given, None
     if table is not None and given.table_name == table.name:
         # A program asks the same again and again.
         policy, index = table.resource_policy, getattr(given, "index_name", None)
         known = (operation.name, table.id, index, policy and policy.text)
-        if known in principal.remembered:
+        plan: Plan | None = principal.remembered.get(known)
+        if plan is not None and _allows(plan, principal, operation.name, request, table, moment):
             return
-        if operation.name == "GetItem":
-            asked_before = (*known, condition_keys.of_get_item(request, table))
-            if asked_before in principal.remembered:
-                return
     [member] = condition_keys.members(operation.name, request, moment.caller, operation.resources)
     asked = question(principal, member, table, moment)
     verdict = ask(principal, asked)
     refusal = _refusal(principal, asked, verdict)
     if refusal is not None:
         raise refusal
-    if known is not None and verdict.stands:
-        principal.remember(known, verdict)
-    elif asked_before is not None and not asked.context.asked_around:
-        principal.remember(asked_before, verdict)
+    if known is not None:
+        plan = evaluation.plan(principal, asked.action, asked.resource, asked.policy)
+        principal.remember(known, plan)
+
+
+def _allows(
+    plan: Plan, principal: Principal, name: str, request: Any, table: Table, moment: Moment
+) -> bool:
+    if plan.verdict is not None:
+        return plan.verdict.allowed
+    context = RequestContext(
+        _principal_keys(principal),
+        lambda: condition_keys.of_one_table(name, request, table),
+        lambda: _surroundings(table, table.arn, moment),
+        condition_keys.leading(name, request, table),
+    )
+    return not plan.decide(context).because
 
 
 def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
@@ -114,7 +124,7 @@ def question(principal: Principal, member: Member, table: Table | None, moment: 
 
 
 def ask(principal: Principal, asked: Question) -> Verdict:
-    return evaluate(principal, asked.action, asked.resource, asked.context, asked.policy)
+    return evaluation.evaluate(principal, asked.action, asked.resource, asked.context, asked.policy)
 
 
 class Answered(Struct):
