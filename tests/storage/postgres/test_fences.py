@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from hashrange.kv import CATALOG, CLOCK, Conflict, CreateSpace, Get, Head, Put
-from hashrange.storage.postgres import PostgresStore, fences, routed_writes
+from hashrange.storage.postgres import PostgresStore, fences
+from hashrange.storage.postgres.writes import Plan
 from hashrange.testing.store_model import value_of
 
 from .stores import SPACE, read, run, write
@@ -79,9 +80,6 @@ def test_a_late_writer(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fences_that_nobody_looks_at_are_found_out(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def planted(*_: object) -> None:
-        pass
-
-    monkeypatch.setattr(routed_writes, "pass_fences", planted)
+    monkeypatch.setattr(Plan, "_add_fence", lambda *_: None)
     with pytest.raises(BaseException, match="DID NOT RAISE"):
         a_writer_with_old_definitions_cannot_commit(dsn, monkeypatch)

@@ -21,6 +21,7 @@ from hashrange.kv import (
 )
 from hashrange.storage.postgres import PostgresStore, pool, settle
 from hashrange.storage.postgres.script import Script
+from hashrange.storage.postgres.writes import PLAIN_SLOT
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
 
@@ -181,7 +182,7 @@ def test_a_lost_question_about_an_outcome_does_not_answer_the_next_one(postgres_
                 raise ConnectionResetError
 
         store.pool.fresh = lost_once  # type: ignore[method-assign]
-        asked = settle.PLAIN_SLOT, settle.new_id(store.milliseconds()), store.pool, store.name
+        asked = PLAIN_SLOT, settle.new_id(store.milliseconds()), store.pool, store.name
         assert not await settle._was_committed(*asked)
         assert lost == 2
 

@@ -196,7 +196,7 @@ async def _close_shard(connection: Any, shard: Shard, number: int) -> None:
     """Wait for the writers of the shard, and close its fences."""
     await connection.execute(
         f"BEGIN; SET LOCAL citus.enable_manual_changes_to_shards = on; "
-        f"LOCK TABLE {shard.table} IN SHARE ROW EXCLUSIVE MODE"
+        f"LOCK TABLE {shard.tables.rows} IN SHARE ROW EXCLUSIVE MODE"
     )
     await connection.execute(_CLOSE, number, list(shard.slots))
     if shard.number is not None and not await connection.fetchval(_IS_HERE, shard.number):

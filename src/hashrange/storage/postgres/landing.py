@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from hashrange.kv import CATALOG, Conflict, CreateSpace, DropSpace, Purge
-from hashrange.storage.postgres import routed_writes, settle
+from hashrange.kv import CATALOG, SYSTEM_SPACE, Conflict, CreateSpace, DropSpace, Purge
+from hashrange.storage.postgres import direct, routed_writes, settle
 from hashrange.storage.postgres.guards import Guards
-from hashrange.storage.postgres.script import ADVISORY, Script
-from hashrange.storage.postgres.writes import Folded, Plan
+from hashrange.storage.postgres.nodes import Node
+from hashrange.storage.postgres.pool import Pool
+from hashrange.storage.postgres.script import ADVISORY, PLACES, Script, Step
+from hashrange.storage.postgres.tables import PLAIN
+from hashrange.storage.postgres.writes import PLAIN_SLOT, Folded, Plan
 
 if TYPE_CHECKING:
     from hashrange.storage.postgres.store import PostgresStore
@@ -41,11 +44,14 @@ class Landing:
         self.catalog = (0, b"")
         """Version and value of the row of the catalog, if it was changed."""
 
-    async def run(self, connection: Any, begun: bool) -> bool:
-        """Returns whether the connection is still sound after the commit."""
+    async def run(self, pool: Pool, connection: Any, begun: bool) -> bool:
+        """Returns whether the connection, of that pool, is still sound after the commit."""
         id_ = settle.new_id(self._store.milliseconds())
         if self._store.citus:
-            return await self._run_routed(connection, begun, id_)
+            node = None if begun else self._node_for_all(pool)
+            if node is not None:
+                return await self._run_direct(node, connection, id_)
+            return await self._run_routed(pool, connection, begun, id_)
         guards, folded, store = self._guards, self._folded, self._store
         looks_again = bool(guards.ranges) or guards.dropped is not None
         script = Script(begun or looks_again or bool(folded.on_spaces) or store.pool.pgbouncer)
@@ -55,21 +61,53 @@ class Landing:
         script.add(ADVISORY, [(store.namespace, *lock) for lock in locks.items()])
         if looks_again:
             await script.run(connection)
-            await self._compare_ranges(connection)
-        Plan(folded, guards, self._version).add_to(script, id_)
+            await self._compare_ranges(pool, connection)
+        plan = Plan(folded, guards, self._version)
+        plan.add_spaces(folded.shared | guards.spaces())
+        plan.add_to(script, id_)
         if folded.on_spaces:
             await script.run(connection)
             for write in folded.on_spaces:
                 await _ON_SPACES[type(write)](connection, write)
-        slot = settle.PLAIN_SLOT
-        return await settle.commit(connection, script, slot, id_, store.pool, store.name)
+        return await settle.commit(connection, script, PLAIN_SLOT, id_, store.pool, store.name)
 
-    async def _compare_ranges(self, connection: Any) -> None:
+    async def _compare_ranges(self, pool: Pool, connection: Any) -> None:
         question = self._guards.question(rows=False)
-        await self._store.ask_on(connection, question, values=False)
+        await self._store.ask_on(pool, connection, question, values=False)
         self._guards.compare(question, rows=False)
 
-    async def _run_routed(self, connection: Any, begun: bool, id_: bytes) -> bool:
+    def _node_for_all(self, pool: Pool) -> Node | None:
+        """The node of the pool, if the transaction concerns it alone, and nothing but rows."""
+        guards, folded = self._guards, self._folded
+        if guards.ranges or guards.dropped is not None or folded.on_spaces or folded.is_empty:
+            return None
+        if self._closed is not None or not guards.versions.get(CATALOG):
+            return None
+        return self._store.nodes.one_for(routed_writes.slots_of(folded, guards), pool)
+
+    async def _run_direct(self, node: Node, connection: Any, id_: bytes) -> bool:
+        guards, folded, store = self._guards, self._folded, self._store
+        known = guards.versions[CATALOG]
+        if not store.spaces.has_all(known, folded.shared | guards.spaces()):
+            await self._check_spaces(connection, known)
+        slots = sorted(routed_writes.slots_of(folded, guards))
+        layout = direct.layout(store.nodes, node, slots)
+        script = Script(store.pool.pgbouncer, layout.tables)
+        if script.begun:
+            await connection.execute(store.pool.begin("READ COMMITTED"))
+        spaces = sorted({SYSTEM_SPACE, *folded.spaces})
+        script.add_step(
+            Step(
+                {
+                    (PLACES, PLAIN): [(shard,) for shard in layout.shards],
+                    (ADVISORY, PLAIN): [(store.namespace, space, False) for space in spaces],
+                }
+            )
+        )
+        Plan(folded, guards, self._version, layout).add_to(script, id_)
+        return await settle.commit(connection, script, layout.slot, id_, node.near, store.name)
+
+    async def _run_routed(self, pool: Pool, connection: Any, begun: bool, id_: bytes) -> bool:
         guards, folded, store = self._guards, self._folded, self._store
         if not begun:
             await connection.execute(store.pool.begin("READ COMMITTED"))
@@ -83,8 +121,8 @@ class Landing:
                 await routed_writes.lock_alone(
                     connection, store.nodes, store.namespace, ranges, lists
                 )
-                await self._compare_ranges(connection)
-            await routed_writes.write(connection, folded, guards, self._version)
+                await self._compare_ranges(pool, connection)
+            await routed_writes.write(connection, store.nodes, folded, guards, self._version)
             if folded.is_empty:
                 await connection.execute("ROLLBACK")
                 return True
@@ -102,8 +140,8 @@ class Landing:
             await routed_writes.pass_fences(
                 connection, store.nodes, store.namespace, folded, self._closed, known
             )
-        pool = store.nodes.of(slot).near
-        return await settle.commit(connection, Script(True), slot, id_, pool, store.name)
+        near = store.nodes.of(slot).near
+        return await settle.commit(connection, Script(True), slot, id_, near, store.name)
 
     async def _check_spaces(self, connection: Any, known: int | None) -> None:
         spaces = self._folded.shared | self._guards.spaces()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from hashrange.kv import SLOTS, StoreError
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.problems import ERRORS
+from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Source, Tables
 
 REFRESH_SECONDS = 5.0
 """How old the map of the shards may be. It only says where to begin: a statement finds its shard
@@ -26,18 +27,17 @@ FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USIN
 WHERE logicalrelid = 'rows'::regclass AND noderole = 'primary' ORDER BY shardid"""
 _SHARDS_OF_SLOTS = f"""SELECT get_shard_id_for_distribution_column('rows', s::smallint)
 FROM generate_series(0, {SLOTS - 1}) s ORDER BY s"""
+_COLOCATED = """SELECT relname, shardid, shardminvalue
+FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid WHERE logicalrelid = ANY ($1::text[]::regclass[])"""
 
 
 class Shard(NamedTuple):
-    """The table that holds the rows of some slots, at one node."""
+    """The tables that hold some slots, at one node."""
 
     number: int | None
-    """None if the tables are not distributed."""
+    """That of the shard of `rows`; None if the tables are not distributed."""
     slots: Sequence[int]
-
-    @property
-    def table(self) -> str:
-        return "rows" if self.number is None else f"rows_{self.number}"
+    tables: Tables
 
 
 class Node:
@@ -48,6 +48,11 @@ class Node:
         self.near = near
         self.wide = wide
         self.shards: list[Shard] = []
+        self.source = PLAIN_SOURCE
+        """All of its rows."""
+
+    def has(self, pool: Pool) -> bool:
+        return pool in (self.near, self.wide)
 
 
 class Nodes:
@@ -57,38 +62,58 @@ class Nodes:
         self._make = make
         self._by_address: dict[tuple[str, int], Node] = {}
         self._of_slot: list[Node] = []
-        self._shards: list[int] = []
-        self._shard_of_slot: list[int] = []
+        self._numbers: list[int] = []
+        self._by_number: dict[int, Shard] = {}
+        self._shard_of_slot: list[Shard] = []
+        self._dropped = PLAIN_SOURCE.dropped
         self._loaded_at = 0.0
         self._refreshing: asyncio.Task[None] | None = None
 
     def use_one(self, near: Pool, wide: Pool) -> None:
-        """All slots are in one database."""
-        node = Node(0, near, wide)
-        node.shards = [Shard(None, range(SLOTS))]
-        self._by_address = {("", 0): node}
-        self._of_slot = [node] * SLOTS
+        """Two nodes that are one database, whose tables are not distributed."""
+        for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
+            node = Node(number, near, wide)
+            node.shards = [Shard(None, slots, PLAIN)]
+            self._by_address["", number] = node
+        self._of_slot = self.all * (SLOTS // 2)
+        self._shard_of_slot = [node.shards[0] for node in self._of_slot]
 
     async def load(self, connection: Any) -> None:
         """Read the map from the metadata, which every node of a cluster has."""
         placements = await connection.fetch(_PLACEMENTS)
-        shards = [row["shardid"] for row in placements]
-        if shards != self._shards:
-            self._shard_of_slot = [row[0] for row in await connection.fetch(_SHARDS_OF_SLOTS)]
-            self._shards = shards
-        slots: dict[int, list[int]] = {}
-        for slot, shard in enumerate(self._shard_of_slot):
-            slots.setdefault(shard, []).append(slot)
+        numbers = [row["shardid"] for row in placements]
+        if numbers != self._numbers:
+            await self._load_shards(connection)
+            self._numbers = numbers
         found: dict[Node, list[Shard]] = {}
-        of_slot: dict[int, Node] = {}
-        for shard, host, port in placements:
-            node = self._node_at(host, port)
-            found.setdefault(node, []).append(Shard(shard, slots.get(shard, ())))
-            of_slot |= dict.fromkeys(slots.get(shard, ()), node)
+        for number, host, port in placements:
+            if shard := self._by_number.get(number):  # one that was split has no slots
+                found.setdefault(self._node_at(host, port), []).append(shard)
         for node in self.all:
             node.shards = found.get(node, [])
+            node.source = _union(node.shards, self._dropped)
+        of_slot = {slot: node for node in self.all for it in node.shards for slot in it.slots}
         self._of_slot = [of_slot[slot] for slot in range(SLOTS)]
         self._loaded_at = time.monotonic()
+
+    async def _load_shards(self, connection: Any) -> None:
+        names = [*PLAIN, PLAIN_SOURCE.dropped]
+        tables: dict[tuple[str, str | None], str] = {}
+        first_of: dict[int, str] = {}
+        for name, number, first in await connection.fetch(_COLOCATED, names):
+            tables[name, first] = f"{name}_{number}"
+            if name == PLAIN.rows:
+                first_of[number] = first
+        slots: dict[int, list[int]] = {}
+        for slot, [number] in enumerate(await connection.fetch(_SHARDS_OF_SLOTS)):
+            slots.setdefault(number, []).append(slot)
+        self._by_number = {
+            number: Shard(number, its, Tables(*(tables[name, first_of[number]] for name in PLAIN)))
+            for number, its in slots.items()
+        }
+        by_slot = {slot: shard for shard in self._by_number.values() for slot in shard.slots}
+        self._shard_of_slot = [by_slot[slot] for slot in range(SLOTS)]
+        self._dropped = tables[PLAIN_SOURCE.dropped, None]
 
     def _node_at(self, host: str, port: int) -> Node:
         node = self._by_address.get((host, port))
@@ -101,6 +126,10 @@ class Nodes:
     def all(self) -> list[Node]:
         return list(self._by_address.values())
 
+    @property
+    def are_distributed(self) -> bool:
+        return bool(self._numbers)
+
     def of(self, slot: int) -> Node:
         return self._of_slot[slot]
 
@@ -110,6 +139,14 @@ class Nodes:
         first = next(iter(nodes))
         return first.near if len(nodes) == 1 else first.wide
 
+    def shard_of(self, slot: int) -> Shard:
+        return self._shard_of_slot[slot]
+
+    def one_for(self, slots: Iterable[int], pool: Pool) -> Node | None:
+        """The node of the pool, if it has all of these slots."""
+        nodes = {self._of_slot[slot] for slot in slots}
+        return node if len(nodes) == 1 and (node := nodes.pop()).has(pool) else None
+
     def one_of_each(self, slots: Iterable[int]) -> list[int]:
         """One of the slots for each node that has any of them, in the order of the nodes."""
         found: dict[int, int] = {}
@@ -117,9 +154,9 @@ class Nodes:
             found.setdefault(self._of_slot[slot].number, slot)
         return [found[number] for number in sorted(found)]
 
-    def keep_current(self) -> None:
-        """Read the map again, in the background, if it is old."""
-        if self._shards and time.monotonic() - self._loaded_at > REFRESH_SECONDS:
+    def keep_current(self, seconds: float = REFRESH_SECONDS) -> None:
+        """Read the map again, in the background, if it is older than this."""
+        if self._numbers and time.monotonic() - self._loaded_at > seconds:
             self._loaded_at = time.monotonic()
             self._refreshing = asyncio.create_task(self.refresh())
 
@@ -138,3 +175,10 @@ class Nodes:
         for node in self.all:
             await node.near.close()
             await node.wide.close()
+
+
+def _union(shards: Sequence[Shard], dropped: str) -> Source:
+    if len(shards) == 1:
+        return Source(shards[0].tables.rows, dropped)
+    texts = [f"SELECT * FROM {shard.tables.rows}" for shard in shards]
+    return Source(f"({' UNION ALL '.join(texts)}) rows", dropped)

@@ -47,8 +47,15 @@ PLANS = {
 CITUS_PLANS = {name: value for name, value in PLANS.items() if name != "plan_cache_mode"} | {
     # With it, Citus looks at each table that asyncpg's question for a type meets: two seconds.
     "citus.override_table_visibility": "off",
+    # The tables of shards are used as they are: see `direct`.
+    "citus.enable_manual_changes_to_shards": "on",
+    # PostgreSQL counts planning as operators, so this makes it keep plans wherever it can.
+    "cpu_operator_cost": "100",
 }
-"""A generic plan does not know the shard."""
+"""A generic plan does not know the shard, and for some statements of Citus there is none."""
+
+STATEMENTS_KEPT = 256
+"""How many prepared statements each connection keeps, however long they are."""
 
 
 def limits(synchronous_commit: str) -> dict[str, str]:
@@ -97,7 +104,11 @@ class Pool:
     def configure(self, settings: dict[str, str]) -> None:
         """Use other settings for all connections. Those in use are closed when they come back."""
         self._outdated |= self._taken
-        self._options: dict[str, Any] = {"server_settings": settings}
+        self._options: dict[str, Any] = {
+            "server_settings": settings,
+            "statement_cache_size": STATEMENTS_KEPT,
+            "max_cacheable_statement_size": 0,
+        }
         self._settings = ""
         if self.pgbouncer:
             self._options = {"statement_cache_size": 0}

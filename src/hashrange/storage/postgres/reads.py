@@ -12,7 +12,6 @@ value that was left out is not answered, nor is any read after it.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import groupby, takewhile
 from math import ceil
 from typing import Any
@@ -20,8 +19,6 @@ from typing import Any
 from hashrange.kv import (
     CATALOG,
     CLOCK,
-    HEADER_BYTES,
-    READ_BYTES_MAX,
     SLOTS,
     SYSTEM_SPACE,
     Answer,
@@ -44,102 +41,28 @@ from hashrange.storage.postgres.keys import (
     original,
     stored,
 )
+from hashrange.storage.postgres.read_statements import (
+    BACKWARD,
+    BOUNDED_GETS,
+    COUNTERS,
+    DROPPED,
+    FENCE,
+    FORWARD,
+    GETS,
+    MANY_GETS,
+    PLACED,
+    TIME,
+    statement,
+)
 
 ROWS_AT_FIRST = 256
 """How many rows are asked for at first for a page that is bounded by weight."""
 
-# The parts of a statement. Each has the columns part, i, key, rest, number (the version of a row,
-# or a counter) and value.
-DROPPED, TIME, GETS, COUNTERS, FORWARD, BACKWARD, MANY_GETS, BOUNDED_GETS = range(8)
+NOWHERE = None, None, None
+"""The place of a row that is not asked for."""
 
 READS_ANSWERED_MIN = 2
 """So many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
-
-_GETS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, r.version, {value}
-FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[])
-    WITH ORDINALITY AS q (space, slot, key, i)
-CROSS JOIN LATERAL (SELECT version, value FROM rows
-    WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r"""
-
-_MANY_GETS = f"""SELECT {{part}}, i::int, NULL::bytea, NULL::bytea, version,
-    CASE WHEN i <= ${{3}} OR before < {READ_BYTES_MAX} THEN value END
-FROM (SELECT q.i, r.version, {{value}} AS value, sum(octet_length({{value}}))
-        OVER (ROWS UNBOUNDED PRECEDING) - octet_length({{value}}) AS before
-    FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
-        WITH ORDINALITY AS q (space, slot, key, i)
-    CROSS JOIN LATERAL (SELECT version, value FROM rows
-        WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r) found"""
-
-_BOUNDED_GETS = f"""SELECT {{part}}, i::int, NULL::bytea, NULL::bytea, version,
-    CASE WHEN weight_max IS NULL
-        THEN CASE WHEN i <= ${{5}} OR before < {READ_BYTES_MAX} THEN value END
-        WHEN weight_before <= weight_max THEN value ELSE substr(value, 1, {HEADER_BYTES}) END
-FROM (SELECT q.i, q.weight_max, r.version, {{value}} AS value, sum(octet_length(r.value))
-        OVER (ROWS UNBOUNDED PRECEDING) - octet_length(r.value) AS before,
-        sum(r.weight) OVER (PARTITION BY q.read ORDER BY q.i ROWS UNBOUNDED PRECEDING) - r.weight
-            AS weight_before
-    FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[], ${{3}}::int[], ${{4}}::bigint[])
-        WITH ORDINALITY AS q (space, slot, key, read, weight_max, i)
-    CROSS JOIN LATERAL (SELECT version, weight, value FROM rows
-        WHERE space = q.space AND slot = q.slot AND key = q.key LIMIT 1) r) found"""
-
-_COUNTERS = """SELECT {part}, q.i::int, NULL::bytea, NULL::bytea, c.total, NULL::bytea
-FROM unnest(${0}::bytea[]) WITH ORDINALITY AS q (name, i)
-CROSS JOIN LATERAL (SELECT coalesce(sum(value), 0)::bigint AS total
-    FROM counters WHERE name = q.name) c"""
-
-_RANGES = """SELECT {part}, q.i::int, r.key, r.rest, r.version, {value}
-FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[], ${3}::smallint[], ${4}::bytea[],
-    ${5}::int[], ${6}::bigint[]) WITH ORDINALITY AS q (space, slot, key, slot2, key2, n, weight, i)
-CROSS JOIN LATERAL (SELECT * FROM (
-    SELECT *, sum(weight) OVER (ORDER BY space {order}, slot {order}, key {order}
-        ROWS UNBOUNDED PRECEDING) - weight AS before
-    FROM (SELECT * FROM rows WHERE space = q.space
-        AND (slot, key) >= (q.slot, q.key) AND (slot, key) < (q.slot2, q.key2)
-        ORDER BY space {order}, slot {order}, key {order} LIMIT q.n) first) weighed
-    WHERE q.weight IS NULL OR before < q.weight) r"""
-
-_SQL: dict[int, tuple[str, int]] = {
-    DROPPED: (
-        "SELECT {part}, space, NULL::bytea, NULL::bytea, NULL::bigint, NULL::bytea FROM dropped",
-        0,
-    ),
-    TIME: (
-        "SELECT {part}, 0, NULL::bytea, NULL::bytea, "
-        "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, NULL::bytea",
-        0,
-    ),
-    GETS: (_GETS, 3),
-    MANY_GETS: (_MANY_GETS, 4),
-    BOUNDED_GETS: (_BOUNDED_GETS, 6),
-    COUNTERS: (_COUNTERS, 1),
-    FORWARD: (_RANGES, 7),
-    BACKWARD: (_RANGES, 7),
-}
-"""The text of each part, and how many parameters it has."""
-
-
-def value_of(column: str, values: bool, bytes_max: int | None) -> str:
-    """What is read of a row: nothing, its value, or TOO_LARGE instead of a large one."""
-    if not values:
-        return "NULL::bytea"
-    if bytes_max is None:
-        return column
-    return f"CASE WHEN octet_length({column}) > {bytes_max:d} THEN ''::bytea ELSE {column} END"
-
-
-@lru_cache(maxsize=256)
-def statement(parts: tuple[int, ...], values: bool, bytes_max: int | None) -> str:
-    texts = []
-    count = 1
-    for part in parts:
-        text, parameters = _SQL[part]
-        order = "DESC" if part == BACKWARD else "ASC"
-        value = value_of("r.value", values, bytes_max)
-        numbers = range(count, count + parameters)
-        texts.append(text.format(*numbers, part=part, order=order, value=value))
-        count += parameters
-    return "\nUNION ALL\n".join(texts)
 
 
 class Question:
@@ -173,6 +96,10 @@ class Question:
         self._many = False
         for read in reads[READS_ANSWERED_MIN:]:
             self._add(read)
+        self.fence = 0, 0
+        """Weight and version of the fence that was read instead of the row of the catalog."""
+        self.placed = 0
+        """How many of the shards are where they were expected."""
         self.rows: list[tuple[int, bytes | None] | None] = []
         """Version and value of the row of each key. Without a value, its read is not answered."""
         self.totals: list[int] = []
@@ -223,14 +150,24 @@ class Question:
             found.add(min(place[3], SLOTS - 1) if asked.read.reverse else place[1])
         return found or {slot_of(CATALOG[1])}
 
-    def statement(self, values: bool = True) -> tuple[str, list[Any]]:
-        """The text and its arguments."""
+    def single_slots(self) -> set[int] | None:
+        """The slots of all that it asks for; None if that is not in single slots."""
+        if self.names or not all(asked.is_in_one_slot for asked in self.ranges):
+            return None
+        return self.slots()
+
+    def parts(self, values: bool = True, catalog: bool = True) -> tuple[list[int], list[Any]]:
+        """The parts of its statement and their arguments. The row of the catalog may be left
+        out."""
         parts = [DROPPED]
         arguments: list[Any] = []
         if self.time:
             parts.append(TIME)
         if self.keys:
-            arguments += columns([stored(key)[:3] for key in self.keys])
+            places = [
+                stored(key)[:3] if catalog or key != CATALOG else NOWHERE for key in self.keys
+            ]
+            arguments += columns(places)
             self._many = values and len(self.keys) > self._keys_min
             if values and self.bounds:
                 parts.append(BOUNDED_GETS)
@@ -249,7 +186,7 @@ class Question:
             if asked:
                 parts.append(part)
                 arguments += columns(asked)
-        return statement(tuple(parts), values, self.bytes_max), arguments
+        return parts, arguments
 
     def take(self, found: Sequence[Any]) -> bool:
         """Keep what the statement has found. Returns False if it must be asked for more rows."""
@@ -269,6 +206,13 @@ class Question:
             elif part == COUNTERS:
                 for row in group:
                     self.totals[row[1] - 1] = row[4]
+            elif part == FENCE:
+                _, weight, _, _, version, value = next(group)
+                self.fence = weight, version
+                if value:
+                    self.rows[self.keys[CATALOG]] = version, value
+            elif part == PLACED:
+                self.placed = next(group)[1]
             elif part == TIME:
                 self.now = next(group)[4]
             elif part == DROPPED:
@@ -323,8 +267,9 @@ class Question:
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
     """Ask until all pages are full or at their end."""
     while True:
-        statement, arguments = question.statement(values)
-        if question.take(await connection.fetch(statement, *arguments)):
+        parts, arguments = question.parts(values)
+        text = statement(tuple(parts), values, question.bytes_max)
+        if question.take(await connection.fetch(text, *arguments)):
             return
 
 
@@ -350,6 +295,11 @@ class Asked:
         if self.whole:
             return read.space, *start, *end, None, None
         return read.space, *start, *end, self._rows, read.weight_max
+
+    @property
+    def is_in_one_slot(self) -> bool:
+        _, slot, _, last, end, *_ = self.arguments()
+        return last == slot or (last == slot + 1 and not end)
 
     def is_answered(self, dropped: set[int]) -> bool:
         """Make the page of what was found. Returns False if that was not enough."""

@@ -29,16 +29,16 @@ from hashrange.kv import (
 from hashrange.storage.postgres import fences
 from hashrange.storage.postgres.guards import ABSENT
 from hashrange.storage.postgres.keys import Stored, stored
-from hashrange.storage.postgres.reads import (
+from hashrange.storage.postgres.read_statements import (
     BACKWARD,
     COUNTERS,
     DROPPED,
     FORWARD,
     GETS,
     TIME,
-    Question,
     value_of,
 )
+from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.walk import Walk, in_transaction
 
 Found = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]

@@ -19,6 +19,7 @@ from hashrange.kv import (
     SYSTEM_SPACE,
     Append,
     Conflict,
+    Key,
     Range,
     slot_of,
     unpack_weight,
@@ -76,13 +77,21 @@ async def lock_alone(
         await connection.fetch(_ALONE, slot, namespace, number)
 
 
-async def write(connection: Any, folded: Folded, guards: Guards, version: int) -> None:
-    """Write, and look again under locks at all that was read, both in the order of the keys.
+async def write(
+    connection: Any, nodes: Nodes, folded: Folded, guards: Guards, version: int
+) -> None:
+    """Write, and look again under locks at all that was read, in the order in which transactions
+    at one node do both.
 
     Raises Conflict if something is no longer as it was read.
     """
     rows, known = folded.rows, guards.versions
-    for at, key in sorted((stored(key), key) for key in rows.keys() | known.keys()):
+
+    def order(place: tuple[Stored, Key]) -> Any:
+        at, key = place
+        return known.get(key) in (None, ABSENT), nodes.shard_of(at.slot).tables, at
+
+    for at, key in sorted([(stored(key), key) for key in rows.keys() | known.keys()], key=order):
         if key in rows:
             await _write_row(connection, at, known.get(key), rows[key], version)
         elif key != CATALOG:  # its fence guards it

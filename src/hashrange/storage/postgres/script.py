@@ -20,14 +20,17 @@ from typing import Any
 import asyncpg
 
 from hashrange.storage.postgres.reads import columns
+from hashrange.storage.postgres.tables import PLAIN, Tables
 
 # The parts, in the order in which they are carried out. Rows that are there are locked before
 # absent ones are inserted, in every transaction.
 (
+    PLACES,
     ADVISORY,
     HOLDS,
     LOCKS,
     IDS,
+    PLACED,
     FENCE,
     SPACES,
     UPDATES,
@@ -38,9 +41,11 @@ from hashrange.storage.postgres.reads import columns
     COUNTERS,
     HEADS,
     APPENDS,
-) = range(14)
+) = range(16)
 
-GUARDED = frozenset({LOCKS, FENCE, UPDATES, DELETES, INSERTS})
+GUARDED = frozenset({PLACED, LOCKS, FENCE, UPDATES, DELETES, INSERTS})
+ONCE = frozenset({PLACES, PLACED, ADVISORY, IDS, FENCE, SPACES, COUNTERS})
+"""Not for each shard."""
 
 CHANGED = asyncpg.DivisionByZeroError
 """Something is no longer as it was read."""
@@ -49,12 +54,18 @@ NO_SPACE = asyncpg.InvalidArgumentForLogarithmError
 
 _AT = "r.space = q.space AND r.slot = q.slot AND r.key = q.key"
 
-_PUT = """INSERT INTO rows (space, slot, key, rest, version, weight, value)
+_PUT = """INSERT INTO {rows} (space, slot, key, rest, version, weight, value)
 SELECT q.space, q.slot, q.key, q.rest, q.version, q.weight, q.value
 FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[], ${3}::bytea[], ${4}::bigint[],
     ${5}::int[], ${6}::bytea[]) AS q (space, slot, key, rest, version, weight, value)"""
 
 _PARTS: dict[int, tuple[str, int]] = {
+    PLACES: (
+        # Keeps shards where they are, by the lock (ShareLock) of Citus's own writers.
+        """SELECT lock_shard_metadata(5, q.shards)
+FROM (SELECT ${0}::bigint[]) AS q (shards) WHERE cardinality(q.shards) > 0""",
+        1,
+    ),
     ADVISORY: (
         """SELECT CASE WHEN q.alone THEN pg_advisory_xact_lock(q.namespace, q.number)::text
     ELSE pg_advisory_xact_lock_shared(q.namespace, q.number)::text END
@@ -65,26 +76,36 @@ FROM unnest(${0}::int[], ${1}::int[], ${2}::bool[]) AS q (namespace, number, alo
         # In the order in which they are given, whatever version they have.
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
     WITH ORDINALITY AS q (space, slot, key, i)
-JOIN rows r ON {_AT} ORDER BY q.i FOR UPDATE OF r""",
+JOIN {{rows}} r ON {_AT} ORDER BY q.i FOR UPDATE OF r""",
         3,
     ),
     LOCKS: (
         # In the order in which they are given, if they still have the version.
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[],
     ${{3}}::bigint[]) WITH ORDINALITY AS q (space, slot, key, expected, i)
-JOIN rows r ON {_AT} AND r.version = q.expected ORDER BY q.i FOR UPDATE OF r""",
+JOIN {{rows}} r ON {_AT} AND r.version = q.expected ORDER BY q.i FOR UPDATE OF r""",
         4,
     ),
-    IDS: ("INSERT INTO batches (id) SELECT unnest(${0}::bytea[]) RETURNING 1", 1),
+    IDS: (
+        """INSERT INTO {batches} (slot, id)
+SELECT q.* FROM unnest(${0}::smallint[], ${1}::bytea[]) AS q RETURNING 1""",
+        2,
+    ),
+    PLACED: (
+        """SELECT 1 FROM unnest(${0}::bigint[]) AS q (shard)
+JOIN pg_dist_placement p ON p.shardid = q.shard
+WHERE p.groupid = (SELECT groupid FROM pg_dist_local_group)""",
+        1,
+    ),
     FENCE: (
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[],
     ${{3}}::bigint[]) AS q (space, slot, key, expected)
-JOIN rows r ON {_AT} AND (r.version = q.expected OR q.expected = 0)""",
+JOIN {{rows}} r ON {_AT} AND (r.version = q.expected OR q.expected = 0)""",
         4,
     ),
     SPACES: ("SELECT 1 FROM unnest(${0}::int[]) AS q (space) JOIN spaces USING (space)", 1),
     UPDATES: (
-        f"""UPDATE rows r SET version = q.version, weight = q.weight, value = q.value
+        f"""UPDATE {{rows}} r SET version = q.version, weight = q.weight, value = q.value
 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[], ${{3}}::bigint[],
     ${{4}}::bigint[], ${{5}}::int[], ${{6}}::bytea[])
     AS q (space, slot, key, expected, version, weight, value)
@@ -92,7 +113,7 @@ WHERE {_AT} AND r.version = q.expected RETURNING 1""",
         7,
     ),
     DELETES: (
-        f"""DELETE FROM rows r
+        f"""DELETE FROM {{rows}} r
 USING unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[], ${{3}}::bigint[])
     AS q (space, slot, key, expected)
 WHERE {_AT} AND r.version = q.expected RETURNING 1""",
@@ -106,34 +127,33 @@ SET version = excluded.version, weight = excluded.weight, value = excluded.value
         7,
     ),
     CLEARS: (
-        f"""DELETE FROM rows r
+        f"""DELETE FROM {{rows}} r
 USING unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[]) AS q (space, slot, key)
 WHERE {_AT} RETURNING 1""",
         3,
     ),
     COUNTERS: (
-        # A backend always adds to the same place, so that backends do not wait for each other.
-        """INSERT INTO counters (name, slot, value)
-SELECT q.name, pg_backend_pid() % 64, q.delta
-FROM unnest(${0}::bytea[], ${1}::bigint[]) AS q (name, delta)
-ON CONFLICT (name, slot) DO UPDATE SET value = counters.value + excluded.value RETURNING 1""",
-        2,
+        """INSERT INTO {counters} AS c (name, slot, value)
+SELECT q.name, coalesce(q.slot, pg_backend_pid() % 64), q.delta
+FROM unnest(${0}::bytea[], ${1}::smallint[], ${2}::bigint[]) AS q (name, slot, delta)
+ON CONFLICT (name, slot) DO UPDATE SET value = c.value + excluded.value RETURNING 1""",
+        3,
     ),
     HEADS: (
-        """INSERT INTO log_heads (space, slot, number, prefix)
+        """INSERT INTO {log_heads} AS h (space, slot, number, prefix)
 SELECT q.* FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[]) AS q
-ON CONFLICT (space, slot) DO UPDATE SET number = log_heads.number + excluded.number,
-    prefix = greatest(log_heads.prefix, excluded.prefix)
-RETURNING space, slot, number, prefix""",
+ON CONFLICT (space, slot) DO UPDATE SET number = h.number + excluded.number,
+    prefix = greatest(h.prefix, excluded.prefix)
+RETURNING h.space, h.slot, h.number, h.prefix""",
         4,
     ),
     APPENDS: (
-        f"""INSERT INTO rows (space, slot, key, version, weight, value)
+        """INSERT INTO {rows} (space, slot, key, version, weight, value)
 SELECT q.space, (get_byte(k.key, 0) * 256 + get_byte(k.key, 1)) / 64, k.key, q.version, q.weight,
     q.value
-FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bigint[], ${{3}}::bigint[], ${{4}}::int[],
-    ${{5}}::bytea[]) AS q (space, slot, later, version, weight, value)
-JOIN part{HEADS} h ON h.space = q.space AND h.slot = q.slot
+FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bigint[], ${4}::int[],
+    ${5}::bytea[]) AS q (space, slot, later, version, weight, value)
+JOIN {heads} h ON h.space = q.space AND h.slot = q.slot
 CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RETURNING 1""",
         6,
     ),
@@ -142,34 +162,42 @@ CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RE
 
 Values = Sequence[tuple[Any, ...]]
 
+Place = tuple[int, Tables]
+"""A part, and the tables that it is for."""
+
 
 class Step:
     """The values of some parts. A guarded part must change a row for each, or `changed` rows."""
 
-    def __init__(self, values: Mapping[int, Values], changed: Mapping[int, int] | None = None):
-        self.values = {part: rows for part, rows in values.items() if rows}
+    def __init__(self, values: Mapping[Place, Values], changed: Mapping[Place, int] | None = None):
+        self.values = {place: rows for place, rows in values.items() if rows}
         self._changed = changed or {}
 
-    def arguments(self, parts: Sequence[int]) -> list[Any]:
+    def arguments(self, places: Sequence[Place]) -> list[Any]:
         found: list[Any] = []
-        for part in parts:
-            rows = self.values.get(part, ())
+        for place in places:
+            part, rows = place[0], self.values.get(place, ())
             found += columns(rows) if rows else [[]] * _PARTS[part][1]
             if part in GUARDED or part == SPACES:
-                found.append(self._changed.get(part, len(rows)))
+                found.append(self._changed.get(place, len(rows)))
         return found
 
 
 class Script:
-    """Steps that are added one by one, and sent together by `run`."""
+    """Steps that are added one by one, and sent together by `run`.
 
-    def __init__(self, begun: bool) -> None:
+    Its statement has each part for all of its `tables`, so that one that is prepared serves any
+    values.
+    """
+
+    def __init__(self, begun: bool, tables: Sequence[Tables] = (PLAIN,)) -> None:
         self.begun = begun
+        self._tables = tables
         self._steps: list[Step] = []
 
     def add(self, part: int, values: Values) -> None:
         """A step of one part, if there are values for it."""
-        self.add_step(Step({part: values}))
+        self.add_step(Step({(part, PLAIN): values}))
 
     def add_step(self, step: Step) -> None:
         if step.values:
@@ -179,23 +207,31 @@ class Script:
         """Raises CHANGED, NO_SPACE, and the errors of asyncpg. Nothing is written then."""
         steps, self._steps = self._steps, []
         if steps:
-            parts = tuple(sorted({part for step in steps for part in step.values}))
+            there = {place for step in steps for place in step.values}
+            places = tuple(
+                sorted({(part, each) for part, at in there for each in self._tables_of(part, at)})
+            )
             await connection.executemany(
-                _statement(parts), [step.arguments(parts) for step in steps]
+                _statement(places), [step.arguments(places) for step in steps]
             )
 
+    def _tables_of(self, part: int, at: Tables) -> Sequence[Tables]:
+        return (at,) if part in ONCE else self._tables
 
-@lru_cache(maxsize=256)
-def _statement(parts: tuple[int, ...]) -> str:
+
+@lru_cache(maxsize=1024)
+def _statement(places: tuple[Place, ...]) -> str:
     texts: list[str] = []
     met: list[str] = []
     there: list[str] = []
     count = 1
-    for part in parts:
+    for part, tables in places:
         text, parameters = _PARTS[part]
-        texts.append(f"part{part} AS ({text.format(*range(count, count + parameters))})")
+        numbers, name = range(count, count + parameters), _name(part, tables)
+        heads = _name(HEADS, tables)
+        texts.append(f"{name} AS ({text.format(*numbers, heads=heads, **tables._asdict())})")
         count += parameters
-        changed = f"(SELECT count(*) FROM part{part})"
+        changed = f"(SELECT count(*) FROM {name})"
         if part in GUARDED or part == SPACES:
             (there if part == SPACES else met).append(f"{changed} = ${count}")
             count += 1
@@ -204,3 +240,7 @@ def _statement(parts: tuple[int, ...]) -> str:
     results = [f"1 / ({' AND '.join(met)})::int" if met else "1"]
     results += [f"ln(({each})::int)" for each in there]
     return f"WITH {', '.join(texts)}\nSELECT {', '.join(results)}"
+
+
+def _name(part: int, tables: Tables) -> str:
+    return f"part{part}_{tables.rows}"

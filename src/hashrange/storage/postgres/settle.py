@@ -18,6 +18,7 @@ from hashrange.storage.postgres.nodes import Node
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.script import Script
+from hashrange.storage.postgres.writes import PLAIN_SLOT
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
 """Enough for the server to end a backend that waits in vain, and for the database to come back."""
@@ -29,8 +30,6 @@ _TIME_BYTES = 6
 
 MARK = "INSERT INTO batches (slot, id) VALUES ($1, $2)"
 _MARKS = "SELECT count(*) FROM batches WHERE slot = $1 AND id = $2"
-PLAIN_SLOT = 0
-"""The slot of all ids, unless the database is distributed by slots."""
 
 
 def new_id(milliseconds: int) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from hashrange.kv import Answer, Durability, Read, StoreError, check_durability, slot_of
-from hashrange.storage.postgres import check, fences, routed, schema, settle
+from hashrange.storage.postgres import check, direct, fences, routed, schema, settle
 from hashrange.storage.postgres.address import (
     check_tls,
     is_citus,
@@ -172,7 +172,7 @@ class PostgresStore:
 
     async def snapshot(self) -> PostgresSnapshot:
         await self.open()
-        if len(self.nodes.all) > 1:  # which one it begins at is known with its first read
+        if self.nodes.are_distributed:  # the node at which it begins is known with its first read
             return PostgresSnapshot(self)
         return PostgresSnapshot(self, await self.hold_snapshot(Question(())))
 
@@ -238,7 +238,7 @@ class PostgresStore:
 
     def question(self, reads: Sequence[Read]) -> Question:
         # On several nodes, definitions may be visible on one and not yet on another.
-        return Question(reads, locks_system=len(self.nodes.all) > 1)
+        return Question(reads, locks_system=self.nodes.are_distributed)
 
     async def pool_for(self, question: Question) -> Pool:
         return await self.pool_of(question.slots())
@@ -261,7 +261,7 @@ class PostgresStore:
         try:
             # The first statement after BEGIN takes the snapshot.
             await connection.execute(pool.begin(SNAPSHOT))
-            await self.ask_on(connection, question, values)
+            await self.ask_on(pool, connection, question, values)
             return HeldSnapshot(self, pool, connection)
         except BaseException:
             pool.give(connection, sound=False)
@@ -274,7 +274,7 @@ class PostgresStore:
     async def _ask(self, question: Question, values: bool) -> None:
         pool = await self.pool_for(question)
         async with pool.connection() as connection:
-            await self.ask_on(connection, question, values)
+            await self.ask_on(pool, connection, question, values)
 
     async def _retried(
         self, question: Question, step: Callable[..., Awaitable[T]], *arguments: Any
@@ -292,13 +292,25 @@ class PostgresStore:
                 if question.compared or time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(FENCED_PAUSE_SECONDS)
+            except direct.Moved:
+                if time.monotonic() > deadline:
+                    raise
+                await self.nodes.refresh()
 
-    async def ask_on(self, connection: Any, question: Question, values: bool = True) -> None:
+    async def ask_on(
+        self, pool: Pool, connection: Any, question: Question, values: bool = True
+    ) -> None:
+        """On a connection of that pool."""
         if not self.citus:
             await ask(connection, question, values)
             return
+        slots = question.single_slots()
+        node = None if slots is None else self.nodes.one_for(slots, pool)
         try:
-            met = await routed.ask(connection, question, values)
+            if slots is None or node is None:
+                met = await routed.ask(connection, question, values)
+            else:
+                met = await direct.ask(connection, question, values, self.nodes, node, slots)
         except routed.Fenced as error:
             self.fences.met(error.met)
             raise

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from hashrange.storage.postgres.store import PostgresStore
 
 
+DOUBT_SECONDS = 0.2
+"""How old the map of the shards may be after a conflict: one may have moved."""
+
+
 class HeldSnapshot:
     """A connection with a snapshot of PostgreSQL, taken from `pool`."""
 
@@ -55,7 +59,7 @@ class HeldSnapshot:
         if self._connection is None:
             raise StoreError("the snapshot is closed")
         try:
-            await self._store.ask_on(self._connection, question, values)
+            await self._store.ask_on(self._pool, self._connection, question, values)
         except BaseException as error:
             self._drop()
             raise self._store.explained(error) from None
@@ -148,10 +152,10 @@ class PostgresTransaction:
                 self._pool = await store.pool_for(question)
                 self._connection = await self._pool.take()
                 await self._lock(self._connection, reads)
-            await store.ask_on(self._connection, question)
+            await store.ask_on(self._pool, self._connection, question)
             if self._was_read:
                 again = self._guards.question(rows=True)
-                await store.ask_on(self._connection, again, values=False)
+                await store.ask_on(self._pool, self._connection, again, values=False)
                 self._guards.compare(again, rows=True)
         except BaseException as error:
             raise _problem(error, store) from None
@@ -246,7 +250,7 @@ class PostgresTransaction:
         version = new_version()
         try:
             landing = Landing(store, folded, self._guards, version, closed)
-            sound = await landing.run(connection, begun)
+            sound = await landing.run(self._pool, connection, begun)
         except BaseException as error:
             if isinstance(error, (StoreError, LookupError, asyncpg.PostgresError)):
                 sound = await _rolled_back(connection)
@@ -257,6 +261,7 @@ class PostgresTransaction:
                 problem = _problem(error, store)
             if isinstance(problem, Conflict):
                 store.conflicts += 1
+                store.nodes.keep_current(DOUBT_SECONDS)
             raise problem from None
         finally:
             self._pool.give(connection, sound)
@@ -273,7 +278,7 @@ class PostgresTransaction:
 
 def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
     """The error of a commit that failed before COMMIT. Nothing was written."""
-    if isinstance(error, CHANGED):
+    if isinstance(error, (CHANGED, asyncpg.UndefinedTableError)):  # or a shard has moved
         return Conflict("something that was read has changed")
     if isinstance(error, ERRORS) and is_lost(error):
         return Conflict("the connection was lost before the commit")

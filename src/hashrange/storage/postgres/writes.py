@@ -14,8 +14,8 @@ lower: a prefix begins with a time, and the clock of another server may be ahead
 that took less time.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from hashrange.kv import (
     CATALOG,
@@ -33,7 +33,7 @@ from hashrange.kv import (
     unpack_weight,
 )
 from hashrange.storage.postgres.guards import ABSENT, DROPPED_LIST, Guards
-from hashrange.storage.postgres.keys import stored
+from hashrange.storage.postgres.keys import Stored, stored
 from hashrange.storage.postgres.script import (
     APPENDS,
     CLEARS,
@@ -44,12 +44,19 @@ from hashrange.storage.postgres.script import (
     IDS,
     INSERTS,
     LOCKS,
+    PLACED,
     SPACES,
     UPDATES,
     UPSERTS,
+    Place,
     Script,
     Step,
 )
+from hashrange.storage.postgres.tables import PLAIN, Tables
+
+CATALOG_PLACE = stored(CATALOG)[:3]
+PLAIN_SLOT = 0
+"""The slot of the ids of all transactions, unless the database is distributed by slots."""
 
 
 class Folded:
@@ -65,7 +72,8 @@ class Folded:
         self.on_spaces: list[CreateSpace | DropSpace | Purge] = []
         self._created: set[int] = {SYSTEM_SPACE}
         self._dropped: set[int] = set()
-        self._spaces: set[int] = set()
+        self.spaces: set[int] = set()
+        """Those that are written to."""
         for write in writes:
             self._fold(write)
 
@@ -97,7 +105,7 @@ class Folded:
     def _use(self, space: int) -> None:
         if space in self._dropped:
             raise LookupError(space)
-        self._spaces.add(space)
+        self.spaces.add(space)
 
     @property
     def is_empty(self) -> bool:
@@ -106,7 +114,7 @@ class Folded:
     @property
     def shared(self) -> set[int]:
         """Spaces that are written to and must exist."""
-        return self._spaces - self._created
+        return self.spaces - self._created
 
     @property
     def alone(self) -> set[int]:
@@ -125,33 +133,65 @@ class Folded:
         return CATALOG in self.rows
 
 
+class Layout(NamedTuple):
+    """Where a transaction writes. The defaults are those of a database that is not distributed."""
+
+    tables_of: Callable[[int], Tables] = lambda slot: PLAIN
+    tables: Sequence[Tables] = (PLAIN,)
+    fence: tuple[int, int, bytes] = CATALOG_PLACE
+    """The place of the row that has the version of the catalog."""
+    slot: int = PLAIN_SLOT
+    """That of the transaction's id."""
+    slot_of_counters: int | None = None
+    """If it is None, a backend always adds to the same place, so that none waits for another."""
+    shards: Sequence[int] = ()
+    """Those that must be where they are."""
+
+
+ONE_DATABASE = Layout()
+
+
 class Plan:
     """The step that writes, the rows to lock before it, and the rows to delete again after it."""
 
-    def __init__(self, folded: Folded, guards: Guards, version: int) -> None:
+    def __init__(
+        self, folded: Folded, guards: Guards, version: int, layout: Layout = ONE_DATABASE
+    ) -> None:
         """`version` is that of all rows that are written."""
         self._version = version
-        self._values: dict[int, list[tuple[Any, ...]]] = {}
-        self._changed: dict[int, int] = {}
-        self._locks: list[tuple[Any, ...]] = []
+        self._layout = layout
+        self._values: dict[Place, list[tuple[Any, ...]]] = {}
+        self._changed: dict[Place, int] = {}
+        self._locks: dict[Place, list[tuple[Any, ...]]] = {}
         """Rows to lock: space, slot, key and version."""
-        self._absent: list[tuple[Any, ...]] = []
+        self._absent: dict[Place, list[tuple[Any, ...]]] = {}
         """Space, slot and key of rows that are only inserted so that nobody else does."""
         self._add_rows(folded, guards)
-        for space in sorted(folded.shared | guards.spaces()):
-            self._add(SPACES, (space,))
         for name in sorted(folded.added):
-            self._add(COUNTERS, (name, folded.added[name]))
+            values = name, layout.slot_of_counters, folded.added[name]
+            self._add(COUNTERS, layout.slot, values)
         if folded.appended:
             self._add_log(folded.appended)
 
-    def add_to(self, script: Script, id_: bytes) -> None:
-        script.add(LOCKS, self._locks)
-        script.add_step(Step({IDS: [(id_,)], **self._values}, self._changed))
-        script.add(CLEARS, self._absent)
+    def add_spaces(self, spaces: set[int]) -> None:
+        """Spaces that must be there."""
+        if spaces:
+            self._values[SPACES, PLAIN] = [(space,) for space in sorted(spaces)]
 
-    def _add(self, part: int, values: tuple[Any, ...]) -> None:
-        self._values.setdefault(part, []).append(values)
+    def add_to(self, script: Script, id_: bytes) -> None:
+        layout = self._layout
+        script.add_step(Step(self._locks))
+        self._add(IDS, layout.slot, (layout.slot, id_))
+        if layout.shards:
+            self._values[PLACED, PLAIN] = [(shard,) for shard in layout.shards]
+        script.add_step(Step(self._values, self._changed))
+        script.add_step(Step(self._absent))
+
+    def _add(self, part: int, slot: int, values: tuple[Any, ...]) -> None:
+        self._values.setdefault(self._place(part, slot), []).append(values)
+
+    def _place(self, part: int, slot: int) -> Place:
+        return part, self._layout.tables_of(slot)
 
     def _add_rows(self, folded: Folded, guards: Guards) -> None:
         """In the order of the keys, which is the order of the locks."""
@@ -162,41 +202,48 @@ class Plan:
             if key in rows:
                 self._add_row(at, version, rows[key])
             elif key == CATALOG:
-                self._add(FENCE, (*at[:3], version))
-                self._changed[FENCE] = 0 if version == ABSENT else 1
+                self._add_fence(version)
+                continue
             elif version == ABSENT:
                 self._add_absent(at)
             else:
                 only_read = True
-            if version and not (key == CATALOG and key not in rows):
-                self._locks.append((*at[:3], version))
-        mixed = UPDATES in self._values and DELETES in self._values
-        if not (only_read or mixed or CLEARS in self._values):
+            if version:
+                lock = self._place(LOCKS, at.slot)
+                self._locks.setdefault(lock, []).append((*at[:3], version))
+        parts = {part for part, _ in self._values}
+        mixed = UPDATES in parts and DELETES in parts
+        if not (only_read or mixed or CLEARS in parts):
             # The step that writes locks the rows in order. Rows are deleted unread only after the
             # rows that guard them are locked: a statement does not see what is committed while it
             # waits for a lock.
-            self._locks = []
+            self._locks = {}
 
-    def _add_row(self, at: Any, version: int | None, value: bytes | None) -> None:
+    def _add_fence(self, version: int | None) -> None:
+        fence = self._layout.fence
+        self._add(FENCE, fence[1], (*fence, version))
+        self._changed[self._place(FENCE, fence[1])] = 0 if version == ABSENT else 1
+
+    def _add_row(self, at: Stored, version: int | None, value: bytes | None) -> None:
         if value is None:
             if version is None:
-                self._add(CLEARS, at[:3])
+                self._add(CLEARS, at.slot, at[:3])
             elif version == ABSENT:
                 self._add_absent(at)
             else:
-                self._add(DELETES, (*at[:3], version))
+                self._add(DELETES, at.slot, (*at[:3], version))
             return
         weight = unpack_weight(value)[0]
         if version is None:
-            self._add(UPSERTS, (*at, self._version, weight, value))
+            self._add(UPSERTS, at.slot, (*at, self._version, weight, value))
         elif version == ABSENT:
-            self._add(INSERTS, (*at, self._version, weight, value))
+            self._add(INSERTS, at.slot, (*at, self._version, weight, value))
         else:
-            self._add(UPDATES, (*at[:3], version, self._version, weight, value))
+            self._add(UPDATES, at.slot, (*at[:3], version, self._version, weight, value))
 
-    def _add_absent(self, at: Any) -> None:
-        self._add(INSERTS, (*at, self._version, 0, b""))
-        self._absent.append(at[:3])
+    def _add_absent(self, at: Stored) -> None:
+        self._add(INSERTS, at.slot, (*at, self._version, 0, b""))
+        self._absent.setdefault(self._place(CLEARS, at.slot), []).append(at[:3])
 
     def _add_log(self, appended: Sequence[Append]) -> None:
         slots: dict[tuple[int, int], list[Append]] = {}
@@ -205,8 +252,8 @@ class Plan:
         for (space, slot), records in sorted(slots.items()):
             count = len(records)
             latest = max(record.prefix for record in records)
-            self._add(HEADS, (space, slot, count, latest))
+            self._add(HEADS, slot, (space, slot, count, latest))
             for number, record in enumerate(records, 1):
                 weight = unpack_weight(record.value)[0]
-                later = count - number
-                self._add(APPENDS, (space, slot, later, self._version, weight, record.value))
+                values = space, slot, count - number, self._version, weight, record.value
+                self._add(APPENDS, slot, values)

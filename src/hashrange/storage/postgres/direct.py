@@ -1,0 +1,94 @@
+"""What concerns one node of a cluster is said to the tables of its shards.
+
+Citus would plan each statement, and each shard of it, which costs several times what the statement
+itself does. The tables of the shards are tables of PostgreSQL like any others, so the statements
+here are those of the dialect `plain`, with other names.
+
+A shard may move to another node meanwhile. So a read also asks whether the shards were here, at its
+moment. A transaction first takes the lock that keeps the shards in place, the one that Citus's own
+writers take, and asks together with its writes.
+
+What concerns several nodes, or rows in many slots, is said to Citus: see `routed`.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+
+from hashrange.kv import CATALOG, Conflict
+from hashrange.storage.postgres import fences
+from hashrange.storage.postgres.nodes import Node, Nodes, Shard
+from hashrange.storage.postgres.read_statements import FENCE, PLACED, statement
+from hashrange.storage.postgres.reads import Question
+from hashrange.storage.postgres.routed import Fenced
+from hashrange.storage.postgres.tables import Source
+from hashrange.storage.postgres.writes import Layout
+
+SHARDS_MAX = 64
+"""Of a node that has more, several are not written to in one statement."""
+
+
+class Moved(Conflict):
+    """A shard is no longer where it was."""
+
+    def __init__(self) -> None:
+        super().__init__("a shard has moved to another node")
+
+
+async def ask(
+    connection: Any, question: Question, values: bool, nodes: Nodes, node: Node, slots: set[int]
+) -> set[int]:
+    """Ask a node that has all of these slots, which are those of the question.
+
+    Returns the versions of fences that are in the way: see `routed.ask`. Raises Fenced or Moved.
+    """
+    shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
+    source = node.source
+    if len(shards) == 1:
+        [shard] = shards.values()
+        source = Source(shard.tables.rows, source.dropped)
+    numbers = [number for number in shards if number is not None]
+    while True:
+        parts, arguments = question.parts(values, catalog=False)
+        if CATALOG in question.keys:
+            parts.append(FENCE)
+            arguments.append(min(slots))
+        if numbers:
+            parts.append(PLACED)
+            arguments.append(numbers)
+        text = statement(tuple(parts), values, question.bytes_max, source)
+        try:
+            found = await connection.fetch(text, *arguments)
+        except asyncpg.UndefinedTableError:
+            raise Moved from None
+        answered = question.take(found)
+        if question.placed != len(numbers):
+            raise Moved
+        if answered:
+            return _in_the_way(question)
+
+
+def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
+    """For a transaction that concerns only these slots, all of them at the node."""
+    shards: dict[Any, Shard] = {each.number: each for each in map(nodes.shard_of, slots)}
+    tables = [shard.tables for shard in (node.shards if len(shards) > 1 else shards.values())]
+    home = random.choice([slot for slot in slots if nodes.shard_of(slot).number == min(shards)])
+    return Layout(
+        tables_of=lambda slot: nodes.shard_of(slot).tables,
+        tables=tables,
+        fence=(fences.SPACE, home, b""),
+        slot=home,
+        slot_of_counters=home,
+        shards=[number for number in shards if number is not None],
+    )
+
+
+def _in_the_way(question: Question) -> set[int]:
+    weight, version = question.fence
+    if weight == fences.OPEN:
+        return set()
+    if question.compared:
+        raise Fenced({version})
+    return {version}
