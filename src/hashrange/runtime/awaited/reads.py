@@ -21,7 +21,7 @@ from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
 from hashrange.runtime.awaited.drive import Driven, drive_together
 from hashrange.runtime.awaited.gathering import Gathering, Spawn
-from hashrange.runtime.awaited.machines import ONE, machine_of
+from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, begin, within_price
@@ -73,6 +73,7 @@ class Lane:
         size_max: int,
         answer: Callable[[Group], Coroutine[Any, Any, None]],
         spawn: Spawn,
+        patient: bool,
     ) -> None:
         self._loop = loop
         self._groups_max = groups_max
@@ -81,12 +82,12 @@ class Lane:
         self._spawn = spawn
         self._waiting: deque[QueuedRead] = deque()
         self._groups = 0
-        self._gathering = Gathering(loop, self._waiting, size_max, self._start)
+        self._gathering = Gathering(loop, self._waiting, size_max, self._start, patient)
 
     def add(self, read: QueuedRead) -> None:
         self._waiting.append(read)
         if self._groups < self._groups_max:
-            self._gathering.begin()
+            self._gathering.begin(self._groups)
 
     def _start(self) -> None:
         while self._waiting and self._groups < self._groups_max:
@@ -111,7 +112,7 @@ class Lane:
         limit.cancel()
         self._groups -= 1
         if self._waiting:
-            self._gathering.begin()
+            self._gathering.begin(self._groups)
 
 
 class Reads:
@@ -178,7 +179,8 @@ class Reads:
         lane = lanes.get(machine)
         if lane is None:
             groups_max = max(1, self._store.connections_max // 2)
-            lane = Lane(self._loop, groups_max, size_max, answer, self._spawn)
+            patient = machine not in (ONE, SEVERAL)
+            lane = Lane(self._loop, groups_max, size_max, answer, self._spawn, patient)
             lanes[machine] = lane
         return lane
 

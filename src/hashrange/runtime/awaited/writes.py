@@ -67,11 +67,14 @@ class QueuedWrite:
 class Line:
     """The requests that wait for one machine, and how many batches of them are under way."""
 
-    def __init__(self, loop: AbstractEventLoop, start: Callable[["Line"], None]) -> None:
+    def __init__(
+        self, loop: AbstractEventLoop, start: Callable[["Line"], None], machine: int
+    ) -> None:
         self.waiting: deque[QueuedWrite] = deque()
         self.batches = 0
         begin = partial(start, self)
-        self.gathering = Gathering(loop, self.waiting, BATCH_REQUESTS_MAX, begin)
+        patient = machine not in (ONE, SEVERAL)
+        self.gathering = Gathering(loop, self.waiting, BATCH_REQUESTS_MAX, begin, patient)
 
 
 class Writes:
@@ -131,10 +134,10 @@ class Writes:
         request.look_ahead(self._environment, self._store)
         line = self._lines.get(request.machine)
         if line is None:
-            line = self._lines[request.machine] = Line(self._loop, self._start)
+            line = self._lines[request.machine] = Line(self._loop, self._start, request.machine)
         line.waiting.append(request)
         if line.batches < self.batches_max:
-            line.gathering.begin()
+            line.gathering.begin(line.batches)
 
     # ---- batches ----
 
@@ -200,7 +203,7 @@ class Writes:
             self._wake_upkeep()
         for each in self._lines.values():
             if each.waiting and each.batches < self.batches_max:
-                each.gathering.begin()
+                each.gathering.begin(each.batches)
 
     def _answer(self, request: QueuedWrite) -> None:
         submission = request.submission

@@ -19,7 +19,7 @@ import asyncpg
 
 from hashrange.kv import CATALOG, Conflict
 from hashrange.storage.postgres import fences
-from hashrange.storage.postgres.nodes import Node, Nodes, Shard
+from hashrange.storage.postgres.nodes import Node, Nodes
 from hashrange.storage.postgres.read_statements import FENCE, PLACED, statement
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.routed import Fenced
@@ -71,17 +71,23 @@ async def ask(
 
 
 def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
-    """For a transaction that concerns only these slots, all of them at the node."""
-    shards: dict[Any, Shard] = {each.number: each for each in map(nodes.shard_of, slots)}
-    tables = [shard.tables for shard in (node.shards if len(shards) > 1 else shards.values())]
-    home = random.choice([slot for slot in slots if nodes.shard_of(slot).number == min(shards)])
+    """For a transaction that concerns only these slots, all of them at the node.
+
+    If they are in several shards, the transaction names all shards of the node, so that there is
+    one statement for any of them.
+    """
+    shards = list({shard.number: shard for shard in map(nodes.shard_of, slots)}.values())
+    home = random.choice(slots)
+    if len(shards) > 1:
+        shards = node.shards
+        home = random.choice(shards[0].slots)
     return Layout(
         tables_of=lambda slot: nodes.shard_of(slot).tables,
-        tables=tables,
+        tables=[shard.tables for shard in shards],
         fence=(fences.SPACE, home, b""),
         slot=home,
         slot_of_counters=home,
-        shards=[number for number in shards if number is not None],
+        shards=[shard.number for shard in shards if shard.number is not None],
     )
 
 

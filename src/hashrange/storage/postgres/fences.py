@@ -100,7 +100,8 @@ class Fences:
         pool = self._nodes.of(_AT.slot).wide
         async with self._changing, pool.connection() as connection:
             await connection.execute(
-                f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{CHANGE_SECONDS_MAX}s'"
+                f"{pool.begin('READ COMMITTED')}; "
+                f"SET LOCAL idle_in_transaction_session_timeout = '{CHANGE_SECONDS_MAX}s'"
             )
             await connection.fetch("SELECT pg_advisory_xact_lock($1, $2)", self.namespace, FENCE)
             row = await connection.fetchrow(CATALOG_ROW, *CATALOG_PLACE)
@@ -121,8 +122,8 @@ class Fences:
         return number
 
     async def _close_node(self, node: Node, number: int) -> None:
-        async with node.near.connection() as connection:
-            for shard in node.shards:
+        for shard in list(node.shards):
+            async with node.near.transaction() as connection:
                 await _close_shard(connection, shard, number)
 
     async def open(self, number: int, version: int, value: bytes) -> None:
@@ -133,11 +134,9 @@ class Fences:
         """At all nodes that can be reached. Raises the error of one that cannot."""
 
         async def open_node(node: Node) -> None:
-            async with node.near.connection() as connection:
-                for shard in node.shards:
-                    await connection.execute("BEGIN")
+            for shard in list(node.shards):
+                async with node.near.transaction() as connection:
                     await connection.execute(_OPEN, version, value, list(shard.slots), numbers)
-                    await connection.execute("COMMIT")
 
         await _together([open_node(node) for node in self._nodes.all if node.shards])
 
@@ -166,7 +165,7 @@ class Fences:
 
         async def look(node: Node) -> None:
             slots = [slot for shard in node.shards for slot in shard.slots]
-            async with node.near.connection() as connection:
+            async with node.near.transaction() as connection:
                 numbers.update(row[0] for row in await connection.fetch(_FENCES, slots))
 
         nodes = [node for node in self._nodes.all if node.shards]
@@ -178,7 +177,7 @@ class Fences:
     async def _raise_version(self) -> tuple[int, bytes]:
         """Give the row of the catalog a new version, so that changes under way cannot commit."""
         place = CATALOG_PLACE
-        async with self._nodes.of(_AT.slot).near.connection() as connection:
+        async with self._nodes.of(_AT.slot).near.transaction() as connection:
             row = await connection.fetchrow(CATALOG_ROW, *place)
             if row is None:  # nothing is defined yet
                 return 0, b""
@@ -194,14 +193,10 @@ class Fences:
 
 async def _close_shard(connection: Any, shard: Shard, number: int) -> None:
     """Wait for the writers of the shard, and close its fences."""
-    await connection.execute(
-        f"BEGIN; SET LOCAL citus.enable_manual_changes_to_shards = on; "
-        f"LOCK TABLE {shard.tables.rows} IN SHARE ROW EXCLUSIVE MODE"
-    )
+    await connection.execute(f"LOCK TABLE {shard.tables.rows} IN SHARE ROW EXCLUSIVE MODE")
     await connection.execute(_CLOSE, number, list(shard.slots))
     if shard.number is not None and not await connection.fetchval(_IS_HERE, shard.number):
         raise Conflict("a shard has just moved")
-    await connection.execute("COMMIT")
 
 
 async def _together(steps: Sequence[Any]) -> None:

@@ -28,7 +28,8 @@ WHERE logicalrelid = 'rows'::regclass AND noderole = 'primary' ORDER BY shardid"
 _SHARDS_OF_SLOTS = f"""SELECT get_shard_id_for_distribution_column('rows', s::smallint)
 FROM generate_series(0, {SLOTS - 1}) s ORDER BY s"""
 _COLOCATED = """SELECT relname, shardid, shardminvalue
-FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid WHERE logicalrelid = ANY ($1::text[]::regclass[])"""
+FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid
+WHERE logicalrelid = ANY ($1::text[]::regclass[])"""
 
 
 class Shard(NamedTuple):

@@ -9,7 +9,7 @@ transaction that begins with the settings.
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -44,18 +44,22 @@ PLANS = {
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
-CITUS_PLANS = {name: value for name, value in PLANS.items() if name != "plan_cache_mode"} | {
+CITUS_PLANS = PLANS | {
     # With it, Citus looks at each table that asyncpg's question for a type meets: two seconds.
     "citus.override_table_visibility": "off",
     # The tables of shards are used as they are: see `direct`.
     "citus.enable_manual_changes_to_shards": "on",
-    # PostgreSQL counts planning as operators, so this makes it keep plans wherever it can.
+    # PostgreSQL counts planning as operators, so this makes it keep plans wherever it may choose.
     "cpu_operator_cost": "100",
 }
-"""A generic plan does not know the shard, and for some statements of Citus there is none."""
+CITUS_TRANSACTIONS = {"plan_cache_mode": "auto"}
+"""Inside BEGIN, where all that is said to Citus is said: a generic plan does not know the shard."""
 
 STATEMENTS_KEPT = 256
 """How many prepared statements each connection keeps, however long they are."""
+
+
+NOTHING: Mapping[str, str] = {}
 
 
 def limits(synchronous_commit: str) -> dict[str, str]:
@@ -82,6 +86,7 @@ class Pool:
         settings: dict[str, str],
         pgbouncer: bool,
         address: tuple[str, int] | None = None,
+        in_transactions: Mapping[str, str] = NOTHING,
     ) -> None:
         self.size = size
         self._address = {"host": address[0], "port": address[1]} if address else {}
@@ -96,23 +101,26 @@ class Pool:
         self._taken: set[Any] = set()
         self._outdated: set[Any] = set()
         """Those that are in use, and have earlier settings."""
-        self.configure(settings)
+        self.configure(settings, in_transactions)
         self._free = asyncio.Semaphore(size)
         self._random = random.Random()
         self._closed = False
 
-    def configure(self, settings: dict[str, str]) -> None:
+    def configure(
+        self, settings: Mapping[str, str], in_transactions: Mapping[str, str] = NOTHING
+    ) -> None:
         """Use other settings for all connections. Those in use are closed when they come back."""
         self._outdated |= self._taken
         self._options: dict[str, Any] = {
             "server_settings": settings,
             "statement_cache_size": STATEMENTS_KEPT,
             "max_cacheable_statement_size": 0,
+            "max_cached_statement_lifetime": 0,
         }
-        self._settings = ""
         if self.pgbouncer:
             self._options = {"statement_cache_size": 0}
-            self._settings = "".join(f"; SET LOCAL {k} = '{v}'" for k, v in settings.items())
+            in_transactions = {**settings, **in_transactions}
+        self._settings = "".join(f"; SET LOCAL {k} = '{v}'" for k, v in in_transactions.items())
         while self._idle:
             self._idle.pop().terminate()
 
@@ -137,6 +145,22 @@ class Pool:
         self.give(connection)
 
     @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        """The same for statements of one transaction, or for one that has to be in any."""
+        async with self.connection() as connection, self.within(connection):
+            yield connection
+
+    @asynccontextmanager
+    async def within(self, connection: Any) -> AsyncIterator[None]:
+        """A transaction, unless the connection is in one already."""
+        if connection.is_in_transaction():
+            yield
+            return
+        await connection.execute(self.begin("READ COMMITTED"))
+        yield
+        await connection.execute("COMMIT")
+
+    @asynccontextmanager
     async def fresh(self) -> AsyncIterator[Any]:
         """A new connection beyond the size of the pool, for one use."""
         connection = await self._connect()
@@ -151,9 +175,8 @@ class Pool:
         if not self.pgbouncer:
             yield
             return
-        await connection.execute(self.begin("READ COMMITTED"))
-        yield
-        await connection.execute("COMMIT")
+        async with self.within(connection):
+            yield
 
     async def take(self) -> Any:
         """A connection. Raises StoreError if there is none in time."""

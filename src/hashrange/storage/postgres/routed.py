@@ -39,7 +39,7 @@ from hashrange.storage.postgres.read_statements import (
     value_of,
 )
 from hashrange.storage.postgres.reads import Question
-from hashrange.storage.postgres.walk import Walk, in_transaction
+from hashrange.storage.postgres.walk import Walk
 
 Found = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
 """A row of an answer: see the parts of a statement in `reads`."""
@@ -57,7 +57,8 @@ INSERT = (
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> set[int]:
-    """Ask until all pages are full or at their end.
+    """Ask, in a transaction, until all pages are full or at their end. (Without one, Citus would
+    open a connection to each shard.)
 
     Returns the versions of fences that are in the way of a transaction with these reads. Raises
     Conflict if there are any, and nothing can be answered.
@@ -106,7 +107,7 @@ async def _rows(connection: Any, question: Question, values: bool) -> tuple[list
         fetched = await connection.fetch(text, *slots, *given)
     else:
         text = _GETS.format(value=value, slots="ANY ($1)")
-        fetched = await in_transaction(connection, text, list(slots), *given)
+        fetched = await connection.fetch(text, list(slots), *given)
     found: list[Found] = []
     states: list[tuple[int, int, bytes]] = []
     now = 0

@@ -76,7 +76,7 @@ async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
     deadline = time.monotonic() + SETTLE_SECONDS_MAX
     while True:
         try:
-            async with pool.fresh() as connection, connection.transaction():
+            async with pool.fresh() as connection, pool.within(connection):
                 status = await connection.execute(MARK + " ON CONFLICT DO NOTHING", slot, id_)
                 if status == "INSERT 0 1":
                     await connection.execute(MARK, slot, own)
@@ -105,11 +105,11 @@ async def forget_old_at(node: Node, milliseconds: int) -> None:
     before = _before(milliseconds)
     async with node.near.connection() as connection:
         for shard in node.shards:
-            await connection.execute("BEGIN")
             await connection.execute(
-                "DELETE FROM batches WHERE slot = ANY ($1) AND id < $2", list(shard.slots), before
+                f"DELETE FROM {shard.tables.batches} WHERE slot = ANY ($1) AND id < $2",
+                list(shard.slots),
+                before,
             )
-            await connection.execute("COMMIT")
 
 
 def _before(milliseconds: int) -> bytes:

@@ -27,8 +27,10 @@ from hashrange.storage.postgres.known_spaces import KnownSpaces
 from hashrange.storage.postgres.nodes import WIDE_SIZE, Nodes
 from hashrange.storage.postgres.pool import (
     CITUS_PLANS,
+    CITUS_TRANSACTIONS,
     COMMIT_SECONDS_MAX,
     LOCK_SECONDS_MAX,
+    NOTHING,
     PLANS,
     Pool,
     limits,
@@ -109,10 +111,10 @@ class PostgresStore:
     commit_seconds_max = COMMIT_SECONDS_MAX
 
     def _new_pool(self, size: int, address: tuple[str, int] | None = None) -> Pool:
-        # Citus plans a statement again if its plan does not know the shard.
         settings = self._limits | (CITUS_PLANS if self.citus else PLANS)
+        inside = CITUS_TRANSACTIONS if self.citus else NOTHING
         name = self.name if address is None else f"{self.name} at {address[0]}:{address[1]}"
-        return Pool(self.dsn, name, size, settings, self._is_pooled, address)
+        return Pool(self.dsn, name, size, settings, self._is_pooled, address, inside)
 
     def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool]:
         address = host, port
@@ -157,7 +159,7 @@ class PostgresStore:
                 )
             await check_nodes(connection, self.name, LOCK_SECONDS_MAX)
             self.citus = True
-            self.pool.configure(self._limits | CITUS_PLANS)
+            self.pool.configure(self._limits | CITUS_PLANS, CITUS_TRANSACTIONS)
             await self.nodes.load(connection)
         elif self.citus:
             self.nodes.use_one(self.pool, self._new_pool(WIDE_SIZE))
@@ -308,7 +310,8 @@ class PostgresStore:
         node = None if slots is None else self.nodes.one_for(slots, pool)
         try:
             if slots is None or node is None:
-                met = await routed.ask(connection, question, values)
+                async with pool.within(connection):
+                    met = await routed.ask(connection, question, values)
             else:
                 met = await direct.ask(connection, question, values, self.nodes, node, slots)
         except routed.Fenced as error:
@@ -363,7 +366,7 @@ class PostgresStore:
 
     async def _fetch_from(self, pool: Pool, statement: str, *arguments: Any) -> Any:
         try:
-            async with pool.connection() as connection:
+            async with pool.transaction() as connection:
                 return await connection.fetch(statement, *arguments)
         except ERRORS as error:
             raise self.explained(error) from None

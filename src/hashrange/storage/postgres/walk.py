@@ -29,16 +29,6 @@ SLOTS_TOGETHER = 64
 ROWS_TOGETHER = 256
 
 
-async def in_transaction(connection: Any, text: str, *arguments: Any) -> Any:
-    """Fetch from several shards. Without a transaction, Citus would open a connection to each."""
-    if connection.is_in_transaction():
-        return await connection.fetch(text, *arguments)
-    await connection.execute("BEGIN")
-    found = await connection.fetch(text, *arguments)
-    await connection.execute("COMMIT")
-    return found
-
-
 class Walk:
     """Through the slots of a range, until there are enough rows or enough weight."""
 
@@ -93,9 +83,7 @@ class Walk:
         """Returns whether most of them have rows."""
         with_rows = sorted(
             row[0]
-            for row in await in_transaction(
-                self._connection, _WITH_ROWS, self._space, min(slots), max(slots)
-            )
+            for row in await self._connection.fetch(_WITH_ROWS, self._space, min(slots), max(slots))
         )
         if self._reverse:
             with_rows.reverse()
@@ -108,9 +96,7 @@ class Walk:
         """Rows of slots with few of them: first their weights, then those that are wanted."""
         rows_max = min(self._rows_left or ROWS_TOGETHER, ROWS_TOGETHER)
         bounds = self._space, slots, self._start, self._end, rows_max
-        weights = await in_transaction(
-            self._connection, _WEIGHTS.format(order=self._order), *bounds
-        )
+        weights = await self._connection.fetch(_WEIGHTS.format(order=self._order), *bounds)
         if len(weights) == rows_max and rows_max != self._rows_left:  # they have many
             for slot in slots:
                 if not self._is_full:
@@ -128,4 +114,4 @@ class Walk:
         if keys:
             text = _ROWS.format(order=self._order, value=self._value)
             given = self._space, list(wanted), keys
-            self._take(await in_transaction(self._connection, text, *given))
+            self._take(await self._connection.fetch(text, *given))
