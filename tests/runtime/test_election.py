@@ -27,7 +27,7 @@ class Recorder:
     def call_upkeep(self, name: str, body: bytes, /) -> bytes:
         self.called.append(name)
         step = {"Operation": "upkeep.ExpireItems", "Body": {"TableName": TABLE}}
-        pending = {"Steps": [step]}
+        pending = {"Steps": [step, {"Operation": "upkeep.ForgetTokens", "Body": {}}]}
         return msgspec.json.encode(pending if name == "upkeep.Pending" else {"Done": True})
 
 

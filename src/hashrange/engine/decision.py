@@ -137,10 +137,14 @@ class Empty(NamedTuple):
 
 
 class Lease(Struct, frozen=True):
-    """The process that has a duty until a time, in epoch seconds. A lease may be renewed."""
+    """The process that has a duty until a time, in epoch seconds. A lease may be renewed.
+
+    `asked` is when another process has last asked for work.
+    """
 
     holder: str
     until: float
+    asked: float = 0
 
 
 class LeaseChange(NamedTuple):

@@ -6,9 +6,18 @@ from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keyspace import system
 
 
-def take(duty: str, holder: str, seconds: float, moment: Moment) -> Fetch[LeaseChange | None]:
-    """The lease that the holder may have now; None while another process has it."""
+def take(
+    duty: str, holder: str, seconds: float, asks: bool, moment: Moment
+) -> Fetch[tuple[Lease, LeaseChange | None]]:
+    """The lease after this: the holder's own, unless another process has it.
+
+    A process that `asks` leaves a note with the one that has the lease.
+    """
     held = yield from fetch.system_row(system.lease(duty)[1], Lease)
-    if held is not None and held.holder != holder and moment.now < held.until:
-        return None
-    return LeaseChange(duty, Lease(holder, moment.now + seconds))
+    if held is None or held.holder == holder or moment.now >= held.until:
+        taken = Lease(holder, moment.now + seconds, held.asked if held else 0)
+        return taken, LeaseChange(duty, taken)
+    if not asks:
+        return held, None
+    noted = Lease(held.holder, held.until, moment.now)
+    return noted, LeaseChange(duty, noted)

@@ -55,16 +55,18 @@ class Turn(forks.Forkable):
         """Another process is another holder."""
         self._holder = os.urandom(8).hex() if self._shared else ""
         self._ends = 0.0  # of the timer
+        self.asked = 0.0
+        """When another process has last asked for work, by the clock of the database."""
 
-    def is_ours(self) -> bool:
+    def is_ours(self, asks: bool = False) -> bool:
+        """If it is not, a process that `asks` for work lets the other know within seconds."""
         now = self._timer()
         if not self._holder or now < self._ends - LEASE_SECONDS / 2:
             return True
-        if not self._take(LEASE_SECONDS)["Granted"]:
-            self._ends = 0.0
-            return False
-        self._ends = now + LEASE_SECONDS
-        return True
+        answer = self._take(LEASE_SECONDS, asks)
+        self.asked = answer["Asked"]
+        self._ends = now + LEASE_SECONDS if answer["Granted"] else 0.0
+        return bool(answer["Granted"])
 
     def end(self) -> None:
         """Let another process go on at once."""
@@ -72,8 +74,8 @@ class Turn(forks.Forkable):
             with suppress(Exception):  # another process goes on when the lease has ended
                 self._take(0)
 
-    def _take(self, seconds: float) -> dict[str, Any]:
-        body = {"Duty": self._duty, "Holder": self._holder, "Seconds": seconds}
+    def _take(self, seconds: float, asks: bool = False) -> dict[str, Any]:
+        body = {"Duty": self._duty, "Holder": self._holder, "Seconds": seconds, "Asks": asks}
         return ask(self._runtime, "upkeep.Lease", body)
 
 

@@ -17,6 +17,10 @@ from hashrange.runtime.background import Background, RunsUpkeep, Turn, ask
 PAUSE_SECONDS = 2.0
 """How often the thread looks for work that no commit of this process has announced."""
 
+ROUND_SECONDS = 30.0
+"""How often it looks in a shared database, if no process has asked for work. Each look is several
+statements."""
+
 RETRY_GROWTH = 1.1
 """A partition that could not be split is tried again when it is so many times larger: finding
 the middle of its bytes means reading half of it."""
@@ -41,6 +45,10 @@ class Upkeep(Background):
     ) -> None:
         self._elected = elected
         self._turn = Turn(runtime, "upkeep", shared, timer)
+        self._shared = shared
+        self._next_round = 0.0  # of the timer
+        self._seen = 0.0
+        """The last `asked` of the turn after which there was no work."""
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
@@ -60,7 +68,6 @@ class Upkeep(Background):
         """One step of each kind of work that is waiting. Returns whether there was any."""
         steps = self._call("upkeep.Pending", {})["Steps"]
         steps += self._asked()
-        steps.append({"Operation": "upkeep.ForgetTokens", "Body": {}})
         worked, deleted = False, 0
         for step in steps:
             if self.closing or (step["Operation"] == "upkeep.ExpireItems" and not expire):
@@ -97,10 +104,20 @@ class Upkeep(Background):
     def work(self, announced: bool) -> float:
         elected = self._elected()
         if elected or announced:
-            while not self.closing and self._turn.is_ours():
+            while not self.closing and self._turn.is_ours(announced) and self._is_due(announced):
                 if not self.run_once(elected and self._timer() >= self._expire_from):
+                    self._rest()
                     break
         return self.retry_seconds()
+
+    def _is_due(self, announced: bool) -> bool:
+        asked = announced or self._turn.asked != self._seen
+        return not self._shared or asked or self._timer() >= self._next_round
+
+    def _rest(self) -> None:
+        now = self._timer()
+        self._seen = self._turn.asked
+        self._next_round = self._expire_from if now < self._expire_from else now + ROUND_SECONDS
 
     def retry_seconds(self) -> float:
         resting = self._expire_from - self._timer()

@@ -183,7 +183,7 @@ ON_ALL_SHARDS = (
     "SELECT name, sum(value)::bigint FROM counters WHERE name = ",
     "SELECT slot FROM log_heads WHERE space = ",
     "INSERT INTO rows (space, slot, key, version, weight, value) SELECT -1",  # the fences
-    "BEGIN; SET LOCAL citus.enable_manual_changes_to_shards = on; LOCK TABLE rows IN ",
+    "LOCK TABLE rows IN ",
 )
 """They change nothing and lock nothing."""
 

@@ -18,6 +18,7 @@ class Request(msgspec.Struct, rename="pascal"):
     holder: str
     seconds: float
     duty: str = "upkeep"
+    asks: bool = False
 
 
 def parse(body: bytes) -> Request:
@@ -25,5 +26,9 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    taken = yield from lease.take(request.duty, request.holder, request.seconds, moment)
-    return Decision([taken] if taken else [], {"Granted": taken is not None})
+    holder = request.holder
+    held, change = yield from lease.take(
+        request.duty, holder, request.seconds, request.asks, moment
+    )
+    response = {"Granted": held.holder == holder, "Asked": held.asked}
+    return Decision([change] if change else [], response)

@@ -1,8 +1,9 @@
 """The steps of upkeep that are waiting: the name and the body of an operation for each."""
 
+from itertools import chain
 from typing import Any
 
-from hashrange.engine import backups, fetch, partitions
+from hashrange.engine import backups, client_tokens, fetch, partitions
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.indexes import propagation
@@ -24,7 +25,10 @@ def decide(request: None, moment: Moment) -> Decide:
         {"Operation": "upkeep.EmptySpace", "Body": {"Space": space}}
         for space in (yield from fetch.dropped_spaces())
     ]
-    for table in (yield from fetch.all_tables()):
+    tables = yield from fetch.all_tables()
+    sources = {table.name: partitions.sources(table) for table in tables}
+    statistics = iter((yield from fetch.partition_statistics(list(chain(*sources.values())))))
+    for table in tables:
         for index in table.declared_indexes:
             if index.building:
                 body = {"TableName": table.name, "IndexName": index.name}
@@ -34,7 +38,9 @@ def decide(request: None, moment: Moment) -> Decide:
             steps.append({"Operation": "upkeep.TrimVectorLog", "Body": body})
         if table.index_log is not None and table.following:
             steps += yield from _propagation(table, moment)
-        steps += yield from _partition_steps(table, moment.settings.partition_bytes)
+        for source in sources[table.name]:
+            step = _partition_step(table, source, next(statistics), moment.settings.partition_bytes)
+            steps += [step] if step else []
         if table.ttl:
             steps.append({"Operation": "upkeep.ExpireItems", "Body": {"TableName": table.name}})
         if table.history is not None and table.recovery is not None:
@@ -47,6 +53,8 @@ def decide(request: None, moment: Moment) -> Decide:
     for _, feed in (yield from feeds.listed()):
         body = {"TableName": feed.table_name, "Label": feed.label}
         steps.append({"Operation": "upkeep.TrimFeed", "Body": body})
+    if (yield from client_tokens.forget_old(moment)).tokens:
+        steps.append({"Operation": "upkeep.ForgetTokens", "Body": {}})
     return answer({"Steps": steps})
 
 
@@ -59,23 +67,13 @@ def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
     return [{"Operation": "upkeep.Propagate", "Body": body}]
 
 
-def _partition_steps(table: Table, partition_bytes: int) -> Fetch[list[Step]]:
+def _partition_step(
+    table: Table, source: Table | Index, sizes: list[tuple[int, int]], partition_bytes: int
+) -> Step | None:
     """At most one step for the table and each index, because a step may change the definition.
 
     A partition is counted, or else split for more throughput, or else split because of its size.
     """
-    sources = partitions.sources(table)
-    statistics = yield from fetch.partition_statistics(sources)
-    found = (
-        _partition_step(table, source, sizes, partition_bytes)
-        for source, sizes in zip(sources, statistics, strict=True)
-    )
-    return [step for step in found if step]
-
-
-def _partition_step(
-    table: Table, source: Table | Index, sizes: list[tuple[int, int]], partition_bytes: int
-) -> Step | None:
     where: Step = {
         "TableName": table.name,
         "IndexName": source.name if isinstance(source, Index) else None,

@@ -13,7 +13,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 """Begins what runs as a task of its own, such as a batch."""
 
 
-PATIENCE_SECONDS = 0.003
+PATIENCE_SECONDS = 0.005
 """How long requests for one of several machines wait for a batch that is under way there. Each
 machine gets only a part of the requests, and a batch costs more than what is in it."""
 

@@ -12,14 +12,15 @@ What concerns several nodes, or rows in many slots, is said to Citus: see `route
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import asyncpg
 
 from hashrange.kv import CATALOG, Conflict
 from hashrange.storage.postgres import fences
-from hashrange.storage.postgres.nodes import Node, Nodes
+from hashrange.storage.postgres.nodes import Node, Nodes, Shard
+from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.read_statements import FENCE, PLACED, statement
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.routed import Fenced
@@ -44,17 +45,15 @@ async def ask(
 
     Returns the versions of fences that are in the way: see `routed.ask`. Raises Fenced or Moved.
     """
-    shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
-    source = node.source
-    if len(shards) == 1:
-        [shard] = shards.values()
-        source = Source(shard.tables.rows, source.dropped)
-    numbers = [number for number in shards if number is not None]
+    first, *others = shards = _shards(nodes, node, slots)
+    rows = node.rows if others else first.tables.rows
+    source = Source(rows, nodes.dropped, first.tables.rows)
+    numbers = [shard.number for shard in shards if shard.number is not None]
     while True:
         parts, arguments = question.parts(values, catalog=False)
         if CATALOG in question.keys:
             parts.append(FENCE)
-            arguments.append(min(slots))
+            arguments.append(first.slots[0] if others else min(slots))
         if numbers:
             parts.append(PLACED)
             arguments.append(numbers)
@@ -71,16 +70,9 @@ async def ask(
 
 
 def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
-    """For a transaction that concerns only these slots, all of them at the node.
-
-    If they are in several shards, the transaction names all shards of the node, so that there is
-    one statement for any of them.
-    """
-    shards = list({shard.number: shard for shard in map(nodes.shard_of, slots)}.values())
-    home = random.choice(slots)
-    if len(shards) > 1:
-        shards = node.shards
-        home = random.choice(shards[0].slots)
+    """For a transaction that concerns only these slots, all of them at the node."""
+    shards = _shards(nodes, node, slots)
+    home = random.choice(shards[0].slots if len(shards) > 1 else slots)
     return Layout(
         tables_of=lambda slot: nodes.shard_of(slot).tables,
         tables=[shard.tables for shard in shards],
@@ -89,6 +81,24 @@ def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
         slot_of_counters=home,
         shards=[shard.number for shard in shards if shard.number is not None],
     )
+
+
+def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
+    """The shard of these slots; if there are several, all of the node, so that one statement serves
+    any of them."""
+    shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
+    return node.shards if len(shards) > 1 else list(shards.values())
+
+
+async def begin(connection: Any, pool: Pool, layout: Layout, namespace: int, spaces: Any) -> None:
+    """Begin a transaction that writes to several shards.
+
+    As a step of its script, this would cost as much as what it writes.
+    """
+    locks = "".join(f", pg_advisory_xact_lock_shared({namespace}, {space})" for space in spaces)
+    places = f"lock_shard_metadata(5, ARRAY{list(layout.shards)})" if layout.shards else "1"
+    settings = pool.begin("READ COMMITTED") if pool.pgbouncer else "BEGIN"
+    await connection.execute(f"{settings}; SELECT {places}{locks}")
 
 
 def _in_the_way(question: Question) -> set[int]:

@@ -21,6 +21,14 @@ from hashrange.storage.postgres.store import PostgresStore
 BY_SLOT = ("rows", "counters", "log_heads", "batches")
 ON_EVERY_NODE = ("spaces", "dropped", "hashrange_schema")
 
+SHARDS_PER_NODE, SHARDS_MIN = 4, 16
+"""Each shard makes statements that concern several more expensive: see `direct`. With few, they
+are hard to divide evenly when nodes are added."""
+
+_NODES = "SELECT count(*) FROM pg_dist_node WHERE noderole = 'primary'"
+_SHARDS_WANTED = (
+    "SELECT setting::int FROM pg_settings WHERE name = 'citus.shard_count' AND source <> 'default'"
+)
 _HAS_CITUS = (
     "SELECT count(*) FROM pg_proc WHERE proname = 'create_distributed_table' "
     "AND pg_function_is_visible(oid)"
@@ -83,11 +91,16 @@ async def _distribute(store: PostgresStore) -> list[str]:
 async def _spread(connection: Any) -> list[str]:
     for table in ON_EVERY_NODE:
         await connection.execute(f"SELECT create_reference_table('{table}')")
-    first = BY_SLOT[0]
-    for table in BY_SLOT:
-        beside = "none" if table == first else first
+    first, *others = BY_SLOT
+    nodes = await connection.fetchval(_NODES)
+    await connection.execute(
+        f"SELECT create_distributed_table('{first}', 'slot', colocate_with => 'none', "
+        f"shard_count => coalesce(({_SHARDS_WANTED}), $1))",
+        max(SHARDS_MIN, SHARDS_PER_NODE * nodes),
+    )
+    for table in others:
         await connection.execute(
-            f"SELECT create_distributed_table('{table}', 'slot', colocate_with => '{beside}')"
+            f"SELECT create_distributed_table('{table}', 'slot', colocate_with => '{first}')"
         )
     await connection.execute(_KEEP_OLD_OUT, OLDEST_WITH_FENCES)
     shards = await connection.fetchval(_SHARDS)

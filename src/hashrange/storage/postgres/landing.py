@@ -92,18 +92,15 @@ class Landing:
             await self._check_spaces(connection, known)
         slots = sorted(routed_writes.slots_of(folded, guards))
         layout = direct.layout(store.nodes, node, slots)
-        script = Script(store.pool.pgbouncer, layout.tables)
-        if script.begun:
-            await connection.execute(store.pool.begin("READ COMMITTED"))
+        several = len(layout.tables) > 1 or store.pool.pgbouncer
+        script = Script(several, layout.tables)
         spaces = sorted({SYSTEM_SPACE, *folded.spaces})
-        script.add_step(
-            Step(
-                {
-                    (PLACES, PLAIN): [(shard,) for shard in layout.shards],
-                    (ADVISORY, PLAIN): [(store.namespace, space, False) for space in spaces],
-                }
-            )
-        )
+        if several:
+            await direct.begin(connection, store.pool, layout, store.namespace, spaces)
+        else:
+            places = [(shard,) for shard in layout.shards]
+            locks = [(store.namespace, space, False) for space in spaces]
+            script.add_step(Step({(PLACES, PLAIN): places, (ADVISORY, PLAIN): locks}))
         Plan(folded, guards, self._version, layout).add_to(script, id_)
         return await settle.commit(connection, script, layout.slot, id_, node.near, store.name)
 

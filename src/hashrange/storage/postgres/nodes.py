@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hashrange.kv import SLOTS, StoreError
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.problems import ERRORS
-from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Source, Tables
+from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
 
 REFRESH_SECONDS = 5.0
 """How old the map of the shards may be. It only says where to begin: a statement finds its shard
@@ -49,8 +49,8 @@ class Node:
         self.near = near
         self.wide = wide
         self.shards: list[Shard] = []
-        self.source = PLAIN_SOURCE
-        """All of its rows."""
+        self.rows = PLAIN.rows
+        """What a statement reads from to find any of its rows."""
 
     def has(self, pool: Pool) -> bool:
         return pool in (self.near, self.wide)
@@ -66,7 +66,7 @@ class Nodes:
         self._numbers: list[int] = []
         self._by_number: dict[int, Shard] = {}
         self._shard_of_slot: list[Shard] = []
-        self._dropped = PLAIN_SOURCE.dropped
+        self.dropped = PLAIN_SOURCE.dropped
         self._loaded_at = 0.0
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -92,7 +92,7 @@ class Nodes:
                 found.setdefault(self._node_at(host, port), []).append(shard)
         for node in self.all:
             node.shards = found.get(node, [])
-            node.source = _union(node.shards, self._dropped)
+            node.rows = _union(node.shards)
         of_slot = {slot: node for node in self.all for it in node.shards for slot in it.slots}
         self._of_slot = [of_slot[slot] for slot in range(SLOTS)]
         self._loaded_at = time.monotonic()
@@ -114,7 +114,7 @@ class Nodes:
         }
         by_slot = {slot: shard for shard in self._by_number.values() for slot in shard.slots}
         self._shard_of_slot = [by_slot[slot] for slot in range(SLOTS)]
-        self._dropped = tables[PLAIN_SOURCE.dropped, None]
+        self.dropped = tables[PLAIN_SOURCE.dropped, None]
 
     def _node_at(self, host: str, port: int) -> Node:
         node = self._by_address.get((host, port))
@@ -178,8 +178,6 @@ class Nodes:
             await node.wide.close()
 
 
-def _union(shards: Sequence[Shard], dropped: str) -> Source:
-    if len(shards) == 1:
-        return Source(shards[0].tables.rows, dropped)
+def _union(shards: Sequence[Shard]) -> str:
     texts = [f"SELECT * FROM {shard.tables.rows}" for shard in shards]
-    return Source(f"({' UNION ALL '.join(texts)}) rows", dropped)
+    return f"({' UNION ALL '.join(texts)}) rows"

@@ -81,7 +81,7 @@ _SQL: dict[int, tuple[str, int]] = {
     FORWARD: (_RANGES, 7),
     BACKWARD: (_RANGES, 7),
     FENCE: (
-        "SELECT {part}, weight, NULL::bytea, NULL::bytea, version, value FROM {rows} "
+        "SELECT {part}, weight, NULL::bytea, NULL::bytea, version, value FROM {fences} "
         "WHERE space = -1 AND slot = ${0} AND key = ''",
         1,
     ),

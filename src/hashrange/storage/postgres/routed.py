@@ -77,7 +77,8 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
                 rows_found = await Walk(connection, each, reverse, values).rows()
                 pages += [(part, i, *row) for row in rows_found]
         dropped: list[Found] = []
-        if question.lists_dropped or question.ranges or met or CATALOG not in question.keys:
+        sees_spaces = question.ranges or (question.keys and CATALOG not in question.keys)
+        if question.lists_dropped or sees_spaces or met:
             found = await connection.fetch(_DROPPED)
             dropped = [(DROPPED, row["space"], None, None, None, None) for row in found]
         if question.take([*dropped, *rows, *totals, *pages]):

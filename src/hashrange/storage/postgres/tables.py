@@ -19,6 +19,8 @@ class Source(NamedTuple):
 
     rows: str = "rows"
     dropped: str = "dropped"
+    fences: str = "rows"
+    """Where the fence is read."""
 
 
 PLAIN = Tables()

@@ -23,6 +23,8 @@ AND key >= $3 AND ($4::bytea IS NULL OR key < $4) ORDER BY key {order} LIMIT $5"
 _ROWS = """SELECT key, rest, version, weight, {value} FROM rows
 WHERE space = $1 AND slot = ANY ($2) AND key = ANY ($3) ORDER BY key {order}"""
 
+SLOTS_FEW = 4
+"""So many are asked together at once, such as those of a kind of row in the system space."""
 SLOTS_AT_FIRST = 16
 """How many slots are looked at together after one that is empty; then more and more."""
 SLOTS_TOGETHER = 64
@@ -48,6 +50,9 @@ class Walk:
         slots: Sequence[int] = range(self._first, self._last + 1)
         if self._reverse:
             slots = slots[::-1]
+        if 1 < len(slots) <= SLOTS_FEW:
+            await self._sparse(slots)
+            return self._found
         at, width = 0, SLOTS_AT_FIRST
         while at < len(slots) and not self._is_full:
             any_found = await self._slot(slots[at])
