@@ -24,7 +24,7 @@ KEY = (SPACE, b"key")
 CITUS = (
     "CREATE SCHEMA citus",
     'CREATE TABLE citus.pg_dist_partition (logicalrelid regclass, partmethod "char", way text)',
-    "CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint)",
+    "CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text)",
     "CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid int)",
     "INSERT INTO citus.pg_dist_placement VALUES (1, 0)",
     "CREATE TABLE citus.pg_dist_node (groupid int, nodename text, nodeport int, noderole text)",
@@ -32,7 +32,8 @@ CITUS = (
     "LANGUAGE sql AS 'SELECT 1::bigint'",
     # Like Citus, it needs a primary key that holds the column, and tables of one kind to colocate.
     """CREATE FUNCTION citus.create_distributed_table(t regclass, c text,
-        distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default') RETURNS void
+        distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default',
+        shard_count int DEFAULT 32) RETURNS void
     LANGUAGE plpgsql AS $$ BEGIN
         PERFORM FROM pg_index i JOIN pg_attribute a ON a.attrelid = t AND a.attnum = ANY (i.indkey)
             WHERE i.indrelid = t AND i.indisprimary AND a.attname = c
@@ -43,13 +44,17 @@ CITUS = (
             IF NOT FOUND THEN RAISE 'relation % is not distributed', colocate_with; END IF;
         END IF;
         INSERT INTO citus.pg_dist_partition VALUES (t, 'h', 'by ' || c);
-        INSERT INTO citus.pg_dist_shard SELECT t, generate_series(1, 32);
-        IF t = 'rows'::regclass THEN
-            CREATE VIEW citus.rows_1 AS SELECT * FROM rows;  -- the one shard that holds all
-        END IF;
+        INSERT INTO citus.pg_dist_shard SELECT t, n, n FROM generate_series(1, shard_count) n;
+        EXECUTE format('CREATE VIEW citus.%I AS SELECT * FROM %s', t || '_1', t);  -- holds all
     END $$""",
     """CREATE FUNCTION citus.create_reference_table(t regclass) RETURNS void
-    LANGUAGE sql AS $$ INSERT INTO citus.pg_dist_partition VALUES (t, 'n', 'everywhere') $$""",
+    LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO citus.pg_dist_partition VALUES (t, 'n', 'everywhere');
+        INSERT INTO citus.pg_dist_shard VALUES (t, 1, NULL);
+        EXECUTE format('CREATE VIEW citus.%I AS SELECT * FROM %s', t || '_1', t);
+    END $$""",
+    "CREATE FUNCTION citus.lock_shard_metadata(mode int, shards bigint[]) RETURNS void "
+    "LANGUAGE sql AS ''",
     "CREATE TABLE citus.pg_dist_local_group (groupid int)",
     "INSERT INTO citus.pg_dist_local_group VALUES (0)",
     "CREATE TABLE citus.nodes (nodename text, nodeport int, success boolean, result text)",
@@ -113,7 +118,7 @@ def test_the_tables_of_an_empty_database(postgres_server: PostgresServer) -> Non
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         f"postgresql:///{name}: distributed rows, counters, log_heads, batches by slot, "
-        "in 32 shards each",
+        "in 16 shards each",
         f"postgresql:///{name}: copied spaces, dropped, hashrange_schema to every node",
     ]
     assert found(postgres_server, name) == DONE

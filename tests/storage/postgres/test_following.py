@@ -9,7 +9,7 @@ from waiting import wait_for_indexes
 
 import hashrange
 from hashrange.kv import slot_of
-from hashrange.storage.postgres import routed_writes
+from hashrange.storage.postgres.landing import Landing
 
 TABLE = "table"
 KEYS = 8
@@ -60,18 +60,19 @@ def compare(database: hashrange.Database) -> None:
 def test_a_write_of_an_item_is_in_one_slot(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So it is on one machine, and needs no commit in two phases."""
     slots: list[set[int]] = []
-    write = routed_writes.write
+    run = Landing.run
 
-    async def noted(connection: Any, folded: Any, *others: Any) -> None:
+    async def noted(landing: Landing, *others: Any) -> bool:
+        folded = landing._folded
         slots.append({slot_of(key) for _, key in folded.rows})
         slots[-1] |= {append.slot for append in folded.appended}
         slots[-1] |= {slot_of(append.prefix) for append in folded.appended}
-        await write(connection, folded, *others)
+        return await run(landing, *others)
 
     with hashrange.connect(dsn) as database:
         create(database)
         wait_for_indexes(database.runtime)
-        monkeypatch.setattr(routed_writes, "write", noted)
+        monkeypatch.setattr(Landing, "run", noted)
         for color in "red", "blue":
             database.execute("PutItem", put("one", color))
             compare(database)
