@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -26,10 +27,10 @@ CITUS = (
     'CREATE TABLE citus.pg_dist_partition (logicalrelid regclass, partmethod "char", way text)',
     "CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text)",
     "CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid int)",
-    "INSERT INTO citus.pg_dist_placement VALUES (1, 0)",
+    "INSERT INTO citus.pg_dist_placement VALUES (1, 0), (2, 0)",
     "CREATE TABLE citus.pg_dist_node (groupid int, nodename text, nodeport int, noderole text)",
     "CREATE FUNCTION citus.get_shard_id_for_distribution_column(text, smallint) RETURNS bigint "
-    "LANGUAGE sql AS 'SELECT 1::bigint'",
+    "LANGUAGE sql AS 'SELECT 1 + $2::bigint % 2'",
     # Like Citus, it needs a primary key that holds the column, and tables of one kind to colocate.
     """CREATE FUNCTION citus.create_distributed_table(t regclass, c text,
         distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default',
@@ -45,7 +46,10 @@ CITUS = (
         END IF;
         INSERT INTO citus.pg_dist_partition VALUES (t, 'h', 'by ' || c);
         INSERT INTO citus.pg_dist_shard SELECT t, n, n FROM generate_series(1, shard_count) n;
-        EXECUTE format('CREATE VIEW citus.%I AS SELECT * FROM %s', t || '_1', t);  -- holds all
+        FOR n IN 1..2 LOOP  -- shards that have slots
+            EXECUTE format('CREATE VIEW citus.%I AS SELECT * FROM %s WHERE slot %% 2 = %s '
+                'WITH CHECK OPTION', t || '_' || n, t, n - 1);
+        END LOOP;
     END $$""",
     """CREATE FUNCTION citus.create_reference_table(t regclass) RETURNS void
     LANGUAGE plpgsql AS $$ BEGIN
@@ -73,6 +77,7 @@ TABLE = {
         {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "of")
     ],
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
     "GlobalSecondaryIndexes": [
         {
             "IndexName": "by_of",
@@ -181,6 +186,20 @@ def test_requests_to_a_distributed_database(postgres_server: PostgresServer) -> 
         )
         assert entries["Count"] == client.scan(TableName="table")["Count"] == 9
         assert list(database.check()) == []
+        events = Counter(record["eventName"] for record in records_of(database))
+        assert events == {"INSERT": 10, "REMOVE": 1}
+
+
+def records_of(database: hashrange.Database) -> list[dict[str, Any]]:
+    arn = database.execute("DescribeTable", {"TableName": "table"})["Table"]["LatestStreamArn"]
+    stream = database.execute("DescribeStream", {"StreamArn": arn})["StreamDescription"]
+    found: list[dict[str, Any]] = []
+    for shard in stream["Shards"]:
+        start = {"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        found += database.execute("GetRecords", database.execute("GetShardIterator", start))[
+            "Records"
+        ]
+    return found
 
 
 def refusal(dsn: str) -> str:

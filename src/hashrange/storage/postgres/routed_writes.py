@@ -115,7 +115,8 @@ def slots_of(folded: Folded, guards: Guards) -> set[int]:
     """The slots that a commit has to do with."""
     found = {slot_of(key) for space, key in folded.rows.keys() | guards.versions.keys()
              if (space, key) != CATALOG or (space, key) in folded.rows}  # fmt: skip
-    found |= {append.slot for append in folded.appended}
+    for append in folded.appended:
+        found |= {append.slot, slot_of(append.prefix)}
     found |= {first_from(again.start)[0] for again, _ in guards.ranges}
     return found or {slot_of_commit(folded)}
 
@@ -132,7 +133,8 @@ async def pass_fences(
     for space, key in folded.rows:
         spaces.setdefault(slot_of(key), set()).add(space)
     for append in folded.appended:
-        spaces.setdefault(append.slot, set()).add(append.space)
+        for slot in append.slot, slot_of(append.prefix):
+            spaces.setdefault(slot, set()).add(append.space)
     if not spaces:
         spaces[slot_of_commit(folded)] = set()
     for slot, numbers in _by_node(nodes, spaces).items():

@@ -153,7 +153,7 @@ SELECT q.space, (get_byte(k.key, 0) * 256 + get_byte(k.key, 1)) / 64, k.key, q.v
     q.value
 FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bigint[], ${4}::int[],
     ${5}::bytea[]) AS q (space, slot, later, version, weight, value)
-JOIN {heads} h ON h.space = q.space AND h.slot = q.slot
+JOIN ({heads}) h ON h.space = q.space AND h.slot = q.slot
 CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RETURNING 1""",
         6,
     ),
@@ -225,10 +225,10 @@ def _statement(places: tuple[Place, ...]) -> str:
     met: list[str] = []
     there: list[str] = []
     count = 1
+    heads = " UNION ALL ".join(f"SELECT * FROM {_name(*at)}" for at in places if at[0] == HEADS)
     for part, tables in places:
         text, parameters = _PARTS[part]
         numbers, name = range(count, count + parameters), _name(part, tables)
-        heads = _name(HEADS, tables)
         texts.append(f"{name} AS ({text.format(*numbers, heads=heads, **tables._asdict())})")
         count += parameters
         changed = f"(SELECT count(*) FROM {name})"

@@ -30,6 +30,7 @@ from hashrange.kv import (
     Purge,
     Put,
     Write,
+    slot_of,
     unpack_weight,
 )
 from hashrange.storage.postgres.guards import ABSENT, DROPPED_LIST, Guards
@@ -250,10 +251,11 @@ class Plan:
         for append in appended:
             slots.setdefault((append.space, append.slot), []).append(append)
         for (space, slot), records in sorted(slots.items()):
+            # The slot of a log need not be that of its rows.
             count = len(records)
             latest = max(record.prefix for record in records)
             self._add(HEADS, slot, (space, slot, count, latest))
             for number, record in enumerate(records, 1):
                 weight = unpack_weight(record.value)[0]
                 values = space, slot, count - number, self._version, weight, record.value
-                self._add(APPENDS, slot, values)
+                self._add(APPENDS, slot_of(record.prefix), values)
