@@ -6,6 +6,7 @@ from hashrange.design.errors import suggest
 from hashrange.design.exchange import (
     cloudformation,
     description,
+    electrodb,
     iam,
     json_schema,
     terraform,
@@ -21,12 +22,13 @@ WRITERS: Mapping[str, Callable[[Sequence[Table]], Exported]] = {
     "iam": iam.export,
     "json": description.export,
     "jsonschema": json_schema.export,
+    "electrodb": electrodb.export,
 }
 
 
 def export(tables: Table | Sequence[Table], to: str) -> Exported:
     """The tables in a format: "cloudformation", "terraform", "nosql-workbench", "iam", "json",
-    "jsonschema".
+    "jsonschema", "electrodb".
 
     `.text` is the document, and `.warnings` has a line for each thing that it does not say.
     Raises ExchangeError for an unknown format.

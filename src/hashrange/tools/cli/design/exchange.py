@@ -9,7 +9,7 @@ from hashrange.failing import fail
 from hashrange.tools.cli.commands import existing
 from hashrange.tools.cli.design.model_files import add_model, tables_of, write_result
 
-TO = ("cloudformation", "terraform", "nosql-workbench", "iam", "json", "jsonschema")
+TO = ("cloudformation", "terraform", "nosql-workbench", "iam", "json", "jsonschema", "electrodb")
 FROM = ("cloudformation", "nosql-workbench")
 
 
