@@ -42,8 +42,16 @@ table = st.Table(
 """
 
 
-def puts(path: Path, keys: Callable[[int], str], rate: int, seconds: int, **given: Any) -> str:
-    """The trace of puts to a table whose index has the same partition key for all items."""
+def puts(
+    path: Path,
+    keys: Callable[[int], str],
+    rate: int,
+    seconds: int,
+    kind: str = "Reading",
+    **given: Any,
+) -> str:
+    """The trace of puts to a table whose index has the same partition key for all items, or, if
+    `kind` is empty, another one for each."""
     clock = TestClock("2026-11-21")
     settings = {"throughput": "enforced", "partition_write_units": 10, "record_keys": "exact"}
     found = Settings(record=str(path), **{**settings, **given})
@@ -65,7 +73,8 @@ def puts(path: Path, keys: Callable[[int], str], rate: int, seconds: int, **give
         db.execute("CreateTable", request)
         for second in range(seconds):
             for number in range(rate):
-                item = {"id": keys(second * rate + number), "kind": "Reading"}
+                key = keys(second * rate + number)
+                item = {"id": key, "kind": kind or key}
                 wire = {name: {"S": text} for name, text in item.items()}
                 with suppress(ApiError):
                     db.execute("PutItem", {"TableName": "readings", "Item": wire})
@@ -82,7 +91,7 @@ def predicted(path: str, *scenarios: str) -> Prediction:
 def hot_index(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Twenty puts a second, of which one partition of the index serves ten."""
     path = tmp_path_factory.mktemp("loads") / "hot"
-    given = {"index_backlog_units": 20, "throughput": "measured"}
+    given: Any = {"index_backlog_units": 20, "throughput": "measured"}
     return puts(path, lambda n: f"r{n}", 20, 12, **given)
 
 
@@ -114,7 +123,7 @@ def test_no_provisioning_helps_one_hot_key(of_hot_index: Prediction) -> None:
 
 
 def test_the_smallest_provisioning_is_the_smallest(tmp_path: Path) -> None:
-    given = {"throughput": "measured", "partition_write_units": 1000}
+    given: Any = {"throughput": "measured", "partition_write_units": 1000}
     path = puts(tmp_path / "load", lambda n: f"r{n}", 7, 40, **given)
     units = predicted(path).smallest.units
     assert units
@@ -124,6 +133,21 @@ def test_the_smallest_provisioning_is_the_smallest(tmp_path: Path) -> None:
         predicted(path, f"provisioned:1/{each}").scenarios[1].outcome for each in (write, write - 1)
     )
     assert enough.first is None
+    assert less.first is not None
+
+
+def test_the_smallest_provisioning_has_partitions_enough(tmp_path: Path) -> None:
+    """Twenty units would be enough, but three of the five keys are in one partition."""
+    given: Any = {"throughput": "measured", "kind": ""}
+    path = puts(tmp_path / "load", lambda n: f"r{n % 5}", 20, 15, **given)
+    smallest = predicted(path).smallest
+    assert smallest.outcome
+    assert smallest.outcome.first is None
+    assert smallest.units
+    write = smallest.units["readings"][1]
+    assert write
+    assert write > 20
+    less = predicted(path, f"provisioned:1/{write * 9 // 10}").scenarios[1].outcome
     assert less.first is not None
 
 
@@ -144,7 +168,7 @@ def test_a_prediction_of_the_enforced_tables_is_what_was_refused(tmp_path: Path)
 
 
 def test_hidden_keys_give_about_the_same(tmp_path: Path) -> None:
-    given = {"throughput": "measured", "record_keys": "hmac"}
+    given: Any = {"throughput": "measured", "record_keys": "hmac"}
     path = puts(tmp_path / "load", lambda n: "one", 15, 30, **given)
     outcome = predicted(path).scenarios[0].outcome
     assert outcome.throttled == pytest.approx(1 / 3, abs=0.05)

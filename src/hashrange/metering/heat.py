@@ -22,10 +22,10 @@ class Heat:
     The same requests at the same times lead to the same splits.
     """
 
-    def __init__(self, share: float, seconds: float) -> None:
+    def __init__(self, share: float, seconds: float, seed: int) -> None:
         self._share = share
         self._seconds = seconds
-        self._random = Random(0)
+        self._random = Random(seed)
 
     def note(
         self,

@@ -32,6 +32,9 @@ WAIT_SECONDS_MAX = 1.0
 """How long they wait if throughput is enforced, so that partitions and throughput on demand follow
 the load."""
 
+SEED = 0
+"""What is drawn at random follows from it: the same load has the same splits and counts."""
+
 NO_LIMITS: Sequence[Limit] = ()
 
 
@@ -42,7 +45,12 @@ class Meter:
     met, makes no difference that a user could see.
     """
 
-    def __init__(self, settings: Settings, wake_upkeep: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        wake_upkeep: Callable[[], None] = lambda: None,
+        seed: int = SEED,
+    ) -> None:
         self.asks = self.enforced = settings.throughput == "enforced"
         """Whether operations ask if they are admitted, and whether they may be refused."""
         self.has_indexes = False
@@ -51,14 +59,14 @@ class Meter:
         """The spaces of global indexes that may not show all of their entries."""
         self.tells = False
         """Whether each response is to know what its request consumed (`Metered`)."""
-        self._usage = Usage()
+        self._usage = Usage(seed)
         self._settings = settings
         self._wake_upkeep = wake_upkeep
         self._charges: list[Charge] = []  # those that wait to be counted
         self._since = 0.0  # when the first of them was added
         self._read: dict[int, SourceBuckets] = {}  # by space
         self._written: dict[int, SourceBuckets] = {}
-        self._heat = Heat(settings.heat_share, settings.heat_seconds)
+        self._heat = Heat(settings.heat_share, settings.heat_seconds, seed)
         self._steps: deque[dict[str, Any]] = deque()
 
     @property
@@ -183,8 +191,11 @@ class Meter:
     def _behind(self, table: Table, now: float) -> list[Limit]:
         """The limits of global indexes that have fallen behind: all writes of the table wait."""
         found: list[Limit] = []
+        known = self._written
         for index in table.global_indexes:
-            buckets = self._of(table, index, True)
+            buckets = known.get(index.space)
+            if buckets is None or buckets.table is not table:
+                buckets = self._of(table, index, True)
             if buckets.behind:
                 found += buckets.limits_behind(now)
         return found
@@ -239,8 +250,11 @@ class Meter:
         `units` are those that the charge stands for.
         """
         table, written, now = charge.table, charge.written, self._since
-        owner = _owner(table, charge.index or table)
-        source = self._of(table, owner, written)
+        space = table.space if charge.index is None else charge.index.space
+        source = (self._written if written else self._read).get(space)
+        if source is None or source.table is not table:
+            source = self._of(table, charge.index or table, written)
+        owner = source.source
         part = source.parts[bisect_right(source.starts, charge.key) - 1]
         for at in self._heat.note(part, table, owner, charge.key, units, now):
             self._ask("SplitPartition", table, owner, Number=part.place[1], At=at)

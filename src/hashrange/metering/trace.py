@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from hashrange import kv
 from hashrange.engine.keyspace.keys import RowKey, digest, raw_key
 from hashrange.kv import PARTITION_BYTES
+from hashrange.metering.meter import SEED
 from hashrange.model.partitions import Partition
 from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table
@@ -46,13 +47,14 @@ LIMITS = (
 
 class Head(Struct, kw_only=True):
     """`started` is in epoch seconds. `throughput` is how the load was answered: what was only
-    measured was never refused. `source` says what recorded it."""
+    measured was never refused. `seed` is that of the meter. `source` says what recorded it."""
 
     hashrange_trace: int = VERSION
     keys: Keys
     started: float
     throughput: str
     settings: dict[str, float]
+    seed: int = SEED
     source: str = "serve"
 
 

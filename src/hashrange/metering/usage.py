@@ -106,12 +106,12 @@ class SourceUsage:
 class Usage:
     """By space, so that a table which is made again under the same name starts anew.
 
-    The same charges give the same counts: what is drawn at random has a fixed seed.
+    The same charges give the same counts: what is drawn at random follows from the seed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
         self._sources: dict[int, SourceUsage] = {}
-        self._random = Random(0)
+        self._random = Random(seed)
 
     def forget(self, space: int) -> None:
         """Free what was counted of a table or index."""

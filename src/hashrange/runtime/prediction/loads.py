@@ -7,6 +7,7 @@ are; the rank of its key is drawn once for the call, so a hot item is hot in all
 
 from bisect import bisect
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from heapq import heapify, heapreplace
 from itertools import accumulate
 from random import Random
@@ -115,9 +116,16 @@ class _Drawn:
 
     def _paid(self, part: Part, source: Table | Index, rank: int) -> Paid:
         keys = part.keys
-        text = keys.name if keys.count == 1 else f"{keys.name} {rank % keys.count + 1}"
-        raw = raw_key([{"S": text}] * len(source.hash))
-        return Paid(source.space, digest(raw), raw, part.written, part.units)
+        key, raw = _key(keys.name, rank % keys.count, keys.count, len(source.hash))
+        return Paid(source.space, key, raw, part.written, part.units)
+
+
+@lru_cache(1 << 14)
+def _key(name: str, rank: int, count: int, attributes: int) -> tuple[bytes, bytes]:
+    """The position and the raw key of one of `count` keys."""
+    text = name if count == 1 else f"{name} {rank + 1}"
+    raw = raw_key([{"S": text}] * attributes)
+    return digest(raw), raw
 
 
 def _index(table: Table, name: str) -> Table | Index:

@@ -95,7 +95,8 @@ class Outcome:
 
     def admitted(self, time: int, requests: int) -> None:
         self.requests += requests
-        self.minute_requests[time // (MINUTE * SECOND)] += requests
+        if self.timeline is not None:
+            self.minute_requests[time // (MINUTE * SECOND)] += requests
 
     def refused(self, time: int, limit: Limit, place: Place, units: float, requests: int) -> None:
         self.admitted(time, requests)

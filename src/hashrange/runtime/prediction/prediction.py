@@ -29,7 +29,9 @@ from hashrange.runtime.prediction.sensitivity import (
 Wanted = dict[str, tuple[int | None, int | None]]
 """Read and write units by the names of tables and indexes."""
 
-TRIALS_MAX = 8
+ROUNDS, TRIALS, CONFIRMED_MAX = 2, 16, 2
+"""In each round so many factors are tried at once with a thinned load, and the smallest ones that
+seem enough with the whole load."""
 
 
 class Smallest(Struct):
@@ -86,11 +88,12 @@ class Predictor:
             replay.end(time)
         predicted = [Predicted(each.scenario, each.outcome) for each in replays]
         self._check_names(scenarios, demand)
-        smallest = self._smallest(demand)
+        thinned = max(1, -(-first.counted.requests // REQUESTS_MAX))
+        smallest = self._smallest(demand, thinned)
         if add_smallest and smallest.units is not None and smallest.outcome is not None:
             made = _provisioned("smallest provisioned", smallest.units)
             predicted.append(Predicted(made, smallest.outcome))
-        self._vary(predicted, first.counted.requests, demand)
+        self._vary(predicted, thinned, demand)
         seconds = time / SECOND
         return Prediction(predicted, smallest, first.counted, seconds, demand, notes)
 
@@ -110,50 +113,62 @@ class Predictor:
 
     # ---- the smallest provisioning ----
 
-    def _smallest(self, demand: Demand) -> Smallest:
+    def _smallest(self, demand: Demand, thinned: int) -> Smallest:
         self._progress("looking for the smallest provisioning")
         units = demand.smallest(self._load.head.started, self._settings)
         if units is None:
             return Smallest(None, f"{UNITS_MAX:,} units, the default quota, are not enough")
         outcome = self._try(units)
-        if outcome.first is None:
+        if (first := outcome.first) is None:
             return Smallest(units, "", outcome)
         # More units make more partitions, which may be enough for keys that are not alone.
-        ample: Wanted = dict.fromkeys(units, (UNITS_MAX, UNITS_MAX))
-        best = self._try(ample)
-        if best.first is not None:
-            where = best.first.index or best.first.table
-            why = f"one key alone is too much: {best.first.reason}, {where}, key {best.first.key}"
-            return Smallest(None, why)
-        low, high, found = 1.0, UNITS_MAX / 1.0, best
-        chosen = ample
-        for _ in range(TRIALS_MAX):
-            middle = (low * high) ** 0.5
-            more: Wanted = {name: _times(pair, middle) for name, pair in units.items()}
+        for factor in self._factors(units, thinned):
+            more = _times(units, factor)
             outcome = self._try(more)
-            if outcome.first is None:
-                high, chosen, found = middle, more, outcome
-            else:
-                low = middle
-        return Smallest(chosen, "", found)
+            if (first := outcome.first) is None:
+                return Smallest(more, "", outcome)
+        where = first.index or first.table
+        why = f"one key alone is too much: {first.reason}, {where}, key {first.key}"
+        return Smallest(None, why)
+
+    def _factors(self, units: Wanted, thinned: int) -> list[float]:
+        """What the units may have to be multiplied with, the smallest factor first: the last one is
+        ample, the others are enough for the requests of a thinned load."""
+        low, high = 1.0, float(UNITS_MAX)
+        found = [high]
+        for _ in range(ROUNDS):
+            factors = [low * (high / low) ** (n / TRIALS) for n in range(1, TRIALS)]
+            self._progress(f"trying {len(factors)} of them")
+            chosen = Chosen(thinned=thinned, brief=True, trial=True)
+            trials = [
+                Replay(self._load.head, _provisioned("a trial", _times(units, each)), chosen)
+                for each in factors
+            ]
+            self._replay_some(trials, thinned)
+            enough = [f for f, trial in zip(factors, trials, strict=True) if not trial.failed]
+            if not enough:
+                break
+            found += enough
+            high = min(enough)
+            low = max((f for f in factors if f < high), default=low)
+        return [*sorted(found)[:CONFIRMED_MAX], float(UNITS_MAX)]
 
     def _try(self, units: Wanted) -> Outcome:
         """The outcome of the load with these units; it ends at the first refusal."""
-        replay = Replay(self._load.head, _provisioned("a trial", units))
+        replay = Replay(self._load.head, _provisioned("a trial", units), Chosen(trial=True))
         time = 0
         for line in self._lines(FirstAttempts()):
             replay.feed(line)
             if type(line) is Event:
                 time = line.time
-                if replay.outcome.first is not None:
+                if replay.failed:
                     break
         replay.end(time)
         return replay.outcome
 
     # ---- variations ----
 
-    def _vary(self, predicted: Sequence[Predicted], requests: int, demand: Demand) -> None:
-        thinned = max(1, -(-requests // REQUESTS_MAX))
+    def _vary(self, predicted: Sequence[Predicted], thinned: int, demand: Demand) -> None:
         runs = [self._variations(each, thinned, demand) for each in predicted]
         everything = [replay for run in runs for replays in run.values() for replay in replays]
         if everything:
@@ -179,6 +194,8 @@ class Predictor:
                 left, behind = behind + before + 1, thinned - before - 1
             for replay in replays:
                 replay.feed(line)
+            if all(replay.failed for replay in replays):
+                break
         for replay in replays:
             replay.end(time)
 
@@ -206,9 +223,11 @@ def _provisioned(name: str, units: Wanted) -> Scenario:
     return Scenario(name=name, mode="provisioned", changed=units)
 
 
-def _times(units: tuple[int | None, int | None], factor: float) -> tuple[int, int]:
-    read, write = (min(round((each or 1) * factor), UNITS_MAX) for each in units)
-    return read, write
+def _times(units: Wanted, factor: float) -> Wanted:
+    def more(each: int | None) -> int:
+        return min(round((each or 1) * factor), UNITS_MAX)
+
+    return {name: (more(read), more(write)) for name, (read, write) in units.items()}
 
 
 def _extremes(name: str, found: Sequence[Result]) -> Varied:

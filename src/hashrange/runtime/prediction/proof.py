@@ -45,7 +45,7 @@ def prove(trace: Trace) -> Proof:
 
 class _Replayed:
     def __init__(self, trace: Trace) -> None:
-        self.meter = Meter(settings_of(trace.head))
+        self.meter = Meter(settings_of(trace.head), seed=trace.head.seed)
         self.proof = Proof()
         self._trace = trace
         self._places: dict[int, tuple[Table, Table | Index]] = {}

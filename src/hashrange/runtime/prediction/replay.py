@@ -47,13 +47,15 @@ class Chosen(Struct, frozen=True):
     """What is varied: settings of the meter, where keys lie, and how many requests one stands for.
 
     `seed` draws another place for each key. Of `thinned` requests one is replayed, and counts as
-    all of them. A `brief` replay leaves out what only reports need.
+    all of them. A `brief` replay leaves out what only reports need. A `trial` is over as soon as a
+    request is refused.
     """
 
     settings: dict[str, float] = {}
     seed: int | None = None
     thinned: int = 1
     brief: bool = False
+    trial: bool = False
 
 
 DEFAULT = Chosen()
@@ -65,19 +67,28 @@ class Replay:
     def __init__(self, head: Head, scenario: Scenario, chosen: Chosen = DEFAULT) -> None:
         self.settings = settings_of(head, chosen.settings)
         self.scenario = scenario
-        self.meter = Meter(self.settings)
+        self.meter = Meter(self.settings, seed=head.seed)
         self.tables: dict[str, Table] = {}
         self.outcome = Outcome(self.meter, head.started, brief=chosen.brief)
         self._started = head.started
         self._hidden = head.keys == "hmac"
-        self._chosen = chosen
+        self._weight, self._trial = chosen.thinned, chosen.trial
+        self._moved = b"" if chosen.seed is None else chosen.seed.to_bytes(8, "big")
+        self._last = (b"", b"")
         self._places: dict[int, Source] = {}
         self._sharded: dict[int, int] = {}  # by space, the number of shards
         self._next_upkeep = UPKEEP_SECONDS * SECOND
         self._next_second = SECOND
         self._number = 0
 
+    @property
+    def failed(self) -> bool:
+        """Whether it is a trial that has refused a request."""
+        return self._trial and self.outcome.first is not None
+
     def feed(self, line: Line) -> None:
+        if self._trial and self.outcome.first is not None:
+            return
         if type(line) is Event:
             if line.time >= self._next_second:
                 self._pass(line.time)
@@ -97,12 +108,12 @@ class Replay:
     def _send(self, event: Event, now: float) -> None:
         if self._sharded:
             event = self._spread(event)
-        weight, meter, expected = self._chosen.thinned, self.meter, dict[Any, float]()
+        weight, meter, expected = self._weight, self.meter, dict[Any, float]()
         refusal: tuple[Admit, Limit] | None = None
         refused: list[bytes] = []
         for ask in event.asks:
             table, source = self._places[ask.space]
-            key = self._key(ask.key)
+            key = self._key(ask.key) if self._moved else ask.key
             raw = ask.raw or self._raw(source, key)
             asked = Admit(table, source, key, ask.written, ask.units * weight, raw)
             limits = meter.limits(asked, expected, now)
@@ -127,7 +138,7 @@ class Replay:
 
     def _charge(self, paid: Paid, weight: int) -> Charge:
         table, source = self._places[paid.space]
-        key = self._key(paid.key)
+        key = self._key(paid.key) if self._moved else paid.key
         raw = paid.raw or self._raw(source, key)
         index = source if isinstance(source, Index) else None
         return Charge(table, index, key, paid.units * weight, paid.written, raw)
@@ -144,14 +155,16 @@ class Replay:
 
     def _key(self, key: bytes) -> bytes:
         """Where a key lies in this replay."""
-        if self._chosen.seed is None or len(key) < POSITION_BYTES:
+        if not self._moved or len(key) < POSITION_BYTES:
             return key
-        start = key[:PARTITION_BYTES]
-        return _hashed(self._chosen.seed.to_bytes(8, "big") + start) + key[PARTITION_BYTES:]
+        if key != self._last[0]:  # most requests ask for what they consume
+            start = key[:PARTITION_BYTES]
+            self._last = key, _hashed(self._moved + start) + key[PARTITION_BYTES:]
+        return self._last[1]
 
     def _raw(self, source: Table | Index, key: bytes) -> bytes:
         """What the meter counts hot keys by, if the trace does not have the keys."""
-        if not key or not self._hidden or self._chosen.thinned > 1:
+        if not self._hidden or not key or self._weight > 1:
             return b""
         name = b"position " + key[:4].hex().encode()
         return (b"S" + len(name).to_bytes(4, "big") + name) * len(source.hash)
