@@ -1,6 +1,7 @@
 """Predictions: recorded and described loads, in scenarios, with ranges."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -113,6 +114,16 @@ def test_a_hot_key_of_an_index_is_to_blame(of_hot_index: Prediction) -> None:
     assert as_it_is.outcome.throttled > 0.3
     assert as_it_is.outcome.lag_seconds > 1
     assert sharded.outcome.throttled == 0
+
+
+def test_a_picture_has_all_units(of_hot_index: Prediction) -> None:
+    for each in of_hot_index.scenarios:
+        assert each.outcome.timeline
+        drawn: Counter[str | None] = Counter()
+        for strip in each.outcome.timeline.strips.values():
+            drawn[strip.index] += sum(sum(row.units.values()) for row in strip.rows)
+        used = {use.index: use.read_units + use.write_units for use in each.outcome.uses}
+        assert drawn == used
 
 
 def test_no_provisioning_helps_one_hot_key(of_hot_index: Prediction) -> None:

@@ -159,6 +159,8 @@ class Outcome:
 
     def end(self, time: int, tables: dict[str, Table]) -> None:
         self.seconds = time / SECOND
+        if self.timeline is not None:
+            self.timeline.add_row(time // SECOND + 1, tables, self._meter)
         usage = self._meter.usage
         for table in tables.values():
             for source in table.with_global_indexes():

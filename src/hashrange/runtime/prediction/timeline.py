@@ -47,8 +47,11 @@ class Timeline:
         self._refused.setdefault((space, written), Counter())[partition] += requests
 
     def second(self, seconds: int, tables: dict[str, Table], meter: Meter) -> None:
-        if seconds < self._since + self._seconds:
-            return
+        if seconds >= self._since + self._seconds:
+            self.add_row(seconds, tables, meter)
+
+    def add_row(self, seconds: int, tables: dict[str, Table], meter: Meter) -> None:
+        """A row of what has happened since the last one."""
         usage = meter.usage
         for table in tables.values():
             for source in table.with_global_indexes():
