@@ -11,7 +11,9 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
+from hashrange.tools.console import found
 from hashrange.tools.console.pages import export
+from hashrange.tools.console.results import COLUMNS_MAX
 from hashrange.tools.console.values import item_of, key_at
 
 
@@ -92,6 +94,17 @@ def test_only_a_select_is_a_file(console: Browserless) -> None:
     statement = "DELETE+FROM+shop+WHERE+pk='customer%23bob'+AND+sk='profile'"
     path = f"/partiql/file?statement={statement}&format=json&count=1"
     assert console.ask(path).status == 400
+
+
+def test_many_columns_make_a_page_shorter(
+    console: Browserless, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(found, "CELLS_MAX", 3 * COLUMNS_MAX)
+    text = console.ask("/table/shop").text
+    assert text.count("<tr data-row") == 3
+    assert "data-next" in text
+    monkeypatch.setattr(found, "CELLS_MAX", 0)
+    assert console.ask("/table/shop").text.count("<tr data-row") == 1
 
 
 def test_a_file_is_not_read_for_ever(console: Browserless, monkeypatch: pytest.MonkeyPatch) -> None:

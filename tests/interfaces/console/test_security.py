@@ -10,7 +10,8 @@ from starlette.routing import Route
 
 import hashrange
 from console.asking import Browserless, Open
-from hashrange.tools.console import Console
+from hashrange.server.listener import ServerError
+from hashrange.tools.console import Console, serving
 from hashrange.tools.console.app import application
 from hashrange.tools.target import Target, target_of
 
@@ -180,6 +181,16 @@ def test_pages_are_not_kept_by_the_browser(opened: Open) -> None:
     assert static["cache-control"] == "no-cache"
     kept = {"If-None-Match": static["etag"]}
     assert console.ask("/static/console.css", headers=kept).status == 304
+
+
+def test_another_port_is_taken_if_that_is_allowed(of_db: Target) -> None:
+    with serving(Console(of_db)) as first:
+        port = Browserless(first).parts.port
+        assert port
+        with serving(Console(of_db), port, spare=True) as second:
+            assert Browserless(second).enter().parts.port != port
+        with pytest.raises(ServerError, match="in use"), serving(Console(of_db), port):
+            pass
 
 
 def test_a_form_has_a_size(opened: Open) -> None:
