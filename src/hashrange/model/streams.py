@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
-from typing import Literal
 
 from msgspec import Struct
+
+from hashrange.model.requests import StreamViewType
 
 RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
@@ -16,8 +17,6 @@ SLOTS_MAX = 256
 """How many slots a log can have, open and closed. With more partitions, some share a slot."""
 PARTITION_BYTES = 16
 """The length of the digest with which the row keys of an item collection begin."""
-
-ViewType = Literal["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
 
 
 class Slot(Struct, frozen=True, omit_defaults=True):
@@ -67,7 +66,7 @@ class Stream(Struct, frozen=True, kw_only=True, dict=True):
 
     table_name: str
     table_arn: str
-    view: ViewType
+    view: StreamViewType
     space: int
     hash: str
     range: str | None

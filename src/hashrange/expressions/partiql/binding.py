@@ -50,6 +50,8 @@ _TYPES = {
 }
 """The types that IS compares with, except MISSING."""
 _SET_FUNCTIONS: dict[str, Section] = {"set_add": "ADD", "set_delete": "DELETE"}
+FUNCTIONS = (*CONDITION_FUNCTIONS, *UPDATE_FUNCTIONS, *_SET_FUNCTIONS)
+"""All that a statement may call."""
 _NOT_BOOLEAN = "WHERE clause must contain an expression that resolves to a boolean"
 _BAD_IN = (
     "IN operator must have a left hand argument of type Variable Reference and right hand "

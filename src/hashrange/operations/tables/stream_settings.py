@@ -11,7 +11,7 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.engine.log import streams
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException
-from hashrange.model.streams import Log, Stream, ViewType, first_slots
+from hashrange.model.streams import Log, Stream, first_slots
 from hashrange.model.tables import Table
 
 
@@ -77,7 +77,7 @@ def changed(
 
 def new_reader(
     table: Table,
-    view: ViewType,
+    view: requests.StreamViewType,
     shard_milliseconds: int,
     previous: Stream | None,
     spaces: Iterator[int],

@@ -22,12 +22,12 @@ from hashrange.engine.decision import (
     answer,
 )
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.engine.writes import PUT_TOO_LARGE, ItemWrite
+from hashrange.engine.writes import ItemWrite
 from hashrange.model.errors import ApiError
 from hashrange.model.jobs import Job
-from hashrange.model.limits import ITEM_BYTES_MAX
 from hashrange.model.tables import Table
-from hashrange.model.values import Item, normalize_item
+from hashrange.model.values import Item
+from hashrange.operations.common import inputs
 from hashrange.operations.tables import create_table
 
 IMPORTING = 253_402_300_799.0
@@ -132,16 +132,13 @@ def parse(body: bytes) -> Step:
     for number, text in zip(given.numbers, given.items, strict=True):
         try:
             item = _decode_item(text)
-            size = normalize_item(item)
+            size = inputs.item(item)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             step.faults.append((number, NOT_AN_ITEM))
         except ApiError as error:
             step.faults.append((number, error.message))
         else:
-            if size > ITEM_BYTES_MAX:
-                step.faults.append((number, PUT_TOO_LARGE))
-            else:
-                step.valid.append((number, item, size))
+            step.valid.append((number, item, size))
     return step
 
 

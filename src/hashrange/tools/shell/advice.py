@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hashrange.expressions.operators import CONDITION_FUNCTIONS
+
 
 class Advice(NamedTuple):
     text: str
@@ -146,7 +148,7 @@ BY_MESSAGE = _entries(
     ),
     (
         r"Unrecognized function",
-        "Conditions have begins_with, contains, size, attribute_type and IS [NOT] MISSING.",
+        f"Conditions have {', '.join(CONDITION_FUNCTIONS)} and IS [NOT] MISSING.",
     ),
     (r"does not have the specified index", "The shell command .indexes lists the indexes."),
     (

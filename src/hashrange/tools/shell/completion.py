@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from hashrange.expressions.partiql.binding import FUNCTIONS
 from hashrange.expressions.partiql.tokens import KEYWORDS
 from hashrange.tools.shell.catalog import Catalog
 from hashrange.tools.shell.output import MODES
@@ -16,7 +17,7 @@ WORDS = (
     *("SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "MISSING", "NULL"),
     *("ORDER BY", "ASC", "DESC", "INSERT INTO", "VALUE", "UPDATE", "SET", "REMOVE", "DELETE FROM"),
     *("RETURNING", "ALL OLD *", "ALL NEW *", "MODIFIED OLD *", "MODIFIED NEW *", "TRUE", "FALSE"),
-    *("begins_with(", "contains(", "size(", "attribute_type(", "list_append(", "set_add("),
+    *(f"{function}(" for function in FUNCTIONS),
 )
 _ARGUMENTS = {
     ".mode": MODES,
