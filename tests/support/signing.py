@@ -1,10 +1,11 @@
 """botocore as the oracle: requests that it signs, and a server's verdict on them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 from unittest.mock import patch
 
 from botocore.auth import SigV4Auth, SigV4QueryAuth
@@ -46,12 +47,18 @@ def sign(
     at: datetime = NOW,
     query: str = "",
     presigned_seconds: int | None = None,
+    unsigned: Container[str] = (),
     body: bytes = BODY,
     **more: str,
 ) -> Signed:
-    """A GetItem, by botocore; with the configured secret and token unless others are given."""
+    """A GetItem, by botocore; with the configured secret and token unless others are given.
+
+    The signature leaves `unsigned` headers out, named in lower case.
+    """
     key = KEYS.get(access_key, wire.Key("unknown"))
-    credentials = Credentials(access_key, secret or key.secret, token or key.token or None)
+    credentials = Credentials(
+        access_key, secret or key.secret, (key.token if token is None else token) or None
+    )
     headers = {
         "Host": HOST,
         "X-Amz-Target": "DynamoDB_20120810.GetItem",
@@ -62,16 +69,36 @@ def sign(
     with _clock_of_botocore(at):
         if presigned_seconds is None:
             request = AWSRequest("POST", url, headers=headers, data=body)
-            SigV4Auth(credentials, "dynamodb", region).add_auth(request)
+            signer = _Auth(credentials, "dynamodb", region)
+            signer.unsigned = unsigned
+            signer.add_auth(request)
         else:
             request = AWSRequest("POST", url, headers=headers)
-            signer = _QueryAuth(credentials, "dynamodb", region, presigned_seconds)
-            signer.body = body
-            signer.add_auth(request)
+            presigner = _QueryAuth(credentials, "dynamodb", region, presigned_seconds)
+            presigner.body = body
+            presigner.unsigned = unsigned
+            presigner.add_auth(request)
     return Signed(request.url.partition("?")[2], dict(request.headers.items()), body)
 
 
-class _QueryAuth(SigV4QueryAuth):  # type: ignore[misc]
+class _Partial:
+    """Leaves headers out of the signature."""
+
+    unsigned: Container[str] = ()
+
+    def headers_to_sign(self, request: AWSRequest) -> Any:
+        headers = super().headers_to_sign(request)  # type: ignore[misc]
+        for name in list(headers):
+            if name.lower() in self.unsigned:
+                del headers[name]
+        return headers
+
+
+class _Auth(_Partial, SigV4Auth):  # type: ignore[misc]
+    pass
+
+
+class _QueryAuth(_Partial, SigV4QueryAuth):  # type: ignore[misc]
     """botocore's own would move the members of a JSON body into the query."""
 
     body: bytes

@@ -293,11 +293,9 @@ def _names(principal: Principal, written: str) -> bool:
 
 
 def _names_itself(principal: Principal, statement: Statement) -> bool:
-    return not statement.but_principals and principal.arn in statement.principals
+    return principal.arn in statement.principals
 
 
 def _grants(principal: Principal, statement: Statement) -> bool:
     """One that names the account only lets the policies of its identities decide."""
-    if statement.but_principals:
-        return False
     return any(each in ("*", principal.role_arn) for each in statement.principals)
