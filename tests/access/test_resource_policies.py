@@ -86,6 +86,8 @@ def test_whom_a_policy_allows_and_denies(database: hashrange.Database) -> None:
     put(database, granting("Allow", "dynamodb:GetItem", f"arn:aws:iam::{ACCOUNT}:root"))
     assert not allowed(nobody.get_item, **KEY)
     assert allowed(reader.get_item, **KEY)
+    put(database, granting("Deny", "dynamodb:GetItem", "arn:aws:iam::111122223333:root"))
+    assert allowed(reader.get_item, **KEY), "it is another account"
     put(database, granting("Deny", "dynamodb:GetItem", [f"{USER}reader"]))
     with pytest.raises(ClientError, match="with an explicit deny in a resource-based policy"):
         reader.get_item(**KEY)

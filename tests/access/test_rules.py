@@ -134,6 +134,7 @@ CASES: list[tuple[str, Any, dict[str, Any], bool]] = [
     ("ArnEquals", "arn:aws:iam::*:user/*", {"dynamodb:Select": f"{USER}ann"}, True),
     ("ArnLike", "arn:aws:iam::1*:user/ann", {"dynamodb:Select": f"{USER}ann"}, True),
     ("ArnLike", "arn:aws:s3:::*", {"dynamodb:Select": f"{USER}ann"}, False),
+    ("ArnNotEquals", f"{USER}*", {"dynamodb:Select": f"{USER}ann"}, False),
     ("ArnNotLike", "arn:aws:s3:::*", {"dynamodb:Select": f"{USER}ann"}, True),
 ]
 
@@ -195,6 +196,9 @@ def test_variables() -> None:
     assert not like("${aws:PrincipalTag/team}", "blues"), "the value of a tag is no wildcard"
     assert like("${aws:PrincipalTag/absent, 'x'}", "x")
     assert not like("${aws:PrincipalTag/absent}", "x")
+    several = statement("Allow", GET, "arn:aws:dynamodb:*:*:table/${dynamodb:Attributes, 'things'}")
+    assert decided(several)
+    assert not decided(several, keys={"dynamodb:Attributes": ["a", "b"]}), "it has no one value"
     assert like("${*}${?}${$}", "*?$")
     assert not like("${*}", "x")
     assert like("${aws:username}", "${aws:username}", version="2008-10-17")

@@ -1,14 +1,18 @@
 """What a policy allows although its conditions seem to forbid it.
 
 Each finding is about one Allow: an action that has no partition keys or attributes, so that a
-condition on them does not hold it back. Source: developer guide, "Using IAM policy conditions for
+condition on them does not hold it back, or another Allow of the policy that has no such condition.
+What a Deny takes back is no finding. Source: developer guide, "Using IAM policy conditions for
 fine-grained access control".
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
+from hashrange.access import patterns
 from hashrange.access.actions import ACTIONS, SERVICE
 from hashrange.access.conditions import ALL, Condition
+from hashrange.access.patterns import NOTHING, Pattern
 from hashrange.access.policy import Policy, Statement
 
 _LEADING = frozenset({"dynamodb:leadingkeys", "dynamodb:firstpartitionkeyvalues"})
@@ -28,13 +32,17 @@ _WITHOUT_KEYS = {
 }
 
 
+_ATTRIBUTES = frozenset({"dynamodb:attributes"})
+
+
 def findings(policy: Policy) -> list[str]:
     """One line for each, with its statement; empty if there are none."""
+    allows = [each for each in policy.statements if each.allows]
+    denials = [each for each in policy.statements if not each.allows]
     return [
         f"{each.place}: {finding}"
-        for each in policy.statements
-        if each.allows
-        for finding in _of(each)
+        for each in allows
+        for finding in _Allow(each, allows, denials).findings()
     ]
 
 
@@ -43,21 +51,117 @@ def allowed_actions(statement: Statement) -> set[str]:
     return {each for each in ACTIONS if statement.names_action(f"{SERVICE}:{each}".lower())}
 
 
-def _of(statement: Statement) -> Iterator[str]:
-    actions = allowed_actions(statement)
-    if statement.but_actions:
-        yield f"NotAction with Allow allows {len(actions)} actions, and those that are added later"
-    if actions == ACTIONS and not statement.conditions:
-        yield "it allows every action"
-    keys = {condition.key for condition in statement.conditions}
-    if _LEADING & keys:
-        yield from _of_leading_keys(statement, actions, keys)
-    if "dynamodb:attributes" in keys:
-        yield from _of_attributes(actions, keys)
-    if actions & {"TagResource", "UntagResource"} and any(
-        key.startswith("aws:resourcetag/") for key in keys
+class _Allow:
+    """A statement among the others of its policy, which can allow more or deny some of it."""
+
+    def __init__(
+        self, statement: Statement, allows: list[Statement], denials: list[Statement]
+    ) -> None:
+        self._statement = statement
+        self._denials = denials
+        self._keys = _keys(statement)
+        self._others = [
+            each for each in allows if each is not statement and _overlap(statement, each)
+        ]
+
+    def findings(self) -> Iterator[str]:
+        statement, actions = self._statement, self._left(self._statement)
+        if statement.but_actions:
+            count = len(actions)
+            yield f"NotAction with Allow allows {count} actions, and those that are added later"
+        if actions == ACTIONS and not statement.conditions:
+            yield "it allows every action"
+        if _LEADING & self._keys:
+            yield from _of_leading_keys(statement, actions, self._keys)
+            yield from self._in_spite_of(_LEADING, "leading keys", _WITHOUT_KEYS)
+        if _ATTRIBUTES & self._keys:
+            yield from _of_attributes(actions, self._keys)
+            yield from self._in_spite_of(_ATTRIBUTES, "attributes", {})
+        if any(key.startswith("aws:resourcetag/") for key in self._keys):
+            yield from self._of_tags(actions)
+
+    def _left(self, statement: Statement) -> set[str]:
+        """The actions that a statement allows, and no Deny takes back."""
+        return {
+            action
+            for action in allowed_actions(statement)
+            if not any(_takes_back(each, action, statement) for each in self._denials)
+        }
+
+    def _in_spite_of(
+        self, keys: frozenset[str], what: str, more: Mapping[str, str]
+    ) -> Iterator[str]:
+        """What other statements allow without such a condition."""
+        for other in self._others:
+            if keys & _keys(other):
+                continue
+            left = self._left(other)
+            for action in sorted(left & more.keys()):
+                yield f"{action} of {other.place} in spite of the {what}: {more[action]}"
+            same = sorted(left & allowed_actions(self._statement) - more.keys())
+            if same:
+                yield f"{other.place} allows {', '.join(same)} without a condition on the {what}"
+
+    def _of_tags(self, actions: set[str]) -> Iterator[str]:
+        if actions & _TAGGING:
+            yield f"TagResource beside {_WHO_TAGS}"
+        for other in self._others:
+            if self._left(other) & _TAGGING and not _keys(other) & {"aws:tagkeys"}:
+                yield f"TagResource of {other.place} beside {_WHO_TAGS}"
+
+
+_TAGGING = frozenset({"TagResource", "UntagResource"})
+_WHO_TAGS = "a condition on aws:ResourceTag: who may set the tag decides"
+
+
+def _keys(statement: Statement) -> set[str]:
+    return {condition.key for condition in statement.conditions}
+
+
+def _overlap(one: Statement, other: Statement) -> bool:
+    """Whether both may be about the same table. A Not-element is about almost any."""
+    if one.but_resources or other.but_resources:
+        return True
+    return any(
+        _covers(a, b) or _covers(b, a)
+        for first in one.resources
+        for second in other.resources
+        for a, b in [(_table_of(first), _table_of(second))]
+    )
+
+
+def _table_of(pattern: Pattern) -> Pattern:
+    table = re.sub(r"(:table/[^/]+)/.*", r"\1", pattern.text)
+    return patterns.parse(table, arn=pattern.arn)
+
+
+def _covers(pattern: Pattern, other: Pattern) -> bool:
+    """Whether all that the other matches is matched, as far as their texts tell."""
+    return pattern.text == other.text or pattern.matches(other.text, NOTHING) is True
+
+
+def _takes_back(denial: Statement, action: str, statement: Statement) -> bool:
+    """Whether a Deny holds for all requests with an action that a statement allows, or for those
+    without leading keys if it asks for no other key."""
+    if not denial.names_action(f"{SERVICE}:{action}".lower()) or denial.but_resources:
+        return False
+    if statement.but_resources or not all(
+        any(_covers(each, resource) for each in denial.resources)
+        for resource in statement.resources
     ):
-        yield "TagResource beside a condition on aws:ResourceTag: who may set the tag decides"
+        return False
+    if not denial.conditions:
+        return True
+    asked = _keys(denial) <= _LEADING | {"dynamodb:fulltablescan"} and action in _WITHOUT_KEYS
+    condition = denial.condition()
+    return asked and condition is not None and condition(_WholeTable())
+
+
+class _WholeTable:
+    """The context of a request that reads a whole table."""
+
+    def values(self, key: str, /) -> tuple[str, ...]:
+        return ("true",) if key == "dynamodb:fulltablescan" else ()
 
 
 def _of_leading_keys(statement: Statement, actions: set[str], keys: set[str]) -> Iterator[str]:
