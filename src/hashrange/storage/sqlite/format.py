@@ -2,13 +2,16 @@
 
     s<id>        key BLOB UNIQUE, value BLOB     the rows of a space
     d<id>        the same                        the rows of a dropped space, until purged
-    statistics   name BLOB UNIQUE, number        the counters, which `Add` and `Max` change
-    sequence     number                          the last number that `Append` used
+    statistics   name BLOB UNIQUE, number        the counters, which `Add` and `Max` change, and
+                                                 the last number that `Append` used (`SEQUENCE`)
 
 In version 1 `statistics` was called `counters`, and the engine also kept numbers there that
 decisions rely on. Since version 2 those numbers are rows. The table has a new name to stop an older
 program that has the file open while a newer one upgrades it: the next statement of the older one
 fails, instead of counting in a table that is no longer read.
+
+In version 2 the number of `Append` was in a table of its own, so each commit with an appended row
+wrote one more page. The table is gone for the same reason.
 """
 
 import os
@@ -21,14 +24,24 @@ import apsw
 from hashrange.kv import SYSTEM_SPACE, Damaged, Durability, StoreError
 
 APPLICATION_ID = 0x48527267  # "HRrg"
-VERSION = 2
+VERSION = 3
+SEQUENCE = b"appended"
+"""The name of the last number that `Append` used."""
 
 
 def _rename_counters(connection: apsw.Connection) -> None:
     connection.execute("ALTER TABLE counters RENAME TO statistics")
 
 
-UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {1: _rename_counters}
+def _count_in_statistics(connection: apsw.Connection) -> None:
+    connection.execute("INSERT INTO statistics SELECT ?, number FROM sequence", (SEQUENCE,))
+    connection.execute("DROP TABLE sequence")
+
+
+UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {
+    1: _rename_counters,
+    2: _count_in_statistics,
+}
 """By version, the function that upgrades a file of that version to the next one."""
 
 # NORMAL syncs at checkpoints only: a power cut loses the last commits, never the file. OFF leaves
@@ -117,8 +130,6 @@ def _create(connection: apsw.Connection) -> None:
     connection.execute(
         "CREATE TABLE statistics (name BLOB NOT NULL UNIQUE, number INTEGER NOT NULL)"
     )
-    connection.execute("CREATE TABLE sequence (number INTEGER NOT NULL)")
-    connection.execute("INSERT INTO sequence VALUES (0)")
     create_space(connection, SYSTEM_SPACE)
 
 

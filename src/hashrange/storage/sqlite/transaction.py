@@ -22,7 +22,7 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.sqlite.format import create_space
+from hashrange.storage.sqlite.format import SEQUENCE, create_space
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 from hashrange.storage.sqlite.reads import answer, counter, dropped, head, statements, values
 
@@ -47,7 +47,6 @@ class SqliteTransaction:
         "_cursor",
         "_ended",
         "_explain",
-        "_numbered",
         "_raised",
         "_sequence",
     )
@@ -64,8 +63,7 @@ class SqliteTransaction:
         self._ended = ended
         self._added: dict[bytes, int] = {}
         self._raised: dict[bytes, int] = {}
-        self._sequence = 0
-        self._numbered = False
+        self._sequence: int | None = None
 
     def read(self, read: Read, /) -> Answer:
         try:
@@ -88,6 +86,9 @@ class SqliteTransaction:
                 if type(write) is Put:  # as most are
                     put = statements(write.space).put
                     self._cursor.execute(put, (write.key, write.value))
+                elif type(write) is Append:
+                    key = write.prefix + self._next_number().to_bytes(8, "big")
+                    self._cursor.execute(statements(write.space).put, (key, write.value))
                 else:
                     self._write(write)
         except NO_TABLE as error:
@@ -100,12 +101,12 @@ class SqliteTransaction:
     def commit(self) -> None:
         committing = False
         try:
+            if self._sequence is not None:
+                self._raised[SEQUENCE] = self._sequence
             if self._added or self._raised:
                 added = zip(self._added, self._added.values(), repeat(_NO_FLOOR))
                 raised = zip(self._raised, repeat(0), self._raised.values())
                 self._cursor.executemany(_COUNT, (*added, *raised))
-            if self._numbered:
-                self._cursor.execute("UPDATE sequence SET number = ?", (self._sequence,))
             committing = True
             self._cursor.execute("COMMIT")
         except apsw.Error as error:
@@ -136,9 +137,6 @@ class SqliteTransaction:
                 self._raised[write.name] = max(self._raised.get(write.name, 0), write.value)
             case Delete():
                 execute(statements(write.space).delete, (write.key,))
-            case Append():
-                number = self._next_number().to_bytes(8, "big")
-                execute(statements(write.space).put, (write.prefix + number, write.value))
             case CreateSpace():
                 create_space(self._connection, write.space)
             case DropSpace():
@@ -154,9 +152,8 @@ class SqliteTransaction:
         return max(number, self._raised.get(name, number))
 
     def _next_number(self) -> int:
-        if not self._numbered:
-            self._sequence = self._cursor.execute("SELECT number FROM sequence").get
-            self._numbered = True
+        if self._sequence is None:
+            self._sequence = counter(self._cursor, SEQUENCE)
         self._sequence += 1
         return self._sequence
 
