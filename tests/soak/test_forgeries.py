@@ -48,7 +48,7 @@ def test_no_forged_request_is_admitted() -> None:
             found = admitted(forged, late)
             if found is None:
                 continue
-            same = found == calls[number] and signatures(forged) == signatures(originals[number])
+            same = found == calls[number] and signature(forged) == signature(originals[number])
             if not same or not -LATE_SECONDS_MAX < late < late_seconds_max(originals[number]):
                 raise Violation(f"{late} s late: {forged.sent()!r}")
 
@@ -57,8 +57,9 @@ def late_seconds_max(original: Signed) -> int:
     return PRESIGNED_SECONDS + 1 if "X-Amz-Expires" in original.query else LATE_SECONDS_MAX
 
 
-def signatures(signed: Signed) -> list[str]:
-    return _SIGNATURE.findall(f"{signed.query} {signed.headers.get('Authorization')}")
+def signature(signed: Signed) -> str:
+    """The last one that is there counts."""
+    return _SIGNATURE.findall(f"{signed.query} {signed.headers.get('Authorization')}")[-1]
 
 
 STRANGERS = 0.1
