@@ -324,6 +324,23 @@ def test_prove_as_a_principal(tmp_path: Path) -> None:
     assert "give --access and --as together" in alone.stderr
 
 
+def test_an_expired_session_in_process(tmp_path: Path) -> None:
+    """Of a mock by its key, and of a session of boto3, with which the console asks."""
+    late = 'access = "full"\nexpires = 2001-01-01T00:00:00Z'
+    early = 'access = "full"\nexpires = 2101-01-01T00:00:00Z'
+    access = access_file(tmp_path, {"late": late, "early": early})
+    with hashrange.mock(access=access) as database:
+        for user in ("late", "early"):
+            named = {"aws_access_key_id": user.upper(), "aws_secret_access_key": "x"}
+            mocked = boto3.client("dynamodb", region_name=REGION, **named)
+            acting = database.boto3_session(principal=f"{USER}{user}").client("dynamodb")
+            for one in (mocked, acting):
+                if user == "late":
+                    assert code_of(one.list_tables) == "ExpiredTokenException"
+                else:
+                    assert allowed(one.list_tables)
+
+
 def test_mock_with_an_access_file(tmp_path: Path) -> None:
     access = access_file(tmp_path, {"ann": document(statement("Allow", "dynamodb:ListTables"))})
     named = {"region_name": REGION, "aws_secret_access_key": "x"}

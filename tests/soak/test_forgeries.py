@@ -59,7 +59,7 @@ def late_seconds_max(original: Signed) -> int:
 
 def signature(signed: Signed) -> str:
     """The last one that is there counts."""
-    return _SIGNATURE.findall(f"{signed.query} {signed.headers.get('Authorization')}")[-1]
+    return str(_SIGNATURE.findall(f"{signed.query} {signed.headers.get('Authorization')}")[-1])
 
 
 STRANGERS = 0.1

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
+from time import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
@@ -23,7 +24,7 @@ from botocore.loaders import Loader, create_loader
 
 from hashrange import wire
 from hashrange.clients.calls import Outcome, Runtime, refusal
-from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller
+from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller, check_expiry
 from hashrange.model.errors import UnrecognizedClientException
 from hashrange.runtime.mistaken_calls import Closed, WouldBlock
 
@@ -182,6 +183,7 @@ def own_caller(database: Database, region: str, principal: str | None = None) ->
     def caller(request: AWSPreparedRequest) -> Caller:
         """As of the generation of the access file that is in use."""
         now = acting(database, principal)
+        check_expiry(now, time())
         return Caller(_region_of(request, region), now.account, "", now)
 
     return caller
@@ -198,7 +200,7 @@ def signed_caller(database: Database, region: str, request: AWSPreparedRequest) 
     """The credential's region and key; a request without a signature has its host's region.
 
     With an access file the key is that of a principal, whose secret nobody checks. Raises
-    UnrecognizedClientException.
+    UnrecognizedClientException or ExpiredTokenException.
     """
     signed = _CREDENTIAL.search(_text(request.headers.get("Authorization", "")))
     access = database.access
@@ -208,6 +210,7 @@ def signed_caller(database: Database, region: str, request: AWSPreparedRequest) 
             raise UnrecognizedClientException(
                 "The security token included in the request is invalid."
             )
+        check_expiry(principal, time())
         return Caller(signed[2], access.account, signed[1], principal)
     if signed:
         return Caller(signed[2], access_key=signed[1])

@@ -4,6 +4,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from hashrange.model.errors import ExpiredTokenException
+
 DEFAULT_REGION = "us-east-1"
 DEFAULT_ACCOUNT = "000000000000"
 
@@ -17,6 +19,13 @@ class Principal(Protocol):
 
     @property
     def account(self) -> str: ...
+
+
+def check_expiry(principal: Principal, now: float) -> None:
+    """`now` is in epoch seconds. Raises ExpiredTokenException."""
+    ends = principal.expires_at
+    if ends is not None and ends <= now:
+        raise ExpiredTokenException("The security token included in the request is expired")
 
 
 class Caller(Struct, frozen=True):

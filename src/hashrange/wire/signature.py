@@ -17,9 +17,8 @@ from hmac import digest as hmac_digest
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
-from hashrange.model.caller import Principal
+from hashrange.model.caller import Principal, check_expiry
 from hashrange.model.errors import (
-    ExpiredTokenException,
     InvalidSignatureException,
     UnrecognizedClientException,
 )
@@ -167,11 +166,9 @@ class Verifier:
             raise UnrecognizedClientException(_INVALID_TOKEN)
         if not compare_digest(_signature(request, claim, key.secret), claim.signature.encode()):
             raise InvalidSignatureException(_MISMATCH)
-        principal = key.principal
-        ends = None if principal is None else principal.expires_at
-        if ends is not None and ends <= self._clock():
-            raise ExpiredTokenException("The security token included in the request is expired")
-        return principal
+        if key.principal is not None:
+            check_expiry(key.principal, self._clock())
+        return key.principal
 
 
 def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
