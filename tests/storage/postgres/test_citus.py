@@ -183,7 +183,7 @@ ON_ALL_SHARDS = (
     "SELECT name, sum(value)::bigint FROM counters WHERE name = ",
     "SELECT slot FROM log_heads WHERE space = ",
     "INSERT INTO rows (space, slot, key, version, weight, value) SELECT -1",  # the fences
-    "LOCK TABLE rows IN ",
+    "BEGIN; LOCK TABLE rows IN ",
 )
 """They change nothing and lock nothing."""
 
@@ -253,16 +253,17 @@ def rows_are_read_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_row_is_deleted_without_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    write_row = routed_writes._write_row
+    put = routed_writes._put
 
-    async def planted(connection: Any, at: Any, known: Any, value: Any, version: int) -> None:
-        if known is None and value is None:
-            statement = "DELETE FROM rows WHERE space = $1 AND slot = $2 AND key = $3"
-            await connection.execute(statement, *at[:3])
-        else:
-            await write_row(connection, at, known, value, version)
+    async def planted(connection: Any, statement: str, places: Any, new: Any, version: int) -> None:
+        for at in places:
+            if new[at] is None:
+                text = "DELETE FROM rows WHERE space = $1 AND slot = $2 AND key = $3"
+                await connection.execute(text, *at[:3])
+        left = [at for at in places if new[at] is not None]
+        await put(connection, statement, left, new, version)
 
-    monkeypatch.setattr(routed_writes, "_write_row", planted)
+    monkeypatch.setattr(routed_writes, "_put", planted)
 
 
 def test_rows_that_are_read_without_locks_may_be_torn(

@@ -30,6 +30,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import asyncpg
+
 from hashrange.kv import CATALOG, SLOTS, Conflict, StoreError
 from hashrange.storage.postgres.guards import ABSENT, FENCE
 from hashrange.storage.postgres.keys import stored
@@ -51,17 +53,21 @@ CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
 CATALOG_ROW = "SELECT version, value FROM rows WHERE slot = $1 AND space = $2 AND key = $3"
 _RAISE = "UPDATE rows SET version = $5 WHERE slot = $1 AND space = $2 AND key = $3 AND version = $4"
 _CLOSE = (
-    f"UPDATE rows SET version = $1, weight = {CLOSED} WHERE space = {SPACE} AND slot = ANY ($2)"
+    "LOCK TABLE {rows} IN SHARE ROW EXCLUSIVE MODE; "
+    f"UPDATE {{rows}} SET version = {{number}}, weight = {CLOSED} "
+    f"WHERE space = {SPACE} AND slot = ANY ('{{{{{{slots}}}}}}')"
 )
+_KEEP = "SELECT lock_shard_metadata(5, ARRAY[{shard}])"
+_IS_HERE = (
+    "SELECT 1 / count(*) FROM pg_dist_placement WHERE shardid = {shard} "
+    "AND groupid = (SELECT groupid FROM pg_dist_local_group)"
+)
+"""Fails if the shard has moved."""
 _OPEN = (
-    f"UPDATE rows SET version = $1, value = $2, weight = {OPEN} "
+    f"UPDATE {{rows}} SET version = $1, value = $2, weight = {OPEN} "
     f"WHERE space = {SPACE} AND slot = ANY ($3) AND version = ANY ($4)"
 )
 _FENCES = f"SELECT DISTINCT version FROM rows WHERE space = {SPACE} AND slot = ANY ($1)"
-_IS_HERE = (
-    "SELECT groupid = (SELECT groupid FROM pg_dist_local_group) "
-    "FROM pg_dist_placement WHERE shardid = $1"
-)
 MAKE = (
     "INSERT INTO rows (space, slot, key, version, weight, value) "
     f"SELECT {SPACE}, s, '', coalesce(c.version, 0), {OPEN}, coalesce(c.value, '') "
@@ -122,8 +128,8 @@ class Fences:
         return number
 
     async def _close_node(self, node: Node, number: int) -> None:
-        for shard in list(node.shards):
-            async with node.near.transaction() as connection:
+        async with node.near.connection() as connection:
+            for shard in list(node.shards):
                 await _close_shard(connection, shard, number)
 
     async def open(self, number: int, version: int, value: bytes) -> None:
@@ -134,9 +140,10 @@ class Fences:
         """At all nodes that can be reached. Raises the error of one that cannot."""
 
         async def open_node(node: Node) -> None:
-            for shard in list(node.shards):
-                async with node.near.transaction() as connection:
-                    await connection.execute(_OPEN, version, value, list(shard.slots), numbers)
+            async with node.near.connection() as connection:
+                for shard in list(node.shards):
+                    text = _OPEN.format(rows=shard.tables.rows)
+                    await connection.execute(text, version, value, list(shard.slots), numbers)
 
         await _together([open_node(node) for node in self._nodes.all if node.shards])
 
@@ -192,11 +199,15 @@ class Fences:
 
 
 async def _close_shard(connection: Any, shard: Shard, number: int) -> None:
-    """Wait for the writers of the shard, and close its fences."""
-    await connection.execute(f"LOCK TABLE {shard.tables.rows} IN SHARE ROW EXCLUSIVE MODE")
-    await connection.execute(_CLOSE, number, list(shard.slots))
-    if shard.number is not None and not await connection.fetchval(_IS_HERE, shard.number):
-        raise Conflict("a shard has just moved")
+    """Wait for the writers of the shard, and close its fences, in one message."""
+    texts = [_CLOSE] if shard.number is None else [_KEEP, _CLOSE, _IS_HERE]
+    slots = ",".join(map(str, shard.slots))
+    values = {"shard": shard.number, "number": number, "slots": slots}
+    steps = [text.format(rows=shard.tables.rows, **values) for text in texts]
+    try:
+        await connection.execute(f"BEGIN; {'; '.join(steps)}; COMMIT")
+    except (asyncpg.DivisionByZeroError, asyncpg.UndefinedTableError):
+        raise Conflict("a shard has just moved") from None
 
 
 async def _together(steps: Sequence[Any]) -> None:

@@ -52,8 +52,13 @@ CITUS_PLANS = PLANS | {
     # PostgreSQL counts planning as operators, so this makes it keep plans wherever it may choose.
     "cpu_operator_cost": "100",
 }
-CITUS_TRANSACTIONS = {"plan_cache_mode": "auto"}
-"""Inside BEGIN, where all that is said to Citus is said: a generic plan does not know the shard."""
+CITUS_TRANSACTIONS = {
+    # A generic plan does not know the shard.
+    "plan_cache_mode": "auto",
+    # Rows of several shards of a node are inserted on one connection.
+    "citus.multi_shard_modify_mode": "sequential",
+}
+"""Inside BEGIN, where all that is said to Citus is said."""
 
 STATEMENTS_KEPT = 256
 """How many prepared statements each connection keeps, however long they are."""

@@ -11,6 +11,7 @@ has read a range holds it alone before it looks at the range again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from hashrange.kv import (
@@ -52,6 +53,7 @@ _ALONE = (
 )
 _SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
 _FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
+ROWS_PER_INSERT = 16, 4, 1
 SLOT_OF_LISTS = 0
 """Where the lock of the list of dropped spaces is taken."""
 
@@ -88,14 +90,27 @@ async def write(
     rows, known = folded.rows, guards.versions
 
     def order(place: tuple[Stored, Key]) -> Any:
-        at, key = place
-        return known.get(key) in (None, ABSENT), nodes.shard_of(at.slot).tables, at
+        return nodes.shard_of(place[0].slot).tables, place[0]
 
+    absent: list[Stored] = []
+    unknown: list[Stored] = []
+    new: dict[Stored, bytes | None] = {}
     for at, key in sorted([(stored(key), key) for key in rows.keys() | known.keys()], key=order):
-        if key in rows:
-            await _write_row(connection, at, known.get(key), rows[key], version)
-        elif key != CATALOG:  # its fence guards it
+        value = rows.get(key)
+        if key == CATALOG and key not in rows:  # its fence guards it
+            continue
+        if known.get(key) in (None, ABSENT):
+            (absent if key in known else unknown).append(at)
+            new[at] = value
+        elif key in rows:
+            await _change_row(connection, at, known[key], value, version)
+        else:
             await _keep_row(connection, at, known[key])
+    await _put(connection, INSERT, absent, new, version)
+    await _put(connection, UPSERT, unknown, new, version)
+    for at, value in new.items():
+        if value is None:
+            await connection.execute(DELETE, *at[:3], version)
     if folded.added:
         slot, names = slot_of_commit(folded), sorted(folded.added)
         values = ", ".join(f"($1, ${2 * i + 2}, ${2 * i + 3})" for i in range(len(names)))
@@ -186,34 +201,55 @@ async def are_there(connection: Any, spaces: Iterable[int]) -> bool:
     return not wanted or await connection.fetchval(_SPACES, wanted) == len(wanted)
 
 
-async def _write_row(
-    connection: Any, at: Stored, known: int | None, value: bytes | None, version: int
+async def _change_row(
+    connection: Any, at: Stored, known: int, value: bytes | None, version: int
 ) -> None:
-    new = (version, unpack_weight(value)[0] if value is not None else 0, value or b"")
-    if known is None:
-        await connection.execute(UPSERT, *at, *new)
-    elif known == ABSENT:
-        _expect(await connection.execute(INSERT, *at, *new))
-    elif value is None:
+    if value is None:
         _expect(await connection.execute(DELETE, *at[:3], known))
     else:
+        new = version, unpack_weight(value)[0], value
         _expect(await connection.execute(UPDATE, *at[:3], known, *new))
-    if value is None and not known:
-        await connection.execute(DELETE, *at[:3], version)
+
+
+async def _put(
+    connection: Any,
+    statement: str,
+    places: Sequence[Stored],
+    new: Mapping[Stored, bytes | None],
+    version: int,
+) -> None:
+    """Insert rows, several with each statement: most of its cost is its planning.
+
+    Rows that are to be deleted, or to stay absent, are inserted as well. That waits for whoever
+    has inserted them, also if this node does not show them yet.
+    """
+    for size in ROWS_PER_INSERT:
+        while len(places) >= size:
+            some, places = places[:size], places[size:]
+            given: list[Any] = []
+            for at in some:
+                value = new[at] or b""
+                given += (*at, version, unpack_weight(value)[0] if value else 0, value)
+            status = await connection.execute(_with_rows(statement, size), *given)
+            _expect(status, size)
+
+
+@lru_cache
+def _with_rows(statement: str, count: int) -> str:
+    start, values, end = statement.partition("($1, $2, $3, $4, $5, $6, $7)")
+    width = values.count("$")
+    rows = ["$" + ", $".join(map(str, range(i, i + width))) for i in range(1, count * width, width)]
+    return start + ", ".join(f"({row})" for row in rows) + end
 
 
 async def _keep_row(connection: Any, at: Stored, known: int) -> None:
     """Make sure that a row stays as it was read."""
-    if known == ABSENT:
-        _expect(await connection.execute(INSERT, *at, ABSENT, 0, b""))
-        await connection.execute(DELETE, *at[:3], ABSENT)
-        return
-    if (await connection.fetchval(_LOCK, *at[:3]) or ABSENT) != known:
+    if await connection.fetchval(_LOCK, *at[:3]) != known:
         raise Conflict("a row that was read has changed")
 
 
-def _expect(status: str) -> None:
-    if not status.endswith(" 1"):
+def _expect(status: str, rows: int = 1) -> None:
+    if not status.endswith(f" {rows}"):
         raise Conflict("a row that was read has changed")
 
 
