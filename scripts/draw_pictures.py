@@ -3,6 +3,7 @@ figures in docs/benchmarks.md, of a terminal, and of what examples/partitions me
 
 python scripts/draw_pictures.py            write them
 python scripts/draw_pictures.py --check    exit 1 if they differ from what would be written
+python scripts/draw_pictures.py --quick    leave out those of measured loads
 """
 
 import argparse
@@ -30,7 +31,7 @@ DRAWN = {
 """By example: the table that is drawn, and its views."""
 
 
-def pictures() -> dict[Path, str]:
+def pictures(*, quick: bool) -> dict[Path, str]:
     sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "examples" / "partitions")]
     found = {}
     for name, (attribute, views) in DRAWN.items():
@@ -39,7 +40,7 @@ def pictures() -> dict[Path, str]:
             found[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
     found[PICTURES / "speed.svg"] = speed(ROOT / "docs" / "benchmarks.md")
     found[PICTURES / "terminal.svg"] = terminal(ROOT / "examples" / "shop.py")
-    for module in ("svg_boxes", "svg_load", "svg_migration"):
+    for module in ("svg_boxes", "svg_migration", *(() if quick else ("svg_load",))):
         for name, picture in import_module(module).pictures().items():
             found[PICTURES / f"{name}.svg"] = picture
     return found
@@ -48,8 +49,10 @@ def pictures() -> dict[Path, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Draw the pictures of the documentation.")
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
-    check = parser.parse_args().check
-    for path, picture in pictures().items():
+    parser.add_argument("--quick", action="store_true", help="leave out those of measured loads")
+    given = parser.parse_args()
+    check = given.check
+    for path, picture in pictures(quick=given.quick).items():
         if check and (not path.exists() or path.read_text() != picture):
             sys.exit(f"{path.relative_to(ROOT)} is not up to date: run scripts/draw_pictures.py")
         if not check:

@@ -55,7 +55,10 @@ def test_the_examples_have_the_same_keys(
     assert inferred.create(database) is False
 
 
-@pytest.mark.parametrize("name", ["orders", "sensors", "animals", "chat", "repositories"])
+@pytest.mark.parametrize(
+    "name",
+    ["orders", "sensors", "animals", "chat", pytest.param("repositories", marks=pytest.mark.deep)],
+)
 def test_without_types_the_form_of_the_keys_tells_entities_apart(
     name: str, database: hashrange.Database
 ) -> None:

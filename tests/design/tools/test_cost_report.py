@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import command_line
 
 from hashrange import design as st
 from hashrange.design.tools.cost.price_list import prices_of
@@ -117,8 +117,7 @@ def test_a_wrong_price_file(change: Callable[[str], str], message: str, tmp_path
 
 
 def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, "-m", "hashrange", "design", "cost", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return command_line("design", "cost", *arguments)
 
 
 def test_the_command() -> None:

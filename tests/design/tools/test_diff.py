@@ -3,10 +3,10 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import command_line
 
 import hashrange
 from hashrange import design as st
@@ -263,8 +263,7 @@ def test_the_command(tmp_path: Path) -> None:
     files["wrong"].write_text("import nowhere")
 
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        line = [sys.executable, "-m", "hashrange", "design", "diff", *arguments]
-        return subprocess.run(line, capture_output=True, text=True, check=False)
+        return command_line("design", "diff", *arguments)
 
     same = run(str(files["old"]), str(files["same"]))
     assert (same.returncode, same.stdout) == (0, "app: nothing\n")

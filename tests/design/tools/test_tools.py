@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import command_line
 
 import hashrange
 from hashrange import design as st
@@ -30,7 +31,7 @@ NOT_IMPORTED = (
 
 
 @pytest.mark.parametrize(("name", "attribute"), TABLES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.deep)])
 def test_every_pattern_of_the_examples_is_proved(name: str, attribute: str, seed: int) -> None:
     table = getattr(example(name), attribute)
     with hashrange.connect() as database:
@@ -92,9 +93,7 @@ def test_importing_loads_neither_server_nor_cli_nor_driver() -> None:
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
-    script = "from hashrange.tools.cli import main; main()"
-    line = [sys.executable, "-c", script, "design", *words]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return command_line("design", *words)
 
 
 def test_the_command_line(tmp_path: Path) -> None:
