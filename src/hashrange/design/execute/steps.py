@@ -5,7 +5,7 @@ difference between the synchronous and the asynchronous store.
 """
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -55,6 +55,26 @@ def _signing(request: ApiCall) -> Iterator[None]:
 
 
 Steps = Generator[ApiCall | Pause, dict[str, Any], T]
+
+
+Answered = Callable[[ApiCall | Pause], Steps[dict[str, Any]]]
+"""Steps that answer a request, with requests of their own."""
+
+
+def through(steps: Steps[T], answered: Answered) -> Steps[T]:
+    """The same steps, each request of which is answered by `answered`."""
+    try:
+        request = next(steps)
+        while True:
+            try:
+                response = yield from answered(request)
+            except ApiFailure as failure:
+                request = steps.throw(failure)
+            else:
+                request = steps.send(response)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
 
 
 class ApiFailure(Exception):

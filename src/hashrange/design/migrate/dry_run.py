@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from hashrange.design.execute.steps import ApiCall, ApiFailure, Connection, Pause, Steps, T
+from hashrange.design.execute.steps import ApiCall, Connection, Pause, Steps, T, run, through
 
 READS = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan", "DescribeTable"})
 Show = Callable[[str, dict[str, Any]], object]
@@ -14,32 +14,18 @@ def dry_run(steps: Steps[T], connection: Connection, show: Show) -> T:
 
     Waits are left out. An index that would be created answers as if it were there.
     """
-    pretended = _Pretended(connection, show)
-    try:
-        request = next(steps)
-        while True:
-            if isinstance(request, Pause):
-                request = steps.send({})
-                continue
-            try:
-                response = pretended.call(request)
-            except ApiFailure as failure:
-                request = steps.throw(failure)
-            else:
-                request = steps.send(response)
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
+    return run(through(steps, _Pretended(show).answered), connection)
 
 
 class _Pretended:
-    def __init__(self, connection: Connection, show: Show) -> None:
-        self.connection = connection
+    def __init__(self, show: Show) -> None:
         self.show = show
         self.created: set[str] = set()
         self.deleted: set[str] = set()
 
-    def call(self, request: ApiCall) -> dict[str, Any]:
+    def answered(self, request: ApiCall | Pause) -> Steps[dict[str, Any]]:
+        if isinstance(request, Pause):
+            return {}
         operation, payload = request.operation, request.payload
         if operation not in READS:
             self.show(operation, payload)
@@ -50,7 +36,7 @@ class _Pretended:
             return {}
         if operation == "Query":
             return {"Items": [{}]}  # the canary of an index that is not there
-        response = self.connection.call(operation, payload)
+        response = yield request
         if operation == "DescribeTable":
             self._add_indexes(response["Table"])
         return response

@@ -11,7 +11,7 @@ from hashrange.design.errors import Conflict, InvalidCursor
 from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.stamps import EPOCH
-from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, T
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, T, through
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.migrate.evaluation import CONDITION_FAILED, answer, refusal
 from hashrange.design.migrate.lease import Lease, LeaseOver
@@ -85,19 +85,8 @@ class FollowingSteps(StoreSteps):
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
         """The same steps, with each request as the phase wants it."""
-        try:
-            yield from self.lease.current()
-            request = next(steps)
-            while True:
-                try:
-                    response = yield from self._answered(request)
-                except ApiFailure as failure:
-                    request = steps.throw(failure)
-                else:
-                    request = steps.send(response)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
+        yield from self.lease.current()
+        return (yield from through(steps, self._answered))
 
     def _answered(self, request: ApiCall | Pause) -> Steps[dict[str, Any]]:
         if isinstance(request, Pause):

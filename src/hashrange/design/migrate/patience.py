@@ -1,11 +1,11 @@
 """The commands of a migrator repeat requests that the table refuses for its throughput."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
 from hashrange.design.errors import BadValue
-from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, through
 from hashrange.design.migrate.phases import MigrationError
 
 T = TypeVar("T")
@@ -31,29 +31,14 @@ def patient(command: Callable[[Self_], Steps[T]]) -> Callable[[Self_], Steps[T]]
     @wraps(command)
     def steps(self: Self_) -> Steps[T]:
         try:
-            return (yield from _repeated(command(self)))
+            return (yield from through(command(self), _answered))
         except BadValue as error:
             raise MigrationError(f"{error}, or this item, and go on with `resume`") from error
 
     return steps
 
 
-def _repeated(steps: Steps[T]) -> Steps[T]:
-    try:
-        request = next(steps)
-        while True:
-            try:
-                response = yield from _answered(request)
-            except ApiFailure as failure:
-                request = steps.throw(failure)
-            else:
-                request = steps.send(response)
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
-
-
-def _answered(request: ApiCall | Pause) -> Generator[ApiCall | Pause, dict[str, Any], Any]:
+def _answered(request: ApiCall | Pause) -> Steps[dict[str, Any]]:
     longest = _PAUSE_SECONDS
     for _ in range(ATTEMPTS):
         try:
