@@ -233,6 +233,26 @@ def test_deny_boundary_and_session() -> None:
     assert not decided(allow(), session=(nothing,))
 
 
+def test_statements_about_one_leading_key() -> None:
+    """They are tested together, where that can be."""
+
+    def condition(operator: str, value: str) -> dict[str, Any]:
+        return {"Condition": {f"ForAllValues:{operator}": {LEADING: value}}}
+
+    likes = [allow(**condition("StringLike", f"{each}#*")) for each in ("a", "b")]
+    for more in ([], [allow(**condition("StringEquals", "c"))]):
+        for keys, expected in ((["a#1"], True), (["b#1"], True), (["a#1", "b#1"], False)):
+            assert decided(*likes, *more, keys={LEADING: keys}) is expected
+        assert decided(*likes, *more, keys={LEADING: ["c"]}) is bool(more)
+        assert not decided(*likes, *more, keys={LEADING: ["d"]})
+        assert decided(*likes, *more), "an absent key"
+    everywhere = statement("Allow", GET)
+    assert decided(*likes, everywhere, keys={LEADING: ["d"]})
+    denials = [statement("Deny", GET, **condition("StringLike", f"{each}?")) for each in "ab"]
+    for key, expected in (("a1", False), ("b1", False), ("a12", True), ("c1", True)):
+        assert decided(everywhere, *denials, keys={LEADING: [key]}) is expected
+
+
 FAULTS: list[tuple[Any, str]] = [
     ("[]", "it is not an object with a Statement"),
     ("{", "line 1: it is not JSON"),
