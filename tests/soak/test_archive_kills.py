@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9"),
 ]
 
-KILLS = times(5, 500)
+KILLS = times(3, 500)
 CLIENTS = 3
 SECONDS_MAX = 0.6
 PART_BYTES = 1 << 16
