@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hashrange.design.declare import table_model
 from hashrange.design.declare.item import Copy, Item, View, as_read
-from hashrange.design.declare.patterns import Pattern, read_patterns
+from hashrange.design.declare.patterns import Pattern, read_patterns, with_subclasses
 from hashrange.design.declare.protocols import AsyncStore, Store
 from hashrange.design.declare.query_protocols import Explanation
 from hashrange.design.declare.volumes import Ignored, Volumes, Writes
@@ -77,8 +77,10 @@ class Table:
     ) -> None:
         self.name = name
         self.protocols = [d for d in declared if not _is_item(d)]
-        self.patterns = {p: read_patterns(p) for p in self.protocols}
         entities = [d for d in declared if _is_item(d)]
+        own = {p: read_patterns(p) for p in self.protocols}
+        every = iter(with_subclasses([one for found in own.values() for one in found], entities))
+        self.patterns = {p: [next(every) for _ in found] for p, found in own.items()}
         self.model = table_model.build(
             name,
             _entities([p for patterns in self.patterns.values() for p in patterns], entities),

@@ -106,6 +106,36 @@ def entity_of(result: type[Any]) -> type[Item]:
     return model
 
 
+def with_subclasses(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[Pattern]:
+    """Patterns that return a class without a key return the entities that extend it.
+
+    These are the entities that other patterns return, and the listed ones. Raises
+    DeclarationError if there are none.
+    """
+    returned = [model for pattern in patterns for model in pattern.entities]
+    through = [p.facts.through for p in patterns if p.facts.through is not None]
+    entities = [m for m in dict.fromkeys([*returned, *through, *listed]) if hasattr(m, "key")]
+
+    def extended(pattern: Pattern, result: type[Any]) -> list[type[Any]]:
+        if hasattr(entity_of(result), "key"):
+            return [result]
+        found = [model for model in entities if issubclass(model, result)]
+        if not found:
+            name = result.__name__
+            message = (
+                f"{name} has no key, and the table has no entity that extends it: declare key = "
+                f'st.key("...", "..."), or list the entities, e.g. st.Table(..., My{name})'
+            )
+            raise DeclarationError(message, at=pattern.function)
+        return found
+
+    changed = []
+    for pattern in patterns:
+        results = [one for result in pattern.results for one in extended(pattern, result)]
+        changed.append(replace(pattern, results=tuple(dict.fromkeys(results))))
+    return changed
+
+
 def read_patterns(protocol: type) -> list[Pattern]:
     """The patterns that a Protocol declares or inherits. Raises DeclarationError."""
     asynchronous = _inherits(protocol, AsyncStore)
