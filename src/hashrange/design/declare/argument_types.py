@@ -28,8 +28,9 @@ def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
         if given is not int:
             raise DeclarationError(f"{argument.name!r}: the number of a shard is an int", at=at)
         return
-    if argument.operator in PERIODS:
-        python, fields, text = _PERIOD_TYPES[argument.operator]
+    unit = argument.unit or argument.operator
+    if unit in PERIODS:
+        python, fields, text = _PERIOD_TYPES[unit]
         if stored not in fields or given is not python:
             raise DeclarationError(f"{argument.name!r}: {text}", at=at)
         return

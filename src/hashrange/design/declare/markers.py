@@ -7,6 +7,7 @@ st.Month      in a pattern: the month of a date or datetime field
 st.Day        in a pattern: the day of a datetime field
 st.Hour       in a pattern: the hour of a datetime field
 st.AtLeast[date], st.Between[int], st.Prefix[str] ...: operators, in a pattern
+st.Between[st.Month], st.AtLeast[st.Day] ...: ranges of whole months, days or hours
 st.AnyOf[State]  in a pattern: one of several values
 st.Shard      in a pattern: the number of the shard to read
 """
@@ -29,6 +30,7 @@ PERIODS: dict[OperatorName, frozenset[str]] = {
     "hour": frozenset({"%Y", "%m", "%d", "%H"}),
 }
 """Operators that compare a field up to a unit of time, with the directives that show it."""
+RANGES: tuple[OperatorName, ...] = ("at least", "at most", "after", "before", "between")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from hashrange.design.declare.facts import Facts, facts
 from hashrange.design.declare.item import Item, View, viewed
-from hashrange.design.declare.markers import Operator, OperatorName
+from hashrange.design.declare.markers import PERIODS, RANGES, Operator, OperatorName
 from hashrange.design.declare.protocols import AsyncStore, Store
 from hashrange.design.declare.query_protocols import AsyncQuery, Query
 from hashrange.design.declare.types import core_type
@@ -38,6 +38,8 @@ class Argument:
     fields: tuple[tuple[str, str], ...] = ()
     values: tuple[Any, ...] = ()
     """The values that @st.scatter reads, which no caller gives."""
+    unit: OperatorName | None = None
+    """The unit of time of the ends of a range, which includes or excludes whole units."""
 
     @property
     def exact(self) -> bool:
@@ -288,17 +290,22 @@ class _Reader:
     def _argument(self, name: str, hint: Any, default: Any) -> Argument:
         metadata: list[Any] = []
         python, optional = core_type(hint, metadata)
-        operator = next((m for m in metadata if isinstance(m, Operator)), Operator("="))
         if default is not inspect.Parameter.empty and default is not None:
             raise self._error(f"{name!r}: the only default is None")
         if optional != (default is None):
             raise self._error(f"write `{name}: T | None = None` for an optional argument")
-        if operator.name == "between":
-            python = self._both_ends(name, python)
+        if any(isinstance(one, Operator) and one.name == "between" for one in metadata):
+            python = self._both_ends(name, python, metadata)
+        units = [m for m in metadata if isinstance(m, Operator) and m.name in PERIODS]
+        others = [m for m in metadata if isinstance(m, Operator) and m.name not in PERIODS]
+        [operator, *more] = [*others, *units, Operator("=")]
+        unit = units[0].name if others and units else None
+        if len(others) > 1 or len(units) > 1 or (unit and operator.name not in RANGES):
+            raise self._error(f"{name!r}: {operator.name} does not go with {more[0].name}")
         if operator.name == "any of":
             python = self._member(name, python)
         field, fields = operator.field or name, operator.fields
-        return Argument(name, field, operator.name, python, optional, fields)
+        return Argument(name, field, operator.name, python, optional, fields, unit=unit)
 
     def _member(self, name: str, python: Any) -> Any:
         inner = [one for one in get_args(python) if one is not Ellipsis]
@@ -306,11 +313,11 @@ class _Reader:
             raise self._error(f"{name!r}: write st.AnyOf[T], or a list of T with st.any_of(field)")
         return core_type(inner[0], [])[0]
 
-    def _both_ends(self, name: str, python: Any) -> Any:
+    def _both_ends(self, name: str, python: Any, metadata: list[Any]) -> Any:
         ends = get_args(python) if get_origin(python) is tuple else ()
         if len(ends) != 2 or ends[0] != ends[1]:
             raise self._error(f"{name!r}: between takes a tuple of two values of the same type")
-        return core_type(ends[0], [])[0]
+        return core_type(ends[0], metadata)[0]
 
 
 def _title(function: Callable[..., Any]) -> str:

@@ -56,6 +56,8 @@ class PatternWriter:
             raise Refusal("ElectroDB has no SearchVectors")
         if len(pattern.results) > 1 and any(issubclass(one, View) for one in pattern.results):
             raise Refusal("it returns a view and other items")
+        if any(argument.unit is not None for argument in pattern.arguments):
+            raise Refusal("its range is of whole months, days or hours")
         for model in pattern.entities:
             entity = self.model.entity(model)
             if entity.shapes.shape > 1:

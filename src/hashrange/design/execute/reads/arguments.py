@@ -18,6 +18,7 @@ from hashrange.design.declare.markers import PERIODS, Delimited
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.types import core_type
 from hashrange.design.errors import BadValue
+from hashrange.design.execute.reads.whole_units import whole_units
 
 _SEVERAL = ("between", "any of")
 _DECORATORS: dict[str, Callable[[Any], Any]] = {
@@ -50,6 +51,9 @@ class ArgumentCheck:
         """The value to use. Raises BadValue."""
         try:
             self._expect(value)
+            if self.argument.unit is not None:
+                assert self.entity is not None
+                return whole_units(self.argument, value, self.entity.fields[self.field].python)
             if self.converts is None:
                 return value
             if self.argument.operator in _SEVERAL:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from hashrange.design.declare.item import Index, Item
-from hashrange.design.declare.markers import PERIODS
+from hashrange.design.declare.markers import PERIODS, OperatorName
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.types import core_type
 from hashrange.design.tools.proof.declared import (
@@ -226,10 +226,15 @@ def _fits(argument: Argument, given: Any, record: Record) -> bool:
         return False
     if argument.operator == "any of":
         return value in given
+    if argument.unit is not None:
+        both = argument.operator == "between"
+        value = _period(argument.unit, value)
+        given = tuple(_period(argument.unit, one) for one in (given if both else (given,)))
+        given = given if both else given[0]
     if argument.operator == "between":
         return bool(given[0] <= value <= given[1])
     if argument.operator in PERIODS:
-        return _period(argument, value) == _period(argument, given)
+        return _period(argument.operator, value) == _period(argument.operator, given)
     if type(given) is date:
         value = day_of(value)
     if isinstance(value, Enum) and not isinstance(given, Enum):
@@ -245,10 +250,10 @@ def day_of(value: Any) -> Any:
     return value.astimezone(UTC).date() if isinstance(value, datetime) else value
 
 
-def _period(argument: Argument, value: Any) -> tuple[int, ...]:
-    """The units of time that the argument's operator compares."""
+def _period(unit: OperatorName, value: Any) -> tuple[int, ...]:
+    """The month, day or hour of a time, with what is above it."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
-    return tuple(moment.timetuple())[: len(PERIODS[argument.operator])]
+    return tuple(moment.timetuple())[: len(PERIODS[unit])]
 
 
 def _shard(value: Any, shards: int) -> int:

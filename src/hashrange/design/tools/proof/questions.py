@@ -63,7 +63,8 @@ def _argument(
     if argument.operator == "any of":
         return [v for v in dict.fromkeys([value, other[field]]) if v is not None] or None
     if argument.operator == "between":
-        values = [value, other[field]]
+        second = other[field]
+        values = [value, day_of(second) if argument.python is date else second]
         return None if None in values else tuple(sorted(values))
     if argument.operator == "begins with" and value is not None:
         return value[: chance.choice((1, len(value) - 1, len(value)))] or value
