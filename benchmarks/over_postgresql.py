@@ -1,18 +1,27 @@
-"""`python -m benchmarks.over_postgresql ARGUMENTS`: a server over a PostgreSQL of its own.
+"""`python -m benchmarks.over_postgresql NODES ARGUMENTS`: a server over a PostgreSQL of its own.
 
-The arguments are those of `hashrange serve`. Both end when this process is told to end.
+If there are any NODES, it is a Citus cluster of so many. The other arguments are those of
+`hashrange serve`. Both end when this process is told to end.
 """
 
 import signal
 import subprocess
 import sys
 
+from hashrange.testing.postgres_cluster import Cluster
 from hashrange.testing.postgres_server import PostgresServer
 
 
 def main() -> None:
-    database = PostgresServer(durable=True)
-    command = [sys.executable, "-m", "hashrange", "serve", database.new_database(), *sys.argv[1:]]
+    nodes, arguments = int(sys.argv[1]), sys.argv[2:]
+    database: Cluster | PostgresServer
+    if nodes:
+        database = Cluster(nodes, durable=True)
+        address = database.new_distributed_database()
+    else:
+        database = PostgresServer(durable=True)
+        address = database.new_database()
+    command = [sys.executable, "-m", "hashrange", "serve", address, *arguments]
     try:
         with subprocess.Popen(command) as server:
             signal.signal(signal.SIGTERM, lambda *_: server.terminate())

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.servers import Server
+from hashrange.testing.postgres_cluster import find_programs_with_citus
 from hashrange.testing.postgres_server import NoPostgres, find_programs
 
 HERE = Path(__file__).parent
@@ -52,7 +53,7 @@ def over_postgresql() -> list[Server]:
         find_programs()
     except NoPostgres as error:
         raise UnavailableError(str(error)) from None
-    command = [sys.executable, "-m", "benchmarks.over_postgresql", "--port", "{port}"]
+    command = [sys.executable, "-m", "benchmarks.over_postgresql", "0", "--port", "{port}"]
     relaxed, full = ([*command, "--durability", each] for each in ("relaxed", "full"))
     one = Server("hashrange, PostgreSQL", version("hashrange"), "relaxed", relaxed, ROOT)
     two = [*relaxed, "--workers", "2"]
@@ -61,6 +62,17 @@ def over_postgresql() -> list[Server]:
         one._replace(durability="full", command=full, reads=False),
         one._replace(implementation="hashrange, PostgreSQL, 2 workers", command=two),
     ]
+
+
+def over_citus() -> list[Server]:
+    """One process over a cluster of four nodes on the same machine."""
+    try:
+        find_programs_with_citus()
+    except NoPostgres as error:
+        raise UnavailableError(str(error)) from None
+    command = [sys.executable, "-m", "benchmarks.over_postgresql", "4", "--port", "{port}"]
+    command += ["--durability", "relaxed"]
+    return [Server("hashrange, Citus, 4 nodes", version("hashrange"), "relaxed", command, ROOT)]
 
 
 def checkout(folder: Path, name: str, durability: str) -> Server:
@@ -130,5 +142,5 @@ def moto() -> list[Server]:
     return [Server("moto", MOTO, "memory", command, ROOT)]
 
 
-OURS: list[Callable[[], list[Server]]] = [hashrange, workers, over_postgresql, bare]
+OURS: list[Callable[[], list[Server]]] = [hashrange, workers, over_postgresql, over_citus, bare]
 OTHERS: list[Callable[[], list[Server]]] = [dynamodb_local, dynalite, dynoxide]

@@ -61,10 +61,13 @@ CITUS = (
     "LANGUAGE sql AS ''",
     "CREATE TABLE citus.pg_dist_local_group (groupid int)",
     "INSERT INTO citus.pg_dist_local_group VALUES (0)",
-    "CREATE TABLE citus.nodes (nodename text, nodeport int, success boolean, result text)",
+    "CREATE TABLE citus.nodes (nodename text, nodeport int, success boolean, result text, "
+    "ahead int DEFAULT 0)",
     "INSERT INTO citus.nodes VALUES ('node1', 5432, true, '10s'), ('node2', 5432, true, '10s')",
     """CREATE FUNCTION citus.run_command_on_workers(command text) RETURNS SETOF citus.nodes
-    LANGUAGE sql AS $$ SELECT * FROM citus.nodes WHERE command = 'SHOW lock_timeout' $$""",
+    LANGUAGE sql AS $$ SELECT * FROM citus.nodes WHERE command = 'SHOW lock_timeout' UNION ALL
+    SELECT nodename, nodeport, success, floor(extract(epoch FROM clock_timestamp()) * 1000
+        + ahead)::bigint::text, ahead FROM citus.nodes WHERE command ~ 'clock_timestamp' $$""",
     """CREATE FUNCTION citus.truncate_local_data_after_distributing_table(t regclass) RETURNS void
     LANGUAGE sql AS $$ UPDATE citus.pg_dist_partition SET way = way || ', truncated'
         WHERE logicalrelid = t $$""",
@@ -224,6 +227,17 @@ def test_nodes_whose_locks_have_no_timeout_are_refused(postgres_server: Postgres
     )
     with hashrange.connect(dsn) as database:
         assert database.execute("ListTables", {})["TableNames"] == []
+
+
+def test_a_node_whose_clock_is_off_is_refused(postgres_server: PostgresServer) -> None:
+    dsn, name = database_with_citus(postgres_server)
+    assert told(dsn).returncode == 0
+    ahead = "UPDATE citus.nodes SET ahead = -{} WHERE nodename = 'node2'"
+    postgres_server.run(ahead.format(60_000), database=name)
+    assert "the clock of node2:5432 is more than 1,000 ms off" in refusal(dsn)
+    postgres_server.run(ahead.format(0), database=name)
+    with hashrange.connect(dsn) as database:
+        assert database.figures()["in_doubt"] == 0
 
 
 def test_without_the_extension(postgres_server: PostgresServer) -> None:

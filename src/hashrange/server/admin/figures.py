@@ -43,6 +43,10 @@ FIGURES = {
     "database_connections_max": Figure("How many connections to PostgreSQL there may be."),
     "database_connections_opened": Figure("Connections to PostgreSQL, opened.", rises=True),
     "database_connections_waiting": Figure("Requests that wait for a connection to PostgreSQL."),
+    "in_doubt": Figure(
+        "Transactions of a cluster that wait for a node which was lost in the middle of them.", max
+    ),
+    "clock_skew_milliseconds": Figure("By how much the clocks of a cluster's nodes differ.", max),
     "connections": Figure("Clients that are connected now."),
     "connections_max": Figure("How many clients can be connected at once."),
     "bytes_in_flight": Figure("Bodies of requests that are being received, or wait."),

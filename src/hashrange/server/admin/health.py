@@ -38,8 +38,8 @@ class Runtime(Protocol):
         ...
 
 
-def readiness(problem: str) -> Answer:
-    return text_answer(problem, 503) if problem else text_answer("ready")
+def readiness(problem: str, remark: str = "") -> Answer:
+    return text_answer(problem, 503) if problem else text_answer(f"ready{remark}")
 
 
 class Health:
@@ -82,8 +82,13 @@ class Health:
             self._full_until = self._clock() + FULL_SECONDS
 
     def ready(self, query: Query) -> Answer:
-        """200 and `ready`, or 503 and one line with the reason."""
-        return readiness(self.problem())
+        """200 and `ready`, or 503 and one line with the reason.
+
+        A cluster that has lost a node serves what is on the others, so it is ready.
+        """
+        waiting = self._store_figures().get("in_doubt", 0)
+        remark = f"; {waiting:,} transactions wait for a node that is away" if waiting else ""
+        return readiness(self.problem(), remark)
 
     def problem(self) -> str:
         """Why the server is not ready; empty if it is. It may wait for a disk."""

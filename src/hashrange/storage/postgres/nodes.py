@@ -32,6 +32,12 @@ FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid
 WHERE logicalrelid = ANY ($1::text[]::regclass[])"""
 
 
+IN_DOUBT_SECONDS = 5.0
+_STATE = """SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
+        AND prepared < now() - make_interval(secs => $1))"""
+
+
 class Shard(NamedTuple):
     """The tables that hold some slots, at one node."""
 
@@ -49,6 +55,10 @@ class Node:
         self.near = near
         self.wide = wide
         self.shards: list[Shard] = []
+        self.in_doubt = 0
+        """How many of its transactions wait for another node that has prepared them."""
+        self.clock_ahead: int | None = None
+        """Milliseconds by which its clock is ahead of that of this machine."""
         self.rows = PLAIN.rows
         """What a statement reads from to find any of its rows."""
 
@@ -64,6 +74,7 @@ class Nodes:
         self._by_address: dict[tuple[str, int], Node] = {}
         self._of_slot: list[Node] = []
         self._numbers: list[int] = []
+        self._turn = 0
         self._by_number: dict[int, Shard] = {}
         self._shard_of_slot: list[Shard] = []
         self.dropped = PLAIN_SOURCE.dropped
@@ -162,13 +173,27 @@ class Nodes:
             self._refreshing = asyncio.create_task(self.refresh())
 
     async def refresh(self) -> None:
-        """Read the map again, from the first node that answers."""
-        for node in self.all:
-            if node.shards or len(self._by_address) == 1:
-                with suppress(StoreError, *ERRORS):
-                    async with node.near.connection() as connection:
-                        await self.load(connection)
-                    return
+        """Read the map again, from the first node that answers, and look at that node: at another
+        one each time."""
+        self._turn += 1
+        nodes = [node for node in self.all if node.shards or len(self._by_address) == 1]
+        at = self._turn % len(nodes)
+        for node in nodes[at:] + nodes[:at]:
+            with suppress(StoreError, *ERRORS):
+                async with node.near.connection() as connection:
+                    await self.load(connection)
+                    now, node.in_doubt = await connection.fetchrow(_STATE, IN_DOUBT_SECONDS)
+                node.clock_ahead = now - time.time_ns() // 1_000_000
+                return
+
+    def figures(self) -> dict[str, int]:
+        if not self._numbers:
+            return {}
+        ahead = [node.clock_ahead for node in self.all if node.clock_ahead is not None]
+        return {
+            "in_doubt": sum(node.in_doubt for node in self.all),
+            "clock_skew_milliseconds": max(ahead, default=0) - min(ahead, default=0),
+        }
 
     async def close(self) -> None:
         if self._refreshing is not None:

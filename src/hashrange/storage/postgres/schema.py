@@ -74,6 +74,11 @@ PLACE = """SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_syste
 """Identifies the cluster, the database in it, and the schema."""
 
 
+_CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+SKEW_MAX = 1000
+"""Milliseconds."""
+
+
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     """Check the database, and make or upgrade its tables. Returns the number of its locks.
 
@@ -203,6 +208,22 @@ async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
             f"{name}: the role has no lock_timeout on {named}; run on every node: "
             f"ALTER ROLE \"{role}\" SET lock_timeout = '{lock_seconds}s'"
         )
+
+
+async def check_clocks(connection: Any, name: str) -> None:
+    """Raises StoreError if the clocks of a cluster's nodes differ by more than a second."""
+    before = await connection.fetchval(_CLOCK)
+    nodes = await connection.fetch(
+        "SELECT nodename, nodeport, result FROM run_command_on_workers($1) WHERE success",
+        _CLOCK,
+    )
+    after = await connection.fetchval(_CLOCK)
+    for node in nodes:
+        if not before - SKEW_MAX <= int(node["result"]) <= after + SKEW_MAX:
+            raise StoreError(
+                f"{name}: the clock of {node['nodename']}:{node['nodeport']} is more than "
+                f"{SKEW_MAX:,} ms off; synchronise the clocks of all nodes (NTP)"
+            )
 
 
 async def _check_rights(connection: Any, name: str) -> None:

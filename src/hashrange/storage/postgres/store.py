@@ -38,6 +38,7 @@ from hashrange.storage.postgres.pool import (
 from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
 from hashrange.storage.postgres.reads import Question, ask
 from hashrange.storage.postgres.schema import (
+    check_clocks,
     check_nodes,
     is_distributed,
     is_on_every_node,
@@ -158,6 +159,7 @@ class PostgresStore:
                     "servers, and run hashrange distribute again"
                 )
             await check_nodes(connection, self.name, LOCK_SECONDS_MAX)
+            await check_clocks(connection, self.name)
             self.citus = True
             self.pool.configure(self._limits | CITUS_PLANS, CITUS_TRANSACTIONS)
             await self.nodes.load(connection)
@@ -202,13 +204,15 @@ class PostgresStore:
 
     def figures(self) -> dict[str, int]:
         """See `kv.AsyncStore`."""
+        pools = {self.pool}.union(*({node.near, node.wide} for node in self.nodes.all))
         return {
             "commits": self.commits,
             "conflicts": self.conflicts,
-            "database_connections_max": self.pool.size,
-            "database_connections": self.pool.in_use,
-            "database_connections_opened": self.pool.opened,
-            "database_connections_waiting": self.pool.waiting,
+            "database_connections_max": sum(pool.size for pool in pools),
+            "database_connections": sum(pool.in_use for pool in pools),
+            "database_connections_opened": sum(pool.opened for pool in pools),
+            "database_connections_waiting": sum(pool.waiting for pool in pools),
+            **self.nodes.figures(),
         }
 
     async def close(self) -> None:
