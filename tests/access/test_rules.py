@@ -248,6 +248,10 @@ def test_statements_about_one_leading_key() -> None:
         assert decided(*likes, *more), "an absent key"
     everywhere = statement("Allow", GET)
     assert decided(*likes, everywhere, keys={LEADING: ["d"]})
+    others = [allow(**condition("StringNotLike", f"{each}#*")) for each in ("a", "b")]
+    assert decided(*others, keys={LEADING: ["d"]})
+    assert decided(*others, keys={LEADING: ["a#1"]})
+    assert not decided(others[0], keys={LEADING: ["a#1"]})
     denials = [statement("Deny", GET, **condition("StringLike", f"{each}?")) for each in "ab"]
     for key, expected in (("a1", False), ("b1", False), ("a12", True), ("c1", True)):
         assert decided(everywhere, *denials, keys={LEADING: [key]}) is expected
