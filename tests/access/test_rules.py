@@ -212,6 +212,11 @@ def test_variables() -> None:
         keys = {"dynamodb:Select": "a"}
         assert not decided(allow(Condition=condition), keys=keys)
         assert not decided(allow(), statement("Deny", "*", Condition=condition), keys=keys)
+    for quantifier in ("ForAnyValue", "ForAllValues"):
+        condition = {f"{quantifier}:StringEquals": {LEADING: "${aws:PrincipalTag/absent}"}}
+        assert not decided(allow(Condition=condition), keys={LEADING: ["a", "b"]})
+        denial = statement("Deny", "*", Condition=condition)
+        assert not decided(allow(), denial, keys={LEADING: ["a", "b"]})
 
 
 def test_deny_boundary_and_session() -> None:
