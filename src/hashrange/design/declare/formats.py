@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, get_args, get_origin
 from uuid import UUID
 
 from hashrange.design.declare.ends import MOMENTS, TEXTS, Ends, in_steps, stepped
@@ -21,6 +21,7 @@ from hashrange.design.declare.possible_texts import ANY, DIGITS, CharRun, CharRu
 from hashrange.design.declare.types import (
     FieldType,
     check_text,
+    core_type,
     in_utc,
     number_text,
     time_text,
@@ -87,6 +88,8 @@ def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = Fals
     if python is str:
         written = _free_text(kind)
         return _shortened(written, int(beginning[1])) if beginning else written
+    if is_path(python):
+        return Format(_segments, [CharRun(_PATH, 1)], read=_read_segments)
     if python is UUID:
         hexadecimal = Chars(frozenset("0123456789abcdef-"))
         return Format(str, [CharRun(hexadecimal, 36, 36)], fixed=True, ordered=True, read=UUID)
@@ -135,6 +138,29 @@ def _choice(value: Any) -> str:
 def _choice_runs(choices: tuple[str, ...]) -> CharRuns:
     lengths = [len(choice) for choice in choices]
     return [CharRun(Chars(frozenset("".join(choices))), min(lengths), max(lengths))]
+
+
+# ---- paths ----
+
+_PATH = Chars(SLUG.members | frozenset("/"))
+
+
+def is_path(python: Any) -> bool:
+    """Whether a field is a tuple of texts of any length, which a key shows as `/a/b/`."""
+    inner = get_args(python) if get_origin(python) is tuple else ()
+    return len(inner) == 2 and inner[1] is Ellipsis and core_type(inner[0], [])[0] is str
+
+
+def _segments(value: Any) -> str:
+    """Each segment ends with a slash, so a prefix ends with a whole segment. () is the root."""
+    for segment in value:
+        if not isinstance(segment, str) or not segment or not set(segment) <= SLUG.members:
+            raise BadValue("the segments of a path in a key are letters, digits, - and _")
+    return "".join(["/", *(f"{segment}/" for segment in value)])
+
+
+def _read_segments(text: str) -> tuple[str, ...]:
+    return tuple(text.split("/")[1:-1])
 
 
 # ---- numbers ----

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.formats import UNITS, Format
+from hashrange.design.declare.formats import UNITS, Format, is_path
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import EntityKey, KeyColumn
@@ -293,7 +293,8 @@ class _Walk:
         last = len(known) + 1 == len(column.template.parts)
         begins = [a for a in given if a.operator == "begins with"]
         if begins:
-            if len(given) > 1 or column.tag == "N" or begins[0].python is not str:
+            prefixed = begins[0].python is str or is_path(begins[0].python)
+            if len(given) > 1 or column.tag == "N" or not prefixed:
                 raise KeyRefusal(f"{part.field} can have a range or, if it is a text, one prefix")
             return SortTest(column, known, begins=begins[0])
         low = self._only(given, "at least", "after", "between")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -92,6 +92,8 @@ def _classes(argument: Argument) -> tuple[type, ...]:
     python = argument.python
     if isinstance(python, type):
         return (python,)
+    if get_origin(python) is tuple:
+        return (tuple,)
     choices = get_args(python)
     return tuple({type(choice) for choice in choices if not isinstance(choice, type)})
 

@@ -37,9 +37,10 @@ def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
     """The text of a prefix, or of a period of time."""
     value = arguments[begins.name]
     units = PERIODS.get(begins.operator)
-    leading = test.column.template.formats[test.placeholder].leading
+    written = test.column.template.formats[test.placeholder]
+    leading = written.leading
     if units is None or leading is None:
-        return str(value)
+        return _rendered(written, test, value) if isinstance(value, tuple) else str(value)
     text = leading(value, units)
     assert text is not None
     return text

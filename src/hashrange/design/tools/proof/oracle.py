@@ -240,8 +240,8 @@ def _fits(argument: Argument, given: Any, record: Record) -> bool:
     if isinstance(value, Enum) and not isinstance(given, Enum):
         value = value.value
     if argument.operator == "begins with":
-        compared: Any = value
-        return bool(compared.startswith(given))
+        start: Any = value[: len(given)]
+        return bool(start == given)
     return _COMPARE[argument.operator](value, given)
 
 

@@ -278,13 +278,13 @@ PATHS = re.compile(r"(^|_)(path|folder|directory|dir)$").search
     "warning",
     "a prefix of a path that can end in the middle of a name",
     "A prefix compares characters, not the names in the path: 'docs/a' also finds 'docs/ab/c'. "
-    "End the prefix with the delimiter, and store paths with it at their ends.",
+    "Declare the path as its segments, `path: tuple[st.Slug, ...]`, which a key shows as /docs/a/.",
 )
 def prefix_of_path(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         for argument in plan.pattern.arguments:
             kind = plan.entities[0].fields.get(argument.field) if plan.routes else None
-            free = kind is not None and not kind.delimited
+            free = kind is not None and kind.python is str and not kind.delimited
             if argument.operator == "begins with" and free and PATHS(argument.field):
                 yield str(plan.pattern), f"{argument.field} begins with any characters"
 
