@@ -15,6 +15,7 @@ from hashrange.metering.trace import Event
 from hashrange.model.errors import ApiError
 from hashrange.runtime.prediction.prediction import Prediction, Predictor
 from hashrange.runtime.prediction.reading import Trace, TraceError
+from hashrange.runtime.prediction.replay import Chosen, Replay
 from hashrange.testing import TestClock
 from hashrange.tools.cli.app import run
 from hashrange.tools.cli.design.model_files import tables_of
@@ -194,6 +195,23 @@ def test_a_range_is_around_the_prediction(of_hot_index: Prediction) -> None:
     assert low <= as_it_is.outcome.throttled <= high
     assert low < high, "the backlog of an index matters"
     assert "backlog of an index" in [each.name for each in as_it_is.range.varied]
+
+
+def test_keys_are_placed_elsewhere_but_apart(tmp_path: Path) -> None:
+    """Each key has a place of its own, another one for each seed."""
+    path = puts(tmp_path / "load", lambda n: f"r{n}", 20, 2, throughput="measured", kind="")
+    trace, places = Trace(path), []
+    for seed in (None, 1, 2):
+        replay = Replay(trace.head, AS_IT_IS, Chosen(seed=seed))
+        for _, line in trace.lines():
+            replay.feed(line)
+        replay.end(2_000_000)
+        assert replay.outcome.timeline
+        [table] = [s for s in replay.outcome.timeline.strips.values() if not s.index and s.written]
+        places.append(sum((row.units for row in table.rows), Counter[int]()))
+    assert [sum(each.values()) for each in places] == [40, 40, 40]
+    assert all(max(each.values()) < 20 for each in places), "of four partitions"
+    assert places[0] != places[1] != places[2]
 
 
 def test_verdicts() -> None:

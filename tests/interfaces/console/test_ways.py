@@ -3,14 +3,16 @@
 import random
 import re
 from collections.abc import Iterator
+from html import unescape
 from itertools import pairwise
 from math import dist
+from typing import Any
 
 import pytest
 
 import hashrange
 from console import shop
-from console.asking import Browserless, Window
+from console.asking import Browserless, Open, Window
 from hashrange.tools.console import Console, rings, serving
 from hashrange.tools.console.values import cursor
 from hashrange.tools.target import target_of
@@ -56,6 +58,15 @@ def test_a_value_leads_to_items_that_have_it_too(window: Window) -> None:
     page = window.visit(ORDER)
     page.locator("a.way", has_text="shipped").click()
     page.wait_for_url("**fvalue=shipped**")
+
+
+def test_a_way_to_a_value_names_its_type(client: Any, opened: Open) -> None:
+    shop.make(client)
+    for sk, value in (("1", {"S": "7"}), ("2", {"N": "7"}), ("3", {"BOOL": True})):
+        client.put_item(TableName="shop", Item={"pk": {"S": "types"}, "sk": {"S": sk}, "x": value})
+    text = unescape(opened().enter().ask("/table/shop/query?pk=types&run=1").text)
+    found = re.findall(r'fname=x&fop=%3D&ftype=(\w+)&fvalue2=&fvalue=(\w+)"', text)
+    assert found == [("S", "7"), ("N", "7"), ("BOOL", "true")]
 
 
 def test_items_follow_each_other_and_the_list_is_found_again(window: Window) -> None:
