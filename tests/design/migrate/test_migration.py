@@ -28,8 +28,13 @@ def migration() -> st.Migration:
 
 @pytest.fixture
 def readings(database: hashrange.Database, migration: st.Migration) -> Readings:
-    OLD.create(database)
-    db = migration.open(Readings, database)
+    return filled(migration, database)
+
+
+def filled(migration: st.Migration, connection: Any) -> Readings:
+    """A new table with ten readings."""
+    OLD.create(connection)
+    db = migration.open(Readings, connection)
     db.put(Device(device="d1"))
     for n in range(10):
         label = "odd" if n % 2 else None
@@ -37,7 +42,7 @@ def readings(database: hashrange.Database, migration: st.Migration) -> Readings:
     return db
 
 
-def advance_to(phase: str, migration: st.Migration, database: hashrange.Database) -> None:
+def advance_to(phase: str, migration: st.Migration, database: Any) -> None:
     if migration.status(database).phase == "old":
         migration.start(database)
     while migration.status(database).phase != phase:
