@@ -19,7 +19,22 @@ class Bill(st.Item):
     sent: datetime
 
 
+class Fee(st.Item):
+    """Its key shows no more than the month."""
+
+    key = st.key("fees#{owner}", "{day:%Y-%m}#{id}")
+
+    owner: st.Slug
+    id: st.Slug
+    day: date
+
+
 class Bills(st.Store, Protocol):
+    def fees(self, owner: str, day: st.Between[st.Month]) -> st.Query[Fee]: ...
+    def fees_from(self, owner: str, day: st.AtLeast[st.Month]) -> st.Query[Fee]: ...
+    def fees_after(self, owner: str, day: st.After[st.Month]) -> st.Query[Fee]: ...
+    def fees_until(self, owner: str, day: st.AtMost[st.Month]) -> st.Query[Fee]: ...
+    def fees_before(self, owner: str, day: st.Before[st.Month]) -> st.Query[Fee]: ...
     def months(self, owner: str, day: st.Between[st.Month]) -> st.Query[Bill]: ...
     def months_from(self, owner: str, day: st.AtLeast[st.Month]) -> st.Query[Bill]: ...
     def months_after(self, owner: str, day: st.After[st.Month]) -> st.Query[Bill]: ...
@@ -53,6 +68,11 @@ def midnight(day: date) -> datetime:
         ("months_after", FEBRUARY, DAYS[3:]),
         ("months_until", FEBRUARY, DAYS[:3]),
         ("months_before", FEBRUARY, DAYS[:1]),
+        ("fees", (FEBRUARY, MARCH), DAYS[1:5]),
+        ("fees_from", FEBRUARY, DAYS[1:]),
+        ("fees_after", FEBRUARY, DAYS[3:]),
+        ("fees_until", FEBRUARY, DAYS[:3]),
+        ("fees_before", FEBRUARY, DAYS[:1]),
         ("sent_in_months", (FEBRUARY, MARCH), DAYS[1:5]),
         ("sent_on_days", (DAYS[2], DAYS[3]), DAYS[2:4]),
         ("sent_until", DAYS[3], DAYS[:4]),
@@ -66,6 +86,7 @@ def test_no_unit_is_divided(
     db = table.open(Bills, database)
     for n, day in enumerate(DAYS):
         db.put(Bill(owner="o", id=str(n), day=day, sent=midnight(day) + LAST))
+        db.put(Fee(owner="o", id=str(n), day=day))
     assert [bill.day for bill in getattr(db, pattern)("o", given)] == found
 
 

@@ -348,7 +348,7 @@ def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholde
         if column.natural is not None or not written.units:
             return
         units |= written.units
-        needed = PERIODS.get(argument.operator) or UNITS[argument.python]
+        needed = PERIODS.get(argument.unit or argument.operator) or UNITS[argument.python]
     if not units or not needed <= units:
         texts = " and ".join(str(placeholder) for _, placeholder in shown)
         raise _coarse(texts, argument, units)
