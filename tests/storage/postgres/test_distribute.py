@@ -53,6 +53,8 @@ CITUS = (
     END $$""",
     """CREATE FUNCTION citus.create_reference_table(t regclass) RETURNS void
     LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM FROM pg_index WHERE indrelid = t AND indisprimary;
+        IF NOT FOUND THEN RAISE '% has no PRIMARY KEY', t; END IF;
         INSERT INTO citus.pg_dist_partition VALUES (t, 'n', 'everywhere');
         INSERT INTO citus.pg_dist_shard VALUES (t, 1, NULL);
         EXECUTE format('CREATE VIEW citus.%I AS SELECT * FROM %s', t || '_1', t);

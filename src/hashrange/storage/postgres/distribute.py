@@ -35,6 +35,8 @@ _HAS_CITUS = (
 )
 _KEEP_OLD_OUT = "UPDATE hashrange_schema SET oldest = $1"
 """Servers of releases that do not know the fences must not write."""
+_KEY_OF_SCHEMA = "ALTER TABLE hashrange_schema ADD PRIMARY KEY (version)"
+"""Without one, Citus does not copy the table to a node that joins."""
 _SHARDS = "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'rows'::regclass"
 
 
@@ -89,6 +91,7 @@ async def _distribute(store: PostgresStore) -> list[str]:
 
 
 async def _spread(connection: Any) -> list[str]:
+    await connection.execute(_KEY_OF_SCHEMA)
     for table in ON_EVERY_NODE:
         await connection.execute(f"SELECT create_reference_table('{table}')")
     first, *others = BY_SLOT
@@ -112,6 +115,7 @@ async def _spread(connection: Any) -> list[str]:
 
 async def _complete(connection: Any) -> list[str]:
     """What a database lacks that an earlier release has distributed."""
+    await connection.execute(_KEY_OF_SCHEMA)
     await connection.execute("SELECT create_reference_table('hashrange_schema')")
     await connection.execute(_KEEP_OLD_OUT, OLDEST_WITH_FENCES)
     row = await connection.fetchrow(fences.CATALOG_ROW, *fences.CATALOG_PLACE)
