@@ -26,7 +26,7 @@ same definitions.
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -52,6 +52,7 @@ _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
 CATALOG_ROW = "SELECT version, value FROM rows WHERE slot = $1 AND space = $2 AND key = $3"
 _RAISE = "UPDATE rows SET version = $5 WHERE slot = $1 AND space = $2 AND key = $3 AND version = $4"
+# What changes a shard waits for its writers, and for a move that is about to end.
 _CLOSE = (
     "LOCK TABLE {rows} IN SHARE ROW EXCLUSIVE MODE; "
     f"UPDATE {{rows}} SET version = {{number}}, weight = {CLOSED} "
@@ -64,8 +65,9 @@ _IS_HERE = (
 )
 """Fails if the shard has moved."""
 _OPEN = (
-    f"UPDATE {{rows}} SET version = $1, value = $2, weight = {OPEN} "
-    f"WHERE space = {SPACE} AND slot = ANY ($3) AND version = ANY ($4)"
+    f"UPDATE {{rows}} SET version = {{version}}, value = '{{value}}', weight = {OPEN} "
+    f"WHERE space = {SPACE} AND slot = ANY ('{{{{{{slots}}}}}}') "
+    "AND version = ANY ('{{{numbers}}}')"
 )
 _FENCES = f"SELECT DISTINCT version FROM rows WHERE space = {SPACE} AND slot = ANY ($1)"
 MAKE = (
@@ -130,7 +132,7 @@ class Fences:
     async def _close_node(self, node: Node, number: int) -> None:
         async with node.near.connection() as connection:
             for shard in list(node.shards):
-                await _close_shard(connection, shard, number)
+                await _change_shard(connection, shard, _CLOSE, {"number": number})
 
     async def open(self, number: int, version: int, value: bytes) -> None:
         """Open those that are closed with this number."""
@@ -139,13 +141,25 @@ class Fences:
     async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
         """At all nodes that can be reached. Raises the error of one that cannot."""
 
+        values = {
+            "version": version,
+            "value": f"\\x{value.hex()}",
+            "numbers": ",".join(map(str, numbers)),
+        }
+
         async def open_node(node: Node) -> None:
             async with node.near.connection() as connection:
                 for shard in list(node.shards):
-                    text = _OPEN.format(rows=shard.tables.rows)
-                    await connection.execute(text, version, value, list(shard.slots), numbers)
+                    await _change_shard(connection, shard, _OPEN, values)
 
-        await _together([open_node(node) for node in self._nodes.all if node.shards])
+        async def open_all() -> None:
+            await _together([open_node(node) for node in self._nodes.all if node.shards])
+
+        try:
+            await open_all()
+        except Conflict:  # a shard has moved
+            await self._nodes.refresh()
+            await open_all()
 
     def met(self, versions: set[int]) -> None:
         """Fences with these versions were in the way. If they stay, they are opened."""
@@ -198,14 +212,15 @@ class Fences:
             await self._rescue
 
 
-async def _close_shard(connection: Any, shard: Shard, number: int) -> None:
-    """Wait for the writers of the shard, and close its fences, in one message."""
-    texts = [_CLOSE] if shard.number is None else [_KEEP, _CLOSE, _IS_HERE]
+async def _change_shard(
+    connection: Any, shard: Shard, text: str, values: Mapping[str, Any]
+) -> None:
+    """Change the fences of a shard, which is kept in place meanwhile, by one message."""
+    texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = ",".join(map(str, shard.slots))
-    values = {"shard": shard.number, "number": number, "slots": slots}
-    steps = [text.format(rows=shard.tables.rows, **values) for text in texts]
+    given = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}
     try:
-        await connection.execute(f"BEGIN; {'; '.join(steps)}; COMMIT")
+        await connection.execute(f"BEGIN; {'; '.join(it.format(**given) for it in texts)}; COMMIT")
     except (asyncpg.DivisionByZeroError, asyncpg.UndefinedTableError):
         raise Conflict("a shard has just moved") from None
 
