@@ -141,6 +141,19 @@ def test_a_table_has_one_arn(folder: Path) -> None:
         every.create_backup(**T, BackupName="backup")
 
 
+def test_what_is_remembered_holds_for_one_table(folder: Path) -> None:
+    with opened(folder, ann=document(statement("Allow", "*", THINGS))) as database:
+        ann = client_of(database, "ann")
+        for call, request in (
+            (ann.get_item, {"Key": ANN}),
+            (ann.put_item, {"Item": ANN}),
+            (ann.query, query("a")),
+            (ann.scan, {}),
+        ):
+            for name in ("things", "others", "things"):
+                assert allowed(call, **{**request, "TableName": name}) is (name == "things")
+
+
 def test_a_new_table_has_the_arn_of_its_creator(folder: Path) -> None:
     """No other ARN creates it: neither around a Deny, nor for whoever may do everything."""
     policy = document(statement("Allow", "*"), statement("Deny", "*", f"{TABLES}secret*"))
