@@ -83,6 +83,11 @@ def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
     )
 
 
+def can_name_shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> bool:
+    """Whether a statement may name all shards of the node that a write to these slots needs."""
+    return len(_shards(nodes, node, slots)) <= SHARDS_MAX
+
+
 def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
     """The shard of these slots; if there are several, all of the node, so that one statement serves
     any of them."""

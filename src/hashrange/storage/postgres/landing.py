@@ -83,7 +83,9 @@ class Landing:
             return None
         if self._closed is not None or not guards.versions.get(CATALOG):
             return None
-        return self._store.nodes.one_for(routed_writes.slots_of(folded, guards), pool)
+        nodes, slots = self._store.nodes, routed_writes.slots_of(folded, guards)
+        node = nodes.one_for(slots, pool)
+        return node if node and direct.can_name_shards(nodes, node, slots) else None
 
     async def _run_direct(self, node: Node, connection: Any, id_: bytes) -> bool:
         guards, folded, store = self._guards, self._folded, self._store
