@@ -96,6 +96,14 @@ def test_whom_a_policy_allows_and_denies(database: hashrange.Database) -> None:
     assert allowed(reader.get_item, **KEY)
 
 
+def test_a_backup_has_not_the_policy_of_its_table(database: hashrange.Database) -> None:
+    put(database, statement("Allow", "dynamodb:*", "*", Principal={"AWS": f"{USER}nobody"}))
+    nobody = client_of(database, "nobody")
+    assert allowed(nobody.get_item, **KEY)
+    backup = database.execute("CreateBackup", {"TableName": "things", "BackupName": "daily"})
+    assert not allowed(nobody.describe_backup, BackupArn=backup["BackupDetails"]["BackupArn"])
+
+
 def test_a_policy_goes_with_its_table(database: hashrange.Database) -> None:
     nobody = client_of(database, "nobody")
     put(database, granting("Allow", "dynamodb:GetItem", f"{USER}nobody"))
