@@ -1,5 +1,6 @@
 """Work in the background: in bounded steps, any of which any process may do."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -17,7 +18,8 @@ from running import (
 )
 from waiting import wait_until
 
-from hashrange import Database, kv
+import hashrange
+from hashrange import Database, Settings, kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
@@ -249,3 +251,20 @@ def test_the_upkeep_of_a_process_that_died_is_taken_over(store: kv.Store) -> Non
     clock.advance(2)
     assert granted("other")
     assert not granted("one")
+
+
+def test_whoever_ran_upkeep_finds_it_done() -> None:
+    """Also if another thread did some of its steps meanwhile."""
+    with hashrange.connect(settings=Settings(partition_bytes=10_000)) as database:
+        create_table(database.execute)
+        for number in range(100):
+            item = put(str(number))["Item"] | {"text": {"S": "x" * 1000}}
+            database.execute("PutItem", {"TableName": TABLE, "Item": item})
+
+        def largest() -> int:
+            database.run_upkeep()
+            [table] = database.inspect(TABLE)
+            return max(int(partition["bytes"]) for partition in table["partitions"])
+
+        with ThreadPoolExecutor(4) as pool:
+            assert max(pool.map(lambda _: largest(), range(4))) <= 10_000

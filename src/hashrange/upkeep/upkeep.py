@@ -8,6 +8,7 @@ process: there the upkeep takes a lease.
 
 from collections import Counter
 from collections.abc import Callable
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -59,13 +60,24 @@ class Upkeep(Background):
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         super().__init__()
 
+    def after_fork_in_child(self) -> None:
+        self._stepping = Lock()
+        super().after_fork_in_child()
+
     def close(self) -> None:
         """Returns when the step under way is done."""
         super().close()
         self._turn.end()
 
     def run_once(self, expire: bool = True) -> bool:
-        """One step of each kind of work that is waiting. Returns whether there was any."""
+        """One step of each kind of work that is waiting. Returns whether there was any.
+
+        One thread at a time: a step that another has just done would look like no work.
+        """
+        with self._stepping:
+            return self._run_once(expire)
+
+    def _run_once(self, expire: bool) -> bool:
         steps = self._call("upkeep.Pending", {})["Steps"]
         steps += self._asked()
         worked, deleted = False, 0
