@@ -17,7 +17,7 @@ from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
 
-REFRESH_SECONDS = 5.0
+REFRESH_SECONDS = 10.0
 """How old the map of the shards may be. It only says where to begin: a statement finds its shard
 wherever it begins."""
 WIDE_SIZE = 2
