@@ -1,5 +1,6 @@
 """The rules of IAM, case by case: statements, patterns, operators, boundaries and sessions."""
 
+import pickle
 from typing import Any
 
 import pytest
@@ -260,6 +261,24 @@ def test_statements_about_one_leading_key() -> None:
     denials = [statement("Deny", GET, **condition("StringLike", f"{each}?")) for each in "ab"]
     for key, expected in (("a1", False), ("b1", False), ("a12", True), ("c1", True)):
         assert decided(everywhere, *denials, keys={LEADING: [key]}) is expected
+
+
+def test_a_principal_is_the_same_in_another_process() -> None:
+    """Where large requests are evaluated."""
+    one = policy.parse(document(allow()), "one")
+    given: dict[str, Any] = {
+        "boundary": one,
+        "session": (one,),
+        "tags": {"a": "b"},
+        "expires_at": 1.0,
+    }
+    for full_access in (False, True):
+        principal = Principal(f"{USER}ann", (one,), **given, full_access=full_access)
+        copy = pickle.loads(pickle.dumps(principal))
+        for name in ("arn", "tags", "expires_at", "full_access"):
+            assert getattr(copy, name) == getattr(principal, name)
+        for policies in (copy.policies, [copy.boundary], copy.session):
+            assert [each.text for each in policies] == [one.text]
 
 
 FAULTS: list[tuple[Any, str]] = [
