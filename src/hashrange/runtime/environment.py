@@ -24,8 +24,8 @@ class Environment(NamedTuple):
     meter: Meter | None = None
     lagging: Lagging | None = None
     commit_seconds: float = 0.0
-    """How many seconds after its `now` a decision may still be committed; decisions with a later
-    `now` may have been committed by then."""
+    """The longest delay, in seconds, between a decision's `now` and its commit. Decisions with a
+    later `now` may be committed first."""
     awaited: kv.AsyncStore | None = None
     """The store, if it is asynchronous."""
     back_pressure: BackPressure | None = None

@@ -33,8 +33,8 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 from hashrange.runtime.threaded.turn import Turn
 
 LONG_READS_PER_TURN = 8
-"""Once so many reads of one turn have turned out to be long, the rest are taken to be long too.
-The others of the turn wait for each of them for a slice of time."""
+"""After this many overruns in a turn, its remaining reads are queued as long ones at once. Each
+overrun keeps the other requests of the turn waiting for one slice of time."""
 
 OVERRUN_SECONDS = 0.001
 """A page of large items cannot be divided. If a read and its response keep the event loop for

@@ -26,22 +26,22 @@ from hashrange.server.workers.worker import Task
 
 PAUSE_SECONDS_MIN = 0.2
 PAUSE_SECONDS_MAX = 10.0
-"""Between the end of a worker and the start of the next one in its place. There is none if it has
-run for the longest pause; else the pause is twice as long each time."""
+"""The longest pause before a worker that ended is replaced. The pause doubles with each failure in
+a row; a worker that ran for longer than this is replaced at once."""
 
 STARTS_MAX = 5
-"""If no worker serves, and so many starts have failed one after another, the server ends."""
+"""The server ends after this many failed starts in a row while no worker serves."""
 
 LOOK_SECONDS = 1.0
 SILENT_LOOKS_MAX = 10
-"""A worker is killed after so many looks without a new heartbeat: it has been stopped, or hangs. A
-turn of its event loop takes milliseconds, so even a worker that gets a hundredth of a processor is
-heard in time. Others wait for its write lock for thirty seconds, so it has been replaced before any
-of their requests fails. Looks are counted, not the time between them, because the supervisor may
-have been stopped as well, or the machine suspended."""
+"""A worker is killed after this many checks without a heartbeat: it is stopped or hangs. A turn of
+its event loop takes milliseconds, so even a worker that gets a hundredth of a processor sends one
+in time. The other workers wait up to thirty seconds for its write lock, so it is replaced before
+their requests fail. Checks are counted rather than seconds, because the supervisor, or the whole
+machine, may have been suspended too."""
 START_LOOKS_MAX = 30
-"""The same for a worker without any heartbeat: it starts, or ends. It is not held against the first
-worker of a server, which may have to upgrade a large file, unless the server ends."""
+"""The same limit for a worker that has not sent its first heartbeat yet. The first worker of a
+server has no limit unless the server is ending, because it may have to upgrade a large file."""
 
 _log = logging.getLogger("hashrange")
 
