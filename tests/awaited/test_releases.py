@@ -13,10 +13,15 @@ from .test_databases import CREATE
 from .test_servers import Load, total
 
 BEFORE = """
-from hashrange.storage.postgres import schema, settle
+from hashrange.storage.postgres import schema, script, settle
 schema.VERSION = 1
 schema._STEPS = schema._STEPS[:1]
 settle.MARK = "INSERT INTO batches (id) SELECT $2::bytea WHERE $1::int >= 0"
+script._PARTS[script.IDS] = (
+    "INSERT INTO batches (id) SELECT q.id "
+    "FROM unnest(${0}::smallint[], ${1}::bytea[]) AS q (slot, id) RETURNING 1",
+    2,
+)
 """
 """Makes the release before: it knows the first version of the tables only."""
 

@@ -1,6 +1,7 @@
 """The pages are correct: their Python runs, and their commands print what the pages show."""
 
 import asyncio
+import os
 import re
 import shlex
 import subprocess
@@ -169,7 +170,13 @@ def test_the_reference_lists_every_rule() -> None:
     assert set(listed) == {(rule.id, rule.severity, rule.title) for rule in RULES.values()}
 
 
-@pytest.mark.parametrize("which", [["--quick"], pytest.param([], marks=pytest.mark.deep)])
+# Measuring the loads that some pictures show takes half a minute.
+ALL_PICTURES = pytest.param([], marks=pytest.mark.skipif(
+    not os.environ.get("HASHRANGE_SOAK"), reason="only with HASHRANGE_SOAK"
+))  # fmt: skip
+
+
+@pytest.mark.parametrize("which", [["--quick"], ALL_PICTURES])
 def test_the_pictures_are_those_of_the_examples(which: list[str]) -> None:
     script = ROOT / "scripts" / "draw_pictures.py"
     command = [sys.executable, str(script), "--check", *which]

@@ -111,7 +111,7 @@ def test_memory_does_not_grow_with_what_a_small_file_stands_for(tmp_path: Path) 
     from pyarrow import parquet
 
     large = "x" * MB
-    rows = 1_000
+    rows = 500
     names = [str(number) for number in range(rows)]
     made: dict[str, tuple[list[Any], dict[str, Any]]] = {
         "repeated.parquet": ([large] * rows, {}),

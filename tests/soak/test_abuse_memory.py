@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc"),
 ]
 
-SECONDS = times(3, 30)
+SECONDS = times(2, 30)
 MEMORY_MB_MAX = 400
 STRANGERS_MB_MAX = 64
 P99_SECONDS_MAX = 0.025
