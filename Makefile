@@ -14,7 +14,8 @@ export PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 # every module again, which takes longer than all that it does afterwards.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
-PIP_INSTALL := -m pip install -q --disable-pip-version-check
+# Modules are compiled when they are first imported, as most never are.
+PIP_INSTALL := -m pip install -q --no-compile --disable-pip-version-check
 # Exact versions, so that a release of a library turns nothing red; empty: the newest ones.
 CONSTRAINTS ?= constraints
 exact = $(if $(CONSTRAINTS),-c $(CONSTRAINTS)/$(1).txt)
