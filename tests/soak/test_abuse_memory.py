@@ -116,7 +116,8 @@ def test_abuse(name: str, tmp_path: Path) -> None:
         attack(served, name)
 
 
-@pytest.mark.parametrize("name", attackers.ATTACKS if SOAK else ["answers of 16 MB, not read"])
+@pytest.mark.skipif(not SOAK, reason="only with HASHRANGE_SOAK: the budgets are the server's own")
+@pytest.mark.parametrize("name", attackers.ATTACKS)
 def test_abuse_over_postgres(
     name: str, tmp_path: Path, durable_postgres_server: PostgresServer
 ) -> None:
