@@ -15,7 +15,7 @@ from typing import Any
 from hashrange import forks, kv
 from hashrange.metering.meter import Meter
 from hashrange.model.caller import DEFAULT_CALLER, Caller
-from hashrange.model.errors import ApiError
+from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
@@ -51,6 +51,9 @@ NEEDS_ONE_PROCESS = (
 )
 
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
+OPENING_ATTEMPTS = 10
+OPENING_PAUSE_SECONDS = 0.5
+"""A server that ended while it changed a definition stops the opening of logs for seconds."""
 
 CLOSING_SECONDS_MAX = 30.0
 """How long closing waits for requests that have arrived."""
@@ -115,8 +118,12 @@ class AsyncRuntime(BaseRuntime):
             self._logs_opened = True
 
     async def _open_index_logs(self) -> None:
-        submission = submission_of(OPEN_INDEX_LOGS, None, b"", DEFAULT_CALLER)
-        await run_batch(Batch(self.environment, [submission]), self._store, ())
+        for _ in range(OPENING_ATTEMPTS):
+            submission = submission_of(OPEN_INDEX_LOGS, None, b"", DEFAULT_CALLER)
+            await run_batch(Batch(self.environment, [submission]), self._store, ())
+            if not isinstance(submission.outcome, ThrottlingException):
+                break
+            await asyncio.sleep(OPENING_PAUSE_SECONDS)
         if isinstance(submission.outcome, BaseException):
             raise submission.outcome
 
