@@ -49,7 +49,7 @@ def _stored_sizes(change: ItemChange) -> tuple[int, int]:
     """
     table, old = change.table, change.old
     old_size, new_size = 0 if old is None else old.size, change.new_size
-    if table.vector_indexes or table.former_vectors:
+    if table.counts_vectors:
         if old is not None:
             old_size = sizes.stored_size(table, old.item, change.key.key)
         if change.new is not None:

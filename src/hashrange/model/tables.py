@@ -271,6 +271,11 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         """The indexes that users know, which UpdateTable can add and have built."""
         return (*self.indexes, *self.vector_indexes)
 
+    @cached_property
+    def counts_vectors(self) -> bool:
+        """Whether items may be stored with another size than that of their values."""
+        return bool(self.vector_indexes or self.former_vectors)
+
     def index(self, name: str) -> Index | None:
         return self._index_by_name.get(name)
 

@@ -14,7 +14,7 @@ from hashrange.engine.indexes.maintainer import Checked, is_built
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.keys import RowKey, table_key
 from hashrange.engine.keyspace.rows import DamagedRow, Row
-from hashrange.engine.vectors.sizes import counts_vectors, stored_size
+from hashrange.engine.vectors.sizes import stored_size
 from hashrange.model.tables import AnyIndex, Index, Table, TimeToLive, VectorIndex
 from hashrange.model.values import item_size
 from hashrange.runtime import source
@@ -216,7 +216,7 @@ class TableCheck:
 
 
 def _stored_size(table: Table, row: Row, key: bytes) -> int:
-    return stored_size(table, row.item, key) if counts_vectors(table) else row.size
+    return stored_size(table, row.item, key) if table.counts_vectors else row.size
 
 
 def _name(view: Table | AnyIndex) -> str:

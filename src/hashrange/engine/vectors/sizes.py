@@ -28,11 +28,6 @@ def stored_size(table: Table, item: Item, key: bytes | None = None) -> int:
     return size
 
 
-def counts_vectors(table: Table) -> bool:
-    """Whether items of the table may have another size than that of their values."""
-    return bool(table.vector_indexes or table.former_vectors)
-
-
 def former(table: Table, name: str) -> tuple[FormerVectors, ...]:
     """The table's former vectors after the deletion of an index."""
     left = [each for index, each in _of_indexes(table) if index == name]

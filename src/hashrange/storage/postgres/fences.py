@@ -26,7 +26,7 @@ same definitions.
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -56,7 +56,7 @@ _RAISE = "UPDATE rows SET version = $5 WHERE slot = $1 AND space = $2 AND key = 
 _CLOSE = (
     "LOCK TABLE {rows} IN SHARE ROW EXCLUSIVE MODE; "
     f"UPDATE {{rows}} SET version = {{number}}, weight = {CLOSED} "
-    f"WHERE space = {SPACE} AND slot = ANY ('{{{{{{slots}}}}}}')"
+    f"WHERE space = {SPACE} AND slot = ANY ('{{slots}}')"
 )
 _KEEP = "SELECT lock_shard_metadata(5, ARRAY[{shard}])"
 _IS_HERE = (
@@ -66,8 +66,8 @@ _IS_HERE = (
 """Fails if the shard has moved."""
 _OPEN = (
     f"UPDATE {{rows}} SET version = {{version}}, value = '{{value}}', weight = {OPEN} "
-    f"WHERE space = {SPACE} AND slot = ANY ('{{{{{{slots}}}}}}') "
-    "AND version = ANY ('{{{numbers}}}')"
+    f"WHERE space = {SPACE} AND slot = ANY ('{{slots}}') "
+    "AND version = ANY ('{numbers}')"
 )
 _FENCES = f"SELECT DISTINCT version FROM rows WHERE space = {SPACE} AND slot = ANY ($1)"
 MAKE = (
@@ -144,7 +144,7 @@ class Fences:
         values = {
             "version": version,
             "value": f"\\x{value.hex()}",
-            "numbers": ",".join(map(str, numbers)),
+            "numbers": _array(numbers),
         }
 
         async def open_node(node: Node) -> None:
@@ -217,7 +217,7 @@ async def _change_shard(
 ) -> None:
     """Change the fences of a shard, which is kept in place meanwhile, by one message."""
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
-    slots = ",".join(map(str, shard.slots))
+    slots = _array(shard.slots)
     given = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}
     try:
         await connection.execute(f"BEGIN; {'; '.join(it.format(**given) for it in texts)}; COMMIT")
@@ -233,3 +233,8 @@ def _raise_first(results: Sequence[BaseException | None]) -> None:
     for result in results:
         if result is not None:
             raise result
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """The text of an array in a statement."""
+    return f"{{{','.join(map(str, numbers))}}}"

@@ -18,8 +18,8 @@ from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
 
 REFRESH_SECONDS = 10.0
-"""How old the map of the shards may be. It only says where to begin: a statement finds its shard
-wherever it begins."""
+"""How old the map of the shards may be. Where it is wrong, nothing is read or written: a statement
+to a shard that has moved fails, and the map is read again."""
 WIDE_SIZE = 2
 
 _PLACEMENTS = """SELECT shardid, nodename, nodeport
