@@ -111,6 +111,7 @@ class Entity:
                 self._add_index_key(image, columns, values)
         for column, attribute, tag, most in self._limits:
             stored = image.get(attribute)
+            # No character has more than four bytes, so that most keys need not be encoded.
             if stored is not None and not 0 < len(stored[tag]) <= most // 4:
                 check_key_value(self, column, stored, values, most)
         self._check_delimiters(values)
