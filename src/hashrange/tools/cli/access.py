@@ -23,32 +23,37 @@ def add(commands: "Commands") -> None:
         "--access", metavar="FILE", type=Path, required=True, help="the access file"
     )
     explaining.add_argument(
-        "--as", dest="principal", metavar="ARN", required=True, help="the principal that asks"
+        "--as",
+        dest="principal",
+        metavar="ARN",
+        required=True,
+        help="the principal that makes the request",
     )
     explaining.add_argument(
         "--db",
         metavar="DB",
         type=database_name,
-        help=f"{STORE_HELP}, whose tables, tags and policies count; default: an empty database",
+        help=f"{STORE_HELP}, whose tables, tags and policies are used; default: an empty database",
     )
     checking = command(below, check)
-    checking.add_argument("policy", metavar="POLICY.json", type=Path, help="a policy of IAM")
+    checking.add_argument("policy", metavar="POLICY.json", type=Path, help="an IAM policy")
     checking.add_argument(
         "--model",
         metavar="MODEL",
         type=Path,
-        help="a Python file with st.Tables, whose requests are all that is needed",
+        help="a Python file with st.Tables; permissions beyond the requests of its patterns "
+        "are reported",
     )
 
 
 def access() -> None:
-    """Say what an access file or a policy allows."""
+    """Explain what an access file or a policy allows."""
 
 
 def explain(
     operation: str, request: Path, access: Path, principal: str, db: Path | str | None
 ) -> None:
-    """Say which statement allows or denies a request, and what its condition keys are.
+    """Show which statement allows or denies a request, and the request's condition keys.
 
     The exit status is 0 if the request is allowed, else 1.
     """
@@ -92,9 +97,9 @@ def _lines_of(answer: dict[str, Any]) -> list[str]:
 
 
 def check(policy: Path, model: Path | None) -> None:
-    """Name what a policy allows beyond what its conditions seem to say.
+    """List the permissions of a policy that its conditions seem to exclude.
 
-    The exit status is 1 if there is anything to say.
+    The exit status is 1 if there is a finding.
     """
     from hashrange.access.breadth import findings
     from hashrange.access.policy import PolicyError, parse

@@ -38,8 +38,8 @@ examples:
   hashrange serve app.db             at http://127.0.0.1:8000, until Ctrl-C
   hashrange serve --port 9000        a database in memory, at another port
   hashrange shell app.db             PartiQL at a prompt; also http://..., aws@eu-west-1
-  hashrange backup app.db copy.db    also while app.db is served
-  hashrange compact app.db           makes the file as small as its content
+  hashrange backup app.db copy.db    even while app.db is served
+  hashrange compact app.db           shrinks the file to the size of its content
   hashrange design plan model.py     the key or index that serves each pattern
 
 `hashrange COMMAND --help` lists the arguments of a command.

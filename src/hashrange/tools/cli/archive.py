@@ -27,7 +27,7 @@ def add(commands: "Commands") -> None:
 
 @contextmanager
 def archive_in_one_line() -> "Iterator[Callable[[str], Objects]]":
-    """Gives the function that opens a place; errors of places and archives are one line."""
+    """Give the function that opens a place; errors of places and archives end in one line."""
     from hashrange.archive import ArchiveError
     from hashrange.objects import ObjectError, open_objects
 
@@ -39,7 +39,7 @@ def archive_in_one_line() -> "Iterator[Callable[[str], Objects]]":
 
 
 def archive() -> None:
-    """Look into the archive of a database file, which serve --archive writes."""
+    """Examine the archive of a database file, which serve --archive writes."""
 
 
 def list_(place: str) -> None:

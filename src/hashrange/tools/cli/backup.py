@@ -18,9 +18,11 @@ def add(commands: "Commands") -> None:
     parser = command(commands, backup)
     parser.add_argument("path", metavar="DB", type=_file, help="the database file")
     parser.add_argument(
-        "target", metavar="TARGET", type=_file, help="the copy: a file that does not exist yet"
+        "target", metavar="TARGET", type=_file, help="the copy, a file that does not exist yet"
     )
-    parser.add_argument("--compact", action="store_true", help="leave out free space; takes longer")
+    parser.add_argument(
+        "--compact", action="store_true", help="leave out unused space; takes longer"
+    )
     parser = command(commands, restore)
     parser.add_argument(
         "source",
@@ -37,8 +39,8 @@ def add(commands: "Commands") -> None:
         "--at",
         metavar="TIME",
         type=moment,
-        help="from an archive: the state after the last commit that was archived at or before this "
-        "time, e.g. 2026-01-31T12:00:00Z; default: the latest",
+        help="from an archive: the state after the last commit at or before this time, e.g. "
+        "2026-01-31T12:00:00Z; default: after the latest commit in the archive",
     )
     parser = command(commands, compact)
     parser.add_argument("path", metavar="DB", type=_file, help="the database file, not in use")
@@ -61,7 +63,7 @@ def _source(text: str) -> Path | str:
 
 
 def moment(text: str) -> float:
-    """The type of an argument that is a time: ISO 8601, in UTC unless it says otherwise."""
+    """The type of an argument that is a time: ISO 8601, in UTC unless it has an offset."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -72,7 +74,7 @@ def moment(text: str) -> float:
 
 
 def backup(path: Path, target: Path, compact: bool) -> None:
-    """Copy a database as of one moment, also while a server uses it."""
+    """Copy a database as of one moment, even while a server uses it."""
     from hashrange.database.connecting import connect
 
     with told_in_one_line(), connect(existing(path)) as database:
@@ -105,7 +107,7 @@ def _restore_from_archive(source: str, path: Path, at: float | None) -> None:
 
 
 def compact(path: Path) -> None:
-    """Make a database file as small as its content, while no server uses it."""
+    """Shrink a database file to the size of its content, while no server uses it."""
     from hashrange.database.connecting import compact as rewrite
 
     with told_in_one_line():

@@ -21,13 +21,13 @@ def add(commands: "Commands") -> None:
 
 
 def cluster() -> None:
-    """Look after the Citus cluster of a database."""
+    """Check the Citus cluster of a database."""
 
 
 def check(path: Path | str) -> None:
-    """Look at each node of a database's Citus cluster, and say in one line each what is missing.
+    """Check each node of a database's Citus cluster, and print one line for each problem.
 
-    The exit status is 1 if anything is.
+    The exit status is 1 if there is a problem.
     """
     import asyncio
 

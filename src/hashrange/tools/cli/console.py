@@ -33,7 +33,7 @@ def add(commands: "Commands") -> None:
     parser = command(commands, console)
     parser.add_argument("db", metavar="DB", help=DB_HELP)
     parser.add_argument(
-        "--write", action="store_true", help="let the pages change items; default: they only read"
+        "--write", action="store_true", help="let the pages change items; default: read only"
     )
     parser.add_argument(
         "--model",
@@ -44,8 +44,8 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--admin",
         metavar="URL",
-        help="the server's admin port, e.g. http://127.0.0.1:9000, to show partitions and heat; "
-        "HASHRANGE_ADMIN_TOKEN has its token",
+        help="the address of the server's admin port, e.g. http://127.0.0.1:9000, to show "
+        "partitions and load; HASHRANGE_ADMIN_TOKEN has its token",
     )
     parser.add_argument(
         "--port",
@@ -59,7 +59,7 @@ def add(commands: "Commands") -> None:
 def console(
     db: str, write: bool, model: Path | None, admin: str | None, port: int, yes: bool
 ) -> None:
-    """Look at the tables and items of a database in a browser, until Ctrl-C."""
+    """Show the tables and items of a database in a browser, until Ctrl-C."""
     room = console_room()
     from hashrange.tools.target import TargetError, open_target
 
@@ -79,7 +79,7 @@ def console(
 
 
 def _inspecting(admin: str) -> "Inspect":
-    """Inspects tables by the admin port of a server."""
+    """Inspect tables through the admin port of a server."""
     from hashrange.server.workers.options import TOKEN_VARIABLE
     from hashrange.tools.console.watching import AdminClient
 

@@ -25,13 +25,15 @@ def add(commands: "Commands") -> None:
     parser = command(commands, copy_)
     parser.add_argument("source", metavar="SOURCE", help=DB_HELP)
     parser.add_argument(
-        "target", metavar="TARGET", help="the database to copy to; a file is created"
+        "target",
+        metavar="TARGET",
+        help="the database to copy to; a file is created if it does not exist",
     )
     parser.add_argument("tables", metavar="TABLE", nargs="*", help="default: all tables")
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="then apply the changes of the source, from its stream, until Ctrl-C",
+        help="after the copy, apply the changes of the source, from its stream, until Ctrl-C",
     )
     add_speed(parser)
     add_yes(parser)
@@ -46,13 +48,13 @@ def copy_(
     rate: float,
     yes: bool,
 ) -> None:
-    """Copy tables to another database: their items, and the tables that are missing there.
+    """Copy tables to another database: their items, and tables that it does not have.
 
-    Tables are created with their indexes, billing, stream, time to live and tags. While others
-    write to the source, each item is as it was at some moment of the copy; two items may be of
-    different moments. --follow then brings the copy up to date: when it says that it is 0 s behind,
-    the copy has every change that came before. A copy that was interrupted goes on if it is run
-    again.
+    Tables are created with their indexes, billing, stream, time to live and tags. If other programs
+    write to the source meanwhile, each item is copied as it was at some moment during the copy; two
+    items may be of different moments. --follow then brings the copy up to date: when it says that
+    it is 0 s behind, the copy has every change that came before. To continue an interrupted copy,
+    run it again.
     """
     from hashrange.tools.moving.copying import Copy
     from hashrange.tools.moving.replicating import stream_of

@@ -1,7 +1,7 @@
 """Options from the environment: `--admin-port` of a command is also HASHRANGE_ADMIN_PORT.
 
 The command line takes precedence over the environment, and the environment over the default. An
-empty value counts as none, because compose files pass one for a variable that is not set.
+empty value counts as unset, because compose files pass one for a variable that is not set.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _FALSE = ("0", "false", "no", "off")
 
 
 def also_from_environment(parser: argparse.ArgumentParser) -> None:
-    """Let every argument of a command be given by its variable. Call it after all are added."""
+    """Let variables set every argument of a command. Call this after all arguments are added."""
     run: Callable[..., None] = parser.get_default("run")
     actions = [action for action in parser._actions if action.dest != "help"]
     defaults = {action.dest: action.default for action in actions}
@@ -67,7 +67,7 @@ def _value(action: argparse.Action, text: str) -> Any:
 
 
 def _warn_of_misspelt(environment: Mapping[str, str], known: Iterable[str]) -> None:
-    """A variable that is nearly one of ours would otherwise be ignored without a word."""
+    """Warn of unknown variables that would otherwise be ignored silently."""
     names = (*known, *ONLY_VARIABLES)
     strange = sorted(name for name in environment if name.startswith(PREFIX) and name not in names)
     if not strange:

@@ -25,14 +25,15 @@ def add(commands: "Commands") -> None:
         metavar="FILE",
         type=Path,
         required=True,
-        help="a file that does not exist yet, compressed if its name ends in .gz; - is standard "
-        "output",
+        help="a file that does not exist yet, which is compressed if its name ends in .gz; - "
+        "is standard output",
     )
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="default: by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an array), "
-        ".csv, .yaml, .parquet; s3-export is the folder that DynamoDB's own export makes",
+        help="default: by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an "
+        "array), .csv, .yaml, .parquet; s3-export is a folder like that of a DynamoDB "
+        "export",
     )
     add_speed(parser)
 
@@ -42,8 +43,9 @@ def export_(
 ) -> None:
     """Write the items of a table to a file, and its description to FILE.table.json beside it.
 
-    While others write to the table, each item is as it was at some moment of the export; two items
-    may be of different moments. An export that was interrupted goes on if it is run again.
+    If other programs write to the table meanwhile, each item is exported as it was at some moment
+    during the export; two items may be of different moments. To continue an interrupted export, run
+    it again.
     """
     from hashrange.formats import formats
     from hashrange.tools.moving.exporting import export

@@ -36,7 +36,7 @@ def add(commands: "Commands") -> None:
         "path",
         metavar="FILE",
         type=Path,
-        help="a file, the folder of an export of DynamoDB, or - for standard input",
+        help="a file, the folder of a DynamoDB export, or - for standard input",
     )
     parser.add_argument(
         "--format", choices=FORMATS, help="default: by the name and the first bytes of FILE"
@@ -46,7 +46,7 @@ def add(commands: "Commands") -> None:
         metavar="NAME:TYPE,...",
         type=_types,
         default={},
-        help="types of columns of a CSV file whose header has none, e.g. zip:S,count:N",
+        help="types of the columns of a CSV file whose header has no types, e.g. zip:S,count:N",
     )
     parser.add_argument(
         "--create",
@@ -54,8 +54,8 @@ def add(commands: "Commands") -> None:
         nargs="?",
         type=Path,
         const=Path(),
-        help="create the table if it does not exist, as a file describes it; default: "
-        "FILE.table.json, which export writes; it may be any file that `tables create` takes",
+        help="create the table if it does not exist, as described in a file that `tables "
+        "create` accepts; default: FILE.table.json, which export writes",
     )
     parser.add_argument(
         "--key",
@@ -89,10 +89,9 @@ def import_(
     rate: float,
     yes: bool,
 ) -> None:
-    """Write the items of a file to a table; each replaces the item with its key.
+    """Write the items of a file to a table; each replaces an item with the same key.
 
-    An import that was interrupted goes on if it is run again, and the same file may be imported
-    twice.
+    To continue an interrupted import, run it again. The same file may be imported twice.
     """
     from hashrange.database.addresses import kind_of
     from hashrange.formats import formats
@@ -130,7 +129,7 @@ def import_(
 
 
 def _wanted(name: str, path: Path, create: Path, key: str | None) -> "Wanted":
-    """Gives the description of the table to create, once it is known to be missing."""
+    """Give the description of the table to create, after it is known to be missing."""
     from hashrange.declared import reading, tables
 
     if key is not None:
@@ -159,7 +158,7 @@ def _expect_key(info: "TableInfo", key: str) -> None:
 
 
 def _table(target: "Target", name: str, wanted: "Wanted | None") -> "TableInfo":
-    """The table to write to, which is created if it is wanted and does not exist."""
+    """The table to write to, which is created if that is requested and it does not exist."""
     from hashrange.clients.connection import Refused
     from hashrange.declared import tables
 

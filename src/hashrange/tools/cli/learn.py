@@ -21,7 +21,7 @@ def add(commands: "Commands") -> None:
 
 
 def learn(port: int) -> None:
-    """Learn how DynamoDB works in a browser: a tour over tables in memory, until Ctrl-C."""
+    """Show a tour of DynamoDB in a browser, with tables in memory, until Ctrl-C."""
     room = console_room()
     from hashrange.database.connecting import connect
     from hashrange.tools.console.tour import fill

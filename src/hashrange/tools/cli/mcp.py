@@ -19,26 +19,26 @@ def add(commands: "Commands") -> None:
         "--model",
         metavar="MODEL",
         type=Path,
-        help="a Python file that declares an st.Table, which tools plan, check, price and prove; "
-        "it is run by each of them",
+        help="a Python file that declares an st.Table; adds tools that plan, check, price and "
+        "prove it, each of which runs the file",
     )
     parser.add_argument(
         "--write",
         action="store_true",
-        help="let an agent write items; AWS is only read all the same",
+        help="let an agent write items; never to AWS",
     )
     parser.add_argument(
         "--skill",
         action="store_true",
-        help="print a file that tells an agent how to design with the toolkit, and end",
+        help="print instructions for an agent that designs with the toolkit, and exit",
     )
 
 
 def mcp(db: str | None, model: Path | None, write: bool, skill: bool) -> None:
     """Give an AI agent tools for a database and a model, over the Model Context Protocol.
 
-    The agent starts this command, and talks with it on stdin and stdout. No tool takes the name of
-    a file or a database.
+    The agent starts this command and talks with it over stdin and stdout. No tool accepts the name
+    of a file or a database.
     """
     if skill:
         from hashrange.tools.agents.skill import skill as text

@@ -26,7 +26,7 @@ def add(commands: "Commands") -> None:
 
 
 def ping(db: str) -> None:
-    """Tell whether a server answers or a database can be opened. Exit status 1 if not."""
+    """Check that a server answers or a database can be opened. Exit status 1 if not."""
     began = perf_counter()
     if db.startswith(("http://", "https://")):
         answer = _ask(db)

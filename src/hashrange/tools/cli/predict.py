@@ -48,16 +48,21 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--fail-if",
         metavar="CONDITION",
-        help="exit with 1 if it holds for the whole range of a scenario, e.g. 'throttled > 0.1%%', "
-        "'lag > 5s', 'dollars > 100$'; with 3 if it holds for a part",
+        help="exit with 1 if this condition holds for the whole range of a scenario, e.g. "
+        "'throttled > 0.1%%', 'lag > 5s', 'dollars > 100$'; with 3 if it holds for a part "
+        "of the range",
     )
     parser.add_argument(
         "--prove",
         action="store_true",
-        help="replay all attempts as recorded, and compare each refusal with the recorded one",
+        help="replay all attempts as recorded, and compare each answer with the recorded answer",
     )
-    parser.add_argument("--picture", metavar="FILE", type=Path, help="draw partitions over time")
-    parser.add_argument("--region", default="us-east-1", help="of the prices, default: us-east-1")
+    parser.add_argument(
+        "--picture", metavar="FILE", type=Path, help="draw the partitions over time (SVG)"
+    )
+    parser.add_argument(
+        "--region", default="us-east-1", help="the region whose prices are used, default: us-east-1"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

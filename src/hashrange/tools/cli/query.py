@@ -33,7 +33,9 @@ def add(commands: "Commands") -> None:
         help='the value of the next ? in the statement: JSON, {"S": "42"}, or else a string',
     )
     parser.add_argument(
-        "--capacity", action="store_true", help="tell on stderr what the statement consumed"
+        "--capacity",
+        action="store_true",
+        help="print the capacity that the statement consumed on stderr",
     )
     parser.add_argument("--yes", action="store_true", help="write to AWS without asking")
 

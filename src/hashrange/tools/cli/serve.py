@@ -52,28 +52,31 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="the address to listen on, default: 127.0.0.1; without keys, only loopback",
+        help="the address to listen on, default: 127.0.0.1; without keys, it must be a "
+        "loopback address",
     )
     parser.add_argument(
         "--workers",
         metavar="N",
         type=_workers,
         default=1,
-        help="how many processes serve the database, default: 1; reads scale with them",
+        help="number of processes that serve the database, default: 1; more processes serve "
+        "more reads",
     )
 
     parser.add_argument(
         "--apart",
         action="store_true",
-        help="a database for each access key and region: in memory, or files in the folder PATH",
+        help="a separate database for each access key and region: in memory, or files in the "
+        "folder PATH",
     )
     parser.add_argument(
         "--tables",
         metavar="FILE",
         type=Path,
-        help="create the tables that a file declares and the database lacks: a template of "
-        "CloudFormation, SAM or CDK, serverless.yml, Terraform's plan as JSON, a model of NoSQL "
-        "Workbench, or the answer of DescribeTable",
+        help="create the tables that a file declares and the database does not have; the file "
+        "is a template of CloudFormation, SAM or CDK, serverless.yml, Terraform's plan as "
+        "JSON, a model of NoSQL Workbench, or the answer of DescribeTable",
     )
 
 
@@ -89,8 +92,8 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
         "--access",
         metavar="FILE",
         type=Path,
-        help="who may do what: TOML that names the principals of the keys, with policies of IAM; "
-        "it needs --keys; default: every key may do everything",
+        help="who may do what: a TOML file with the principals of the keys and their IAM "
+        "policies; needs --keys; default: every key may do everything",
     )
     parser.add_argument(
         "--no-auth",
@@ -109,7 +112,7 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="let web pages of this origin, e.g. http://localhost:3000, call the server, and "
-        "accept its name as the Host; may be repeated; default: no web page may",
+        "accept its name as the Host; may be repeated; default: no web page may call",
     )
 
 
@@ -118,53 +121,55 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--durability",
         choices=("full", "relaxed", "memory"),
         default="full",
-        help="what an acknowledged write survives: a power cut (full, the default), a killed "
-        "process but not a power cut (relaxed), or nothing for certain (memory)",
+        help="an acknowledged write survives a power cut (full, the default), a killed process "
+        "but not a power cut (relaxed), or possibly neither (memory)",
     )
     parser.add_argument(
         "--throughput",
         choices=("off", "measured", "enforced"),
         default="measured",
-        help="measured (the default) counts what tables, indexes and keys consume; enforced "
-        "also refuses requests above the limits of tables and partitions, as DynamoDB does",
+        help="measured (the default) counts the capacity that tables, indexes and keys "
+        "consume; enforced also refuses requests above the limits of tables and "
+        "partitions, as DynamoDB does; off does neither",
     )
     parser.add_argument(
         "--record",
         metavar="FILE",
         type=Path,
-        help="record what the load consumes to a new file, for hashrange predict; values of items "
-        "are not recorded",
+        help="record the requests and their consumed capacity in a new file, for hashrange "
+        "predict; values of items are not recorded",
     )
     parser.add_argument(
         "--record-keys",
         choices=("hmac", "exact"),
         default="hmac",
-        help="hmac (the default) replaces keys by random positions; exact keeps them, so that a "
-        "replay gives the same refusals one by one",
+        help="hmac (the default) replaces keys by random positions; exact records the keys, so "
+        "that a replay gives exactly the same refusals",
     )
     parser.add_argument(
         "--like",
         choices=("localstack", "dynamodb-local"),
-        help="stand in the place of this program, for DynamoDB alone: its port, its health check, "
-        "and --accept-unsupported",
+        help="replace this program as a DynamoDB server: with its port, its health check, and "
+        "--accept-unsupported",
     )
     parser.add_argument(
         "--accept-unsupported",
         action=argparse.BooleanOptionalAction,
-        help="keep settings that this server does not have, such as Kinesis destinations, as told, "
-        "and show them again, so that templates that name them are created; default: only in "
-        "memory and with --like",
+        help="store and return settings that have no effect here, such as Kinesis "
+        "destinations, so that templates with such settings can be created; default: only "
+        "in memory and with --like",
     )
     parser.add_argument(
         "--objects",
         metavar="DIR",
-        help="the buckets of imports, exports and bulk puts, each a subfolder of the folder DIR, "
-        "or s3:// for those of S3 or a service with its API; default: none",
+        help="the buckets of imports, exports and bulk puts: a folder with a subfolder for "
+        "each bucket, or s3:// for buckets of S3 or of a service with its API; default: "
+        "none",
     )
     parser.add_argument(
         "--kinesis",
         metavar="FILE|URL",
-        help="send the changes of tables with Kinesis destinations: to a file, one line of JSON "
+        help="send the changes of tables with Kinesis destinations to a file, one line of JSON "
         "for each, or to a service with the API of Kinesis; default: none is sent",
     )
     parser.add_argument(
@@ -181,27 +186,28 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         action="append",
         default=[],
-        help="a host besides this machine to which a trigger may send records; may be repeated",
+        help="another host than this machine to which a trigger may send records; may be repeated",
     )
     parser.add_argument(
         "--archive",
         metavar="DIR|s3://BUCKET/PREFIX",
-        help="ship the log of the database file there, about a second behind, so that hashrange "
-        "restore can build the file on another machine, as of any moment; default: not at all",
+        help="ship the log of the database file there, about a second behind, so that "
+        "hashrange restore can build the file on another machine, as of any moment; "
+        "default: no archive",
     )
     parser.add_argument(
         "--archive-days",
         metavar="N",
         type=_number_of("days"),
         default=35,
-        help="for how many days moments can be restored, default: 35",
+        help="number of days for which moments can be restored, default: 35",
     )
     parser.add_argument(
         "--archive-lag-max",
         metavar="SECONDS",
         type=_number_of("seconds"),
-        help="let /readyz of the admin port answer 503 while the archive is so far behind; "
-        "default: it does not look at the archive",
+        help="/readyz of the admin port answers 503 while the archive is further behind than "
+        "this; default: it does not check the archive",
     )
     parser.add_argument(
         "--fault",
@@ -215,8 +221,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--eventual",
         choices=("drawn", "worst"),
-        help="give eventually consistent reads old values: by a random lag, or the largest; "
-        "default: they see every commit",
+        help="return old values to eventually consistent reads: with a random lag (drawn), or "
+        "with the largest lag (worst); default: they see every commit",
     )
 
 
@@ -225,7 +231,7 @@ def _add_observation(parser: argparse.ArgumentParser) -> None:
         "--admin-port",
         metavar="PORT",
         type=port_number,
-        help="serve health checks and metrics at this port; default: not at all",
+        help="serve health checks and metrics at this port; default: no admin port",
     )
     parser.add_argument(
         "--admin-host",
@@ -236,19 +242,20 @@ def _add_observation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resettable",
         action="store_true",
-        help="for tests, in memory: POST /reset at the admin port goes back to the start, and "
-        "POST /snapshots/keep?name=NAME and /snapshots/load?name=NAME to a state in between",
+        help="for tests, in memory: POST /reset at the admin port restores the initial state; "
+        "POST /snapshots/keep?name=NAME keeps the current state, and "
+        "/snapshots/load?name=NAME restores it",
     )
     parser.add_argument(
         "--console",
         action="store_true",
-        help="serve a web console, which only reads, at port "
-        f"{CONSOLE_PORT} of 127.0.0.1, or a free one if that is in use",
+        help="serve a read-only web console at port "
+        f"{CONSOLE_PORT} of 127.0.0.1, or at a free port if that is in use",
     )
     parser.add_argument(
         "--console-as",
         metavar="ARN",
-        help="with --access: the principal as which the console's pages ask",
+        help="with --access: the principal whose permissions the console has",
     )
     parser.add_argument(
         "--access-log", action="store_true", help="print one line on stderr for each request"
@@ -257,7 +264,7 @@ def _add_observation(parser: argparse.ArgumentParser) -> None:
         "--log-format",
         choices=("text", "json"),
         default="text",
-        help="the form of the lines on stderr, default: text",
+        help="the format of the lines on stderr, default: text",
     )
 
 

@@ -19,7 +19,7 @@ def add(commands: "Commands") -> None:
 
 
 def shell(db: str, yes: bool) -> None:
-    """Run PartiQL statements at a prompt, or those on stdin."""
+    """Run PartiQL statements from a prompt or from stdin."""
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     with opened_target(db) as target:
         from hashrange.tools.shell import terminal

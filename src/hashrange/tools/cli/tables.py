@@ -25,7 +25,9 @@ def add(commands: "Commands") -> None:
     tables.set_defaults(run=tables.print_help, parser=tables)
     tools = tables.add_subparsers(title="commands", metavar="COMMAND")
     parser = command(tools, create)
-    parser.add_argument("db", metavar="DB", help=f"{DB_HELP}; a file is created")
+    parser.add_argument(
+        "db", metavar="DB", help=f"{DB_HELP}; a file is created if it does not exist"
+    )
     parser.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     add_yes(parser)
 

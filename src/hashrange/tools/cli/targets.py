@@ -22,7 +22,7 @@ _PATIENCE: dict[str, Any] = {
 def opened_target(db: str, *, create: bool = False) -> Iterator["Target"]:
     """The database `db`, or one line that says why it cannot be used.
 
-    `create` lets a file be made that does not exist.
+    With `create`, a file that does not exist is created.
     """
     from hashrange.tools.target import TargetError, open_target
 
@@ -53,6 +53,6 @@ def positive(text: str) -> int:
 
 
 def say(text: str) -> None:
-    """Print a remark on stderr, below what stdout has got so far."""
+    """Print a remark on stderr, after everything that was printed on stdout so far."""
     sys.stdout.flush()
     print(text, file=sys.stderr, flush=True)

@@ -22,7 +22,7 @@ def add_speed(parser: argparse.ArgumentParser) -> None:
         "--parallel",
         metavar="N",
         type=_threads,
-        help=f"how many requests at once; default: 1 for a file, otherwise {REMOTE_THREADS}",
+        help=f"number of parallel requests; default: 1 for a file, otherwise {REMOTE_THREADS}",
     )
     parser.add_argument(
         "--rate",
@@ -58,7 +58,7 @@ def threads(target: "Target", given: int | None) -> int:
 
 
 def ask_before_writing(target: "Target", what: str, yes: bool) -> None:
-    """Writing to AWS costs money and changes what others rely on: ask first."""
+    """Ask before writing to AWS, which costs money and may affect others."""
     if not target.is_aws or yes:
         return
     if not sys.stdin.isatty():
@@ -71,7 +71,7 @@ def ask_before_writing(target: "Target", what: str, yes: bool) -> None:
 
 @contextmanager
 def told(again: str) -> Iterator[None]:
-    """Turn every failure into one line. `again` describes the effect of a second run."""
+    """Report every failure in one line. `again` describes the effect of a second run."""
     from hashrange.formats.items import DataError
     from hashrange.tools.target import TargetError
 

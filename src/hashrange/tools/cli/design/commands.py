@@ -44,9 +44,11 @@ def add(commands: "Commands") -> None:
         "--as",
         dest="principal",
         metavar="ARN",
-        help="ask every pattern as this principal, and tell what is allowed beyond the patterns",
+        help="run every pattern as this principal, and report permissions beyond the patterns",
     )
-    parsers[create].add_argument("db", metavar="DB", help=f"{DB_HELP}; a file is created")
+    parsers[create].add_argument(
+        "db", metavar="DB", help=f"{DB_HELP}; a file is created if it does not exist"
+    )
     add_yes(parsers[create])
     cost.add_arguments(command(tools, cost.cost))
     diff.add_arguments(command(tools, diff.diff))
@@ -59,7 +61,7 @@ def add(commands: "Commands") -> None:
 
 
 def plan(model: Path, format: Literal["text", "markdown", "json"]) -> None:
-    """Print the access-pattern table. Exit status 1 if nothing serves a pattern."""
+    """Print the access-pattern table. Exit status 1 if no key serves a pattern."""
     tables = tables_of(model)
     for number, table in enumerate(tables):
         made = table.plan()
@@ -99,7 +101,7 @@ def rule(id: str) -> None:
 
 
 def prove(model: Path, seed: int, access: Path | None, principal: str | None) -> None:
-    """Compare every pattern's results on generated data. Exit status 1 if one differs."""
+    """Check every pattern's results on generated data. Exit status 1 if a result is wrong."""
     from hashrange.database.connecting import connect
     from hashrange.design import DesignError
     from hashrange.design.tools.proof.prove import prove as try_all

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     add_model(parser)
     parser.add_argument(
-        "other", metavar="OTHER", type=Path, nargs="?", help="another model to compare it with"
+        "other", metavar="OTHER", type=Path, nargs="?", help="another model, for comparison"
     )
     parser.add_argument("--region", default="us-east-1", help="default: us-east-1")
     parser.add_argument(
@@ -29,9 +29,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         metavar="SHARE",
         type=float,
         default=0.7,
-        help="used share of the provisioned capacity; default: 0.7",
+        help="average share of the provisioned capacity that is used; default: 0.7",
     )
-    parser.add_argument("--prices", metavar="FILE", type=Path, help="prices to use instead of ours")
+    parser.add_argument(
+        "--prices", metavar="FILE", type=Path, help="prices to use instead of the built-in ones"
+    )
     parser.add_argument(
         "--json", dest="as_json", action="store_true", help="print all numbers as JSON"
     )

@@ -20,13 +20,14 @@ def add_export_arguments(parser: ArgumentParser) -> None:
         "--deployed",
         metavar="FILE",
         type=Path,
-        help="cloudformation: the template that is deployed; the result is the next one to "
+        help="cloudformation: the deployed template; the result is the next template to "
         "deploy, which changes one index",
     )
     parser.add_argument(
         "--tenant",
         metavar="FIELD",
-        help="iam: allow only partition keys that contain the caller's tag of this name",
+        help="iam: allow only partition keys that contain the value of the caller's tag of "
+        "this name",
     )
     _add_output(parser)
 

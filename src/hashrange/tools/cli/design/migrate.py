@@ -37,7 +37,9 @@ def add(tools: "Commands") -> None:
             )
         if function in (start, advance, back, resume, finish):
             parser.add_argument(
-                "--dry-run", action="store_true", help="print the requests that write, send none"
+                "--dry-run",
+                action="store_true",
+                help="print the write requests without sending them",
             )
         if function not in (plan, status, verify):
             add_yes(parser)
@@ -55,13 +57,23 @@ def _add_models(parser: "argparse.ArgumentParser") -> None:
         help="a pattern that may read an index instead of the table; can be repeated",
     )
     parser.add_argument(
-        "--lease", metavar="SECONDS", type=_rate, help="the lease of the programs; default: 5"
+        "--lease",
+        metavar="SECONDS",
+        type=_rate,
+        help="the lease that the programs use, in seconds; default: 5",
     )
     parser.add_argument(
-        "--signature-life", metavar="SECONDS", type=_rate, help="default: 1800, for AWS"
+        "--signature-life",
+        metavar="SECONDS",
+        type=_rate,
+        help="the longest life of a signed request; default: 1800, for AWS",
     )
     parser.add_argument(
-        "--guards", metavar="N", type=int, default=0, help="the guards of the programs; default: 0"
+        "--guards",
+        metavar="N",
+        type=int,
+        default=0,
+        help="the number of guards that the programs use; default: 0",
     )
 
 
@@ -170,7 +182,7 @@ def _show(steps: Any, target: "Target") -> None:
 
 
 def plan(**options: Any) -> None:
-    """Print each phase with its items, units, dollars and hours, or why it is not possible."""
+    """Print each phase with its items, units, dollars and hours, or why the change is refused."""
     migration = _migration(options["old"], options["new"], options)
     with opened_target(options["db"]) as target, _told():
         found = migration.plan(target.client, rate=options["rate"])
@@ -183,7 +195,7 @@ def start(**options: Any) -> None:
 
 
 def status(**options: Any) -> None:
-    """Print the phase, and how far its work is."""
+    """Print the phase, and the progress of its work."""
     migration = _migration(options["old"], options["new"], options)
     with opened_target(options["db"]) as target, _told():
         _print_state(migration.status(target.client), options["as_json"])
@@ -195,22 +207,22 @@ def advance(**options: Any) -> None:
 
 
 def back(**options: Any) -> None:
-    """Go back to the phase `old`, until the end of `read-new`. Nothing is lost."""
+    """Return to the phase `old`; possible until the end of `read-new`. Nothing is lost."""
     _change("back", "Undo", options)
 
 
 def pause(**options: Any) -> None:
-    """Let the migrator that is working stop after its present page."""
+    """Stop the migrator that is working after its current page."""
     _change("pause", "Pause", options)
 
 
 def resume(**options: Any) -> None:
-    """Go on with the work of the phase, after a pause or an interruption."""
+    """Continue the work of the phase after a pause or an interruption."""
     _change("resume", "Resume", options)
 
 
 def verify(**options: Any) -> None:
-    """Compare all items in both forms. Exit status 1 if one differs."""
+    """Compare all items in both forms. Exit status 1 if an item differs."""
     migration = _migration(options["old"], options["new"], options)
     with opened_target(options["db"]) as target, _told():
         differing = migration.verify(target.client)
