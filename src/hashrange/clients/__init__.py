@@ -1,1 +1,1 @@
-"""boto3 and aiobotocore in this process, and JSON in and out for programs of ours."""
+"""boto3 and aiobotocore clients of a database in this process, and a JSON interface to it."""

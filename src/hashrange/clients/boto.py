@@ -1,8 +1,8 @@
 """boto3 answered in this process: no socket, no credentials, no waiting.
 
-`boto3_session` makes a session that a database answers; `hashrange.mock` answers the clients of
-any other code. botocore does all its work except for the sending: it validates, serializes,
-checks the CRC, parses and raises as it does with AWS.
+`boto3_session` makes a session that a database answers; `hashrange.mock` answers the clients of any
+other code. botocore does everything but the sending: it validates, serializes, checks the CRC,
+parses and raises as it does with AWS.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SERVICES = ("dynamodb", "dynamodb-streams")
 DUMMY = "hashrange"
 IN_PROCESS = "hashrange_in_process"
-"""In the context of a request that `boto3_session` answers, and no mock."""
+"""In the context of a request that `boto3_session` answers, rather than a mock."""
 
 _HOST_REGION = re.compile(r"//[^/]*(?:dynamodb|ddb)\.([a-z0-9-]+)\.")
 _CREDENTIAL = re.compile(r"Credential=([^/]*)/\d*/([^/]+)/")
@@ -58,11 +58,11 @@ def boto3_session(
 ) -> boto3.Session:
     """A session whose "dynamodb" and "dynamodbstreams" clients and resources use `database`.
 
-    It acts as the principal with this ARN, which the access file of the database names; without
-    one, it may do everything. Raises ValueError if there is no such principal.
+    The session acts as the principal with this ARN in the database's access file; without an ARN it
+    may do everything. Raises ValueError if there is no such principal.
 
-    It ignores this machine's profiles and credentials. Nothing is signed. Nothing is retried,
-    unless `retry` says that requests may fail on purpose: then boto3 retries as it does with AWS.
+    The session ignores this machine's profiles and credentials, and signs nothing. It retries only
+    if `retry` says that requests may fail on purpose: then boto3 retries as it does with AWS.
     """
     caller_of = own_caller(database, region, principal)
     nowhere = (None, None, os.devnull, None)
@@ -134,7 +134,7 @@ def answer(database: Database, request: AWSPreparedRequest, caller_of: CallerOf)
 async def answer_async(
     database: Database, request: AWSPreparedRequest, caller_of: CallerOf
 ) -> AWSResponse:
-    """Like `answer`, on an event loop, which goes on meanwhile."""
+    """Like `answer`, without blocking the event loop."""
     operation = _operation(request)
     told: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
@@ -190,7 +190,7 @@ def own_caller(database: Database, region: str, principal: str | None = None) ->
 
 
 def acting(database: Database, principal: str) -> "Principal":
-    """The principal with this ARN. Raises ValueError if no access file names it."""
+    """The principal with this ARN. Raises ValueError if the access file does not name it."""
     if database.access is None:
         raise ValueError(f"the database has no access file that names {principal}")
     return database.access.principal(principal)
@@ -199,7 +199,7 @@ def acting(database: Database, principal: str) -> "Principal":
 def signed_caller(database: Database, region: str, request: AWSPreparedRequest) -> Caller:
     """The credential's region and key; a request without a signature has its host's region.
 
-    With an access file the key is that of a principal, whose secret nobody checks. Raises
+    With an access file the key must belong to a principal; its secret is not checked. Raises
     UnrecognizedClientException or ExpiredTokenException.
     """
     signed = _CREDENTIAL.search(_text(request.headers.get("Authorization", "")))

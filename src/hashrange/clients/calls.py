@@ -1,4 +1,4 @@
-"""The part of the runtime that every interface uses, and the answer to an internal error."""
+"""The part of a runtime that every interface uses, and the answer to an internal error."""
 
 import logging
 from collections.abc import Collection
@@ -37,12 +37,13 @@ class Runtime(Protocol):
         ...
 
     def turn(self) -> Turn:
-        """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
+        """A Turn for the requests of one turn of an event loop. Close it when the turn ends."""
         ...
 
 
 def refusal(operation: str, error: BaseException) -> ApiError:
-    """The error to answer with. Anything but an ApiError is an internal error, and is logged."""
+    """The error to answer with. Any other exception than an ApiError is an internal error, and is
+    logged."""
     if isinstance(error, ApiError):
         # Its frames hold the request, in a cycle that only the garbage collector would free.
         error.__traceback__ = error.__context__ = None

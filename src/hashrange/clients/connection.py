@@ -1,4 +1,4 @@
-"""Operations with JSON in and out, on a database in this process or through boto3."""
+"""Operations with JSON bodies, on a database in this process or through boto3."""
 
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,12 @@ THROTTLED = frozenset(
         "LimitExceededException",
     }
 )
-"""The errors after which the same request may succeed a little later."""
+"""Errors after which the same request may succeed a little later."""
 
 
 class Refused(DataError):
-    """An operation failed. `code` is the name of the service's error; empty if none came."""
+    """An operation failed. `code` is the name of the service's error; empty if the service did not
+    answer."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(f"{code}: {reason}" if code else reason)
@@ -47,7 +48,7 @@ class JsonConnection(Protocol):
         ...
 
     def call_all(self, operation: str, bodies: Sequence[bytes], /) -> list[Outcome]:
-        """Make several requests at once, which are done in any order."""
+        """Make several requests at once; they run in any order."""
         ...
 
     def close(self) -> None: ...
@@ -157,7 +158,7 @@ def _refused(error: BaseException) -> Refused:
 
 
 class refusals:  # noqa: N801  used as a word: `with refusals(name)`
-    """Turns the errors of boto3 and of a database in this process into `Refused`."""
+    """Turn the errors of boto3 and of a database in this process into `Refused`."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""The access file: TOML, with files of policies beside it."""
+"""The access file: TOML, with policies in other files of the same folder."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ POLICY_FILE_BYTES_MAX = 1024 * 1024
 def read_access(path: Path) -> Access:
     """The principals that a file names, with their policies. Raises AccessError or OSError.
 
-    Nobody but its owner and the owner's group may be able to change the files.
+    Only the owner and the owner's group may be able to change the files.
     """
     _check_safe(path)
 
@@ -34,12 +34,13 @@ def read_access(path: Path) -> Access:
 
 
 def access_of(setting: Any) -> Access | None:
-    """What `Settings.access` has or names. Raises AccessError or OSError."""
+    """The principals in `Settings.access`, or in the file it names. Raises AccessError or
+    OSError."""
     return setting if isinstance(setting, Access | None) else read_access(Path(setting))
 
 
 def others_may(path: Path, bits: int) -> bool:
-    """Whether others than the owner may use a file in these ways, bits of `stat`."""
+    """Whether users other than the owner have any of these permissions, bits of `stat`."""
     return os.name != "nt" and bool(path.stat().st_mode & bits)
 
 

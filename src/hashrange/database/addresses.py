@@ -1,4 +1,4 @@
-"""What the name of a database says.
+"""The address of a database.
 
 app.db                      a file, opened in this process
 http://127.0.0.1:8000       a server that speaks the DynamoDB API

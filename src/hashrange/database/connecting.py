@@ -1,4 +1,4 @@
-"""The composition root: the one place that gives a runtime its store."""
+"""The composition root: the only place that opens the store for a runtime."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from hashrange.runtime.upgrade import bring_up_to_date_async
 
 
 def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Rewrite a database file without the room that nothing uses.
+    """Rewrite a database file without its unused space.
 
     Returns its size before and after, in bytes. Raises `StoreError`, also if another process has
     the file open.
@@ -31,9 +31,9 @@ def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
 def restore(
     backup: str | os.PathLike[str], path: str | os.PathLike[str], *, replace: bool = False
 ) -> None:
-    """Verify a backup and copy it to `path`: a new file, or with `replace` one that nobody uses.
+    """Verify a backup and copy it to `path`: a new file, or with `replace` one that is not in use.
 
-    Raises `StoreError`; then the file at `path` is as it was.
+    Raises `StoreError`; then the file at `path` is unchanged.
     """
     from hashrange.storage.sqlite import restore as put_back
 
@@ -51,12 +51,12 @@ def connect(
     """Open the database file `path`, creating it if needed; without a path, a database in memory.
 
     A path that begins with postgresql:// names a PostgreSQL database, which other processes and
-    machines may use as well: see docs/how-to/run-on-postgresql.md.
+    machines may use at the same time: see docs/how-to/run-on-postgresql.md.
 
-    `durability`: "full" acknowledges a write when it is on disk; "relaxed" survives a killed
+    `durability`: "full" acknowledges a write after it is on disk; "relaxed" survives a killed
     process but not a power cut; "memory" guarantees nothing. `clock` is any object whose `now()`
-    gives epoch seconds, by default the wall clock. `settings` holds everything else. Raises
-    `StoreError` with one line that says what to do; ValueError or TypeError for an invalid
+    gives epoch seconds, by default the wall clock. `settings` has everything else. Raises
+    `StoreError` with one line that says what to do, and ValueError or TypeError for an invalid
     argument.
     """
     from hashrange import storage
@@ -104,9 +104,9 @@ async def connect_async(
 ) -> Database:
     """Like `connect`, on an event loop: `async with await connect_async(path) as database`.
 
-    The connections to a PostgreSQL database belong to the running loop, which answers without
-    another thread; `execute_async` and aiobotocore's clients are for it. A file and a database in
-    memory are those of `connect`, opened in a thread.
+    The connections to a PostgreSQL database belong to the running loop, which needs no other
+    thread; use `execute_async` and aiobotocore's clients there. A file or a database in memory is
+    opened in a thread, and is the same as that of `connect`.
     """
     given: Any = {"clock": clock, "region": region, "settings": settings}
     dsn = None if path is None else _postgres_address(path)
@@ -128,7 +128,7 @@ async def connect_async(
 async def distribute(dsn: str) -> list[str]:
     """Spread the PostgreSQL database over the nodes of its Citus cluster, in place.
 
-    Returns lines that say what was done. Raises StoreError. Stop all servers of the database first.
+    Returns one line for each action. Raises StoreError. Stop all servers of the database first.
     """
     with _asyncpg_is_needed():
         from hashrange.storage.postgres import distribute
@@ -136,7 +136,7 @@ async def distribute(dsn: str) -> list[str]:
 
 
 async def check_cluster(dsn: str) -> list[str]:
-    """What the nodes of a database's Citus cluster lack, a line for each problem.
+    """The problems of a database's Citus cluster, one line for each.
 
     Raises StoreError if the database at the address cannot be reached.
     """

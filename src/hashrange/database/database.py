@@ -40,10 +40,10 @@ _WIRE_FORM = (
 class Database:
     """One database. Its methods may be called from many threads, which share commits.
 
-    It is also a context manager, which closes it at the end; on an event loop, with `async with`.
+    It is also a context manager, which closes the database; on an event loop, use `async with`.
 
-    A store that belongs to an event loop (`StoreOnLoop`) answers there. On that loop itself only
-    `execute_async` and `aclose` may be called; the other methods wait, and raise RuntimeError.
+    If the store belongs to an event loop (`StoreOnLoop`), only `execute_async` and `aclose` may be
+    called on that loop. The other methods block, so they raise RuntimeError there.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class Database:
         """Answer one operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
 
         `request` and the response are in wire form: values as {"S": "x"}, binary as base64 text
-        (`bytes` are taken as well). Raises the errors of `hashrange.model.errors`, and StoreError
-        if the database is closed.
+        (`bytes` are accepted as well). Raises the errors of `hashrange.model.errors`, and
+        StoreError if the database is closed.
         """
         try:
             return _decode(self.runtime.call(operation, _encode(request), self._caller) or b"{}")
@@ -90,7 +90,7 @@ class Database:
             raise
 
     async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Like `execute`, on an event loop, which never waits for a disk or a lock."""
+        """Like `execute`, without ever blocking the event loop for a disk or a lock."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def done(outcome: bytes | BaseException) -> None:
@@ -109,7 +109,7 @@ class Database:
             raise
 
     def states(self) -> "States":
-        """Names for states of a database in memory, to which it can go back; the first is now."""
+        """States of a database in memory that can be restored; the first is the state of now."""
         from hashrange.database.states import States
         from hashrange.storage.memory import MemoryStore
 
@@ -121,14 +121,14 @@ class Database:
     ) -> dict[str, Any]:
         """Explain what a request would consume now. Nothing is written or charged.
 
-        As the `principal` with this ARN in the access file, it also tells, as the member `access`,
-        for each action which statement of which policy decides, and what the condition keys are.
+        With the ARN of a `principal` in the access file, the member `access` says, for each action,
+        which statement of which policy decides, and shows the condition keys.
 
         Returns the members of `hashrange.runtime.inspection.explain.Explanation`: the units read
         and written, the partitions in which they are consumed, the rows read, the items returned,
-        and what a write does to each index. Raises the service's error if the request is invalid,
-        and ValueError if there is no such principal; an error that the state of the database would
-        cause is the member `error`.
+        and the effect of a write on each index. Raises the service's error if the request is
+        invalid, and ValueError if there is no such principal; an error that depends on the state of
+        the database is the member `error`.
         """
         caller = self._caller
         if principal is not None:
@@ -144,18 +144,18 @@ class Database:
 
         Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal.
         `from_key` is the first key of a partition that begins within an item collection. With
-        `Settings(throughput=)` "measured" or "enforced", `load` tells the units that this process
-        has consumed, what was throttled, and the hottest keys. `contributor_insights` has the
+        `Settings(throughput=)` "measured" or "enforced", `load` has the units that this process has
+        consumed, the throttled requests, and the hottest keys. `contributor_insights` has the
         reports of a table or index for which they are enabled. `lag_seconds` of a global index on
         Citus, and with enforced throughput, is the age of the oldest change that the index does not
         show yet. If throughput is enforced, `read_credit` and `write_credit` are the units that
         each partition (and in `load`, the whole table or index) can still serve at once; a debt is
-        negative, None is no limit.
+        negative, None means no limit.
         """
         return self.runtime.inspect(table_name)
 
     def expired_items(self) -> dict[str, int]:
-        """How many expired items this process has deleted, by table."""
+        """The number of expired items that this process has deleted, by table."""
         return dict(self._upkeep.expired)
 
     def boto3_session(
@@ -163,8 +163,8 @@ class Database:
     ) -> "boto3.Session":
         """A boto3 session whose clients and resources are answered in this process.
 
-        It acts as the principal with this ARN in the database's access file; without one it may do
-        everything. Raises ValueError if there is no such principal.
+        The session acts as the principal with this ARN in the database's access file; without an
+        ARN it may do everything. Raises ValueError if there is no such principal.
         """
         from hashrange.failing import needing
 
@@ -190,7 +190,8 @@ class Database:
         return figures
 
     def place(self) -> str:
-        """Identifies a PostgreSQL database under any address; empty for other databases."""
+        """An identifier of a PostgreSQL database, the same under any address; empty for other
+        databases."""
         store = self._store
         return store.wait(store.store.place()) if isinstance(store, StoreOnLoop) else ""
 
@@ -200,29 +201,29 @@ class Database:
         yield from problems(self._store)
 
     def start_upkeep(self) -> None:
-        """Look for work that an earlier process left, now and at intervals."""
+        """Search for work that an earlier process left undone, now and at intervals."""
         for worker in (self._upkeep, *self._workers):
             worker.wake()
 
     def run_upkeep(self) -> None:
         """Do now all the work that is due: index builds, the deletion of expired items, transfers.
 
-        A thread does it by itself in the course of seconds; a test that has moved its clock need
-        not wait for it.
+        A thread does this work within seconds anyway; with this method, a test that has moved its
+        clock does not have to wait.
         """
         workers: list[Background] = [*self._workers, self._upkeep]
         while True in [worker.run_once() for worker in workers]:
             pass
 
     def employ(self, worker: Background) -> None:
-        """Let a thread work beside the requests, which is closed with the database."""
+        """Keep a background thread, and close it together with the database."""
         self._workers.append(worker)
         worker.wake()
 
     def start_scrubber(self) -> None:
-        """Look for damage in the background, with a fiftieth of one core, again and again.
+        """Search for damage in the background, repeatedly, with a fiftieth of one core.
 
-        If any is found, an error is logged, and from then on every write fails, while reads go on.
+        If damage is found, an error is logged, and from then on every write fails; reads continue.
         """
         self._scrubber.start()
 
@@ -241,7 +242,7 @@ class Database:
             self._store.end()
 
     async def aclose(self) -> None:
-        """Like `close`, on an event loop, which goes on meanwhile."""
+        """Like `close`, without blocking the event loop."""
         await asyncio.to_thread(self.close)
 
     async def __aenter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""States of a database in memory, to which a test goes back.
+"""States of a database in memory, which a test can restore.
 
-The rows become those of an earlier state. Whatever tells versions apart goes on and never back: the
+The rows become those of an earlier state, but values that identify versions never go back: the
 version of the catalog, the ids of spaces, the clock, and the sequence numbers of streams. So no
-number that a client or a cache has seen is seen again with another meaning.
+such number that a client or a cache has seen gets another meaning.
 """
 
 from secrets import token_bytes
@@ -18,7 +18,7 @@ _CATALOG_BYTES = 8
 
 
 class States:
-    """The state when this was made, and the snapshots that were taken since, by their names."""
+    """The state at the creation of this object, and the later snapshots, by name."""
 
     def __init__(self, store: MemoryStore, runtime: BaseRuntime) -> None:
         self._store = store

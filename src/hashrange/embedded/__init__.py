@@ -1,1 +1,1 @@
-"""hashrange in another program: the mock, the pytest plugin and its clock, a server in a thread."""
+"""hashrange inside a user's program: the mock, the pytest plugin, and a server in a thread."""

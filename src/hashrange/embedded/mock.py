@@ -1,4 +1,4 @@
-"""`hashrange.mock()`: DynamoDB answered in this process, and no other request sent.
+"""`hashrange.mock()`: answers DynamoDB requests in this process and sends none elsewhere.
 
     with hashrange.mock() as database: ...
 
@@ -7,9 +7,9 @@
 
 While a mock is open, three methods of botocore and aiobotocore are changed. The one that sends a
 request answers it or raises `MockError`. The one that gets a response ignores the handlers of other
-mocks, such as moto's, for DynamoDB. The one that signs uses dummy credentials for a client that
-found none when it was made. The classes are changed, so clients made earlier and clients of other
-threads are mocked too.
+mocks, such as moto's, for DynamoDB. The one that signs uses dummy credentials for a client that was
+created without credentials. Since the classes are changed, clients created earlier and clients of
+other threads are mocked too.
 """
 
 import atexit
@@ -49,7 +49,7 @@ _OWN_FILES = (__file__, contextlib.__file__)
 
 
 class MockError(RuntimeError):
-    """A request was sent that no mock answers, or a mock was opened twice or never closed."""
+    """No mock answers a request, or a mock was opened twice or never closed."""
 
 
 class Mock:
@@ -143,10 +143,10 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = No
     Use it in a `with` statement, which gives the database, or as a decorator, with or without
     parentheses. The requests are answered by `database`, by default a new one in memory that is
     closed at the end. If several mocks are open, the one opened last answers. A client of another
-    service raises `MockError`, unless a mock of that service answers it, such as
-    `moto.mock_aws()`. Nothing is sent. A region and an access key that the environment lacks are
-    set to dummies until the end. `access` is the path of an access file: then the access key of a
-    client decides what it may do.
+    service raises `MockError`, unless a mock of that service answers it, such as `moto.mock_aws()`.
+    Nothing is sent. If the environment has no region or access key, dummies are set until the mock
+    is closed. `access` is the path of an access file, which then says what the access key of a
+    client may do.
 
     Returns a `Mock`, or the decorated object.
     """

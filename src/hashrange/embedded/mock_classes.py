@@ -1,8 +1,8 @@
 """`hashrange.mock()` on a test class, of unittest or of pytest.
 
 Each test has a mock of its own, which is open from before its setup until after its teardown. If
-there is a setup or teardown of the whole class, all tests share one mock instead, so every test
-finds the items that the setup has written.
+the class has a setup or teardown of its own, all tests share one mock instead, so every test sees
+the items that the setup has written.
 """
 
 import inspect

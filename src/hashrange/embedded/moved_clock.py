@@ -1,4 +1,4 @@
-"""The clock of a database that a test moves, which makes due work be done at once."""
+"""The clock of a database that a test moves; work that becomes due is done at once."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -27,7 +27,7 @@ class DatabaseClock(TestClock):
         return now
 
     def freeze(self, at: When | None = None) -> None:
-        """Stand still from now on: at the time that is given, else at the current one."""
+        """Stop the clock at the given time, by default at the current time."""
         before = self._frozen, self._ahead
         super().freeze(at)
         self._moved(before)

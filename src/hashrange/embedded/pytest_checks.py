@@ -1,7 +1,7 @@
-"""Hooks of pytest that report two mistakes in tests at once, in one line.
+"""Pytest hooks that report two mistakes in tests immediately, in one line.
 
-The mistakes are a fixture that lasts longer than the fixture of ours that it uses, and a mock that
-a test leaves open.
+The mistakes are a fixture whose scope is wider than that of the hashrange fixture it uses, and a
+mock that a test leaves open.
 """
 
 import sys
@@ -13,7 +13,7 @@ import pytest
 from hashrange.embedded.pytest_scopes import PREFIXES
 
 _WIDER = {"class": "module", "module": "module", "package": "session", "session": "session"}
-"""For the scope of a fixture, the scope of ours that lasts long enough."""
+"""For the scope of a fixture, the narrowest scope of our fixtures that lasts long enough."""
 
 _ORDER = ("function", "class", "module", "package", "session")
 
@@ -51,7 +51,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Close the mocks that the test has opened and left open, and fail."""
+    """Close the mocks that the test has left open, and fail."""
     result = yield
     before = item.stash.get(_before, None)
     if before is not None:

@@ -12,7 +12,7 @@
 
 With `hashrange_mock = true` in pytest's settings every test runs with `hashrange_mock`.
 With `module_` or `session_` before its name, a fixture uses one database for all tests of a module,
-or of the run. The marker `hashrange` makes tables from a file, and takes settings.
+or of the run. The marker `hashrange` creates tables from a file, and accepts settings.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let a test use `hashrange_mock`, unless it uses one of a wider scope already."""
+    """Let a test use `hashrange_mock`, unless it already uses one of a wider scope."""
     names: list[str] = getattr(item, "fixturenames", [])
     if item.config.getini("hashrange_mock") and not any(
         name.endswith("hashrange_mock") for name in names

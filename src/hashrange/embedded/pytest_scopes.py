@@ -1,6 +1,6 @@
 """The database of one scope of pytest's fixtures, and the clients that use it.
 
-boto3 is imported and its clients are made once for the whole run. They use the database that is
+boto3 is imported and its clients are created once for the whole run. They use whichever database is
 open, so each test costs only a new database.
 """
 

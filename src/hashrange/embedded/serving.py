@@ -46,7 +46,7 @@ class Served:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables by which the AWS SDKs and the AWS CLI find the server, with dummy keys."""
+        """Variables that point the AWS SDKs and the AWS CLI to the server, with dummy keys."""
         return {
             "AWS_ENDPOINT_URL_DYNAMODB": self.url,
             "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": self.url,
@@ -57,7 +57,7 @@ class Served:
         }
 
     def reset(self) -> None:
-        """Go on with a new, empty database. ValueError if `serve` was given a database."""
+        """Replace the database by a new, empty one. ValueError if `serve` was given a database."""
         before = self._replaceable.own_clock("reset() empties").database
         self._on_the_loop(self._replaceable.replace())
         before.close()

@@ -11,48 +11,50 @@ Throughput = Literal["off", "measured", "enforced"]
 
 
 class Settings(NamedTuple):
-    """How a database behaves. `check` raises ValueError for a value out of its range.
+    """The settings of a database. `check` raises ValueError for a value out of its range.
 
-    - `table_delay`: for how many seconds the status of a new table is CREATING, and that of a
-      changed time to live or of changed Contributor Insights is ENABLING or DISABLING.
-    - `shard_seconds`: after how many seconds the shards of a stream roll over.
+    - `table_delay`: for this many seconds the status of a new table is CREATING, and the status of
+      a changed time to live or of changed Contributor Insights is ENABLING or DISABLING.
+    - `shard_seconds`: the shards of a stream roll over after this many seconds.
     - `collection_bytes_max`: the maximum size of an item collection in a table with local indexes.
-    - `expirations_per_second`: how many expired items are deleted in a second, at most; above 0.
+    - `expirations_per_second`: at most this many expired items are deleted in a second; above 0.
     - `throughput`: "measured" counts the units that each table, index and key consumes; "enforced"
       also refuses requests, as DynamoDB does; "off" does neither.
-    - `consistency`: if it is given, reads that are not strongly consistent may be old; otherwise
-      each read sees the latest commit.
+    - `consistency`: with an `Eventual`, eventually consistent reads may return old values; by
+      default each read sees the latest commit.
     - `faults`: requests that fail on purpose.
-    - `vector_cache_bytes`: how much memory searches of vectors may keep, with their temporaries. A
+    - `vector_cache_bytes`: the memory that vector searches may use, including temporary values. A
       group of vectors that does not fit is read from the store by each search.
 
     - `accept_unsupported`: settings of tables that the database does not have, such as Kinesis
-      destinations, are kept as told and described again, with a line in the log, instead of being
+      destinations, are stored and described unchanged, with a line in the log, instead of being
       refused. None is True for a database in memory, else False.
-    - `kinesis`: where the records of Kinesis destinations go: the name of a file, which gets a line
-      of JSON for each, or the URL of a service with the API of Kinesis. None sends nothing.
-    - `objects`: the buckets of imports, exports and bulk puts: a folder, whose subfolders they are,
-      or "s3://".
-    - `archive`: where the log of a database file is shipped to: a folder, or s3://bucket/prefix. Of
-      the last `archive_seconds` every moment can be restored. While the place is away, the log is
-      kept up to `archive_log_bytes` and for `archive_log_seconds`; then moments are lost.
+    - `kinesis`: the target for the records of Kinesis destinations: the name of a file, which gets
+      a line of JSON for each record, or the URL of a service with the API of Kinesis. With None
+      nothing is sent.
+    - `objects`: the buckets of imports, exports and bulk puts: a folder with a subfolder for each
+      bucket, or "s3://".
+    - `archive`: the place to which the log of a database file is shipped: a folder, or
+      s3://bucket/prefix. Every moment of the last `archive_seconds` can be restored. While the
+      place cannot be reached, the log is kept up to `archive_log_bytes` and for
+      `archive_log_seconds`; after that, moments are lost.
     - `access`: the path of an access file, which says what the principals of access keys may do.
-      None lets everybody do everything.
-    - `record`: a new file, to which the load is recorded for `hashrange predict`. `record_keys`:
-      "hmac" keeps no keys, and "exact" keeps them.
+      With None everybody may do everything.
+    - `record`: a new file, in which the load is recorded for `hashrange predict`. `record_keys`:
+      "hmac" does not record keys, "exact" does.
 
     The other settings are the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
     - `partition_read_units`, `partition_write_units`: the units that a partition serves per second.
-    - `burst_seconds`: for how many seconds provisioned units that were not used are kept.
-    - `initial_burst_seconds`: how many seconds of its provisioned units a new table or index can
-      use at once (?).
-    - `index_backlog_units`: how many units the writes of a global index may be behind before the
-      writes of its table are refused.
-    - `heat_share`, `heat_seconds`: a partition that used this share of its units for so many
-      seconds, or refused requests in a quarter of the seconds, is split if that helps.
-    - `growth_seconds`: how long a table on demand takes to adapt to a new peak.
+    - `burst_seconds`: unused provisioned units are kept for this many seconds.
+    - `initial_burst_seconds`: a new table or index can use at once the provisioned units of this
+      many seconds (?).
+    - `index_backlog_units`: if the writes of a global index lag behind by more than these units,
+      writes to its table are refused.
+    - `heat_share`, `heat_seconds`: a partition that used this share of its units for
+      `heat_seconds`, or refused requests in a quarter of these seconds, is split if that helps.
+    - `growth_seconds`: the time in which an on-demand table adapts to a new peak.
     """
 
     table_delay: float = 0.0
@@ -84,7 +86,7 @@ class Settings(NamedTuple):
     growth_seconds: float = 30 * 60
 
     def check(self) -> None:
-        """Raises ValueError for a setting that makes no sense, with the range that is allowed."""
+        """Raises ValueError for an invalid setting, with the allowed range."""
         if self.consistency is not None:
             if not isinstance(self.consistency, Eventual):
                 raise ValueError(f"consistency must be an Eventual, not {self.consistency!r}")

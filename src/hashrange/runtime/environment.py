@@ -14,7 +14,7 @@ from hashrange.runtime.clock import Clock
 from hashrange.runtime.consistency.lagging import Lagging
 
 HEAD = kv.Head(system.CATALOG_VERSION, system.CLOCK)
-"""The first read of every transaction and snapshot: `Environment.at` takes its answer."""
+"""The first read of every transaction and snapshot; its answer is passed to `Environment.at`."""
 
 
 class Environment(NamedTuple):
@@ -29,30 +29,30 @@ class Environment(NamedTuple):
     awaited: kv.AsyncStore | None = None
     """The store, if it is asynchronous."""
     back_pressure: BackPressure | None = None
-    """Throttles writes to tables whose indexes are too far behind."""
+    """Throttles writes to tables whose indexes lag too far behind."""
     views: Views = NO_VIEWS
-    """What searches of vectors keep in memory."""
+    """The vector views that searches keep in memory."""
 
     @property
     def indexes_follow(self) -> bool:
-        """Whether the global indexes of new tables follow from a log. It becomes true when the
-        tables of a running server are distributed."""
+        """Whether the global indexes of new tables are updated from a log. This becomes true when
+        the tables of a running server are distributed."""
         return self.awaited is not None and self.awaited.indexes_follow
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
-        """The tables known as of `head`, and a time that is not before anything stored by then."""
+        """The tables as of `head`, and a time that is not before any time stored by then."""
         version, stored = head
         return self.catalog.at(version), self.clock.not_before(stored)
 
     def pressure(self) -> BackPressure | None:
-        """What throttles writes now, if anything does besides the meter."""
+        """The back-pressure, if it throttles writes now."""
         pressure = self.back_pressure
         return pressure if pressure is not None and pressure.throttled_tables() else None
 
     def moment(
         self, now: float, caller: Caller, entropy: bytes = b"", asks_admission: bool = False
     ) -> Moment:
-        """The Moment of a request. On the shortest paths it is made in place, for speed."""
+        """The Moment of a request. For speed, the shortest paths make it without this method."""
         return Moment(
             *(now, entropy, caller, self.settings, self.commit_seconds, self.indexes_follow),
             asks_admission,
