@@ -1,4 +1,4 @@
-"""The access file: TOML, with policies in other files of the same folder."""
+"""The access file: TOML, with policies in files relative to it."""
 
 import os
 import stat

@@ -1,7 +1,7 @@
 """How connections are accepted: all of them, or a fair share if several processes listen.
 
 The loop's own servers are not used: uvloop's accepts one connection in each turn of the loop. If a
-thousand clients connect at once and each asks for much, the last one would wait for all answers.
+thousand clients connected at once with expensive requests, the last one would wait for all answers.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from typing import Protocol
 BACKLOG = 1024
 
 ACCEPTED_PER_TURN = 64
-"""How many connections are accepted before the event loop serves the clients."""
+"""At most this many connections are accepted before the event loop serves the clients."""
 
 HANDSHAKE_SECONDS_MAX = 10
-"""How long a client may take for the TLS handshake."""
+"""The time limit for the TLS handshake."""
 
 HEAD_START_SECONDS = 0.001
-"""For how long a process leaves a connection to others that have fewer clients."""
+"""The time for which a process leaves a connection to processes with fewer clients."""
 
 FULL_SECONDS = 1.0
-"""How long nothing is accepted when the system has no room for another connection."""
+"""The pause in accepting after the system had no room for another connection."""
 
 _FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -38,16 +38,16 @@ class Balance(Protocol):
     """The numbers of clients of all processes that listen on one socket."""
 
     def publish(self, clients: int, /) -> None:
-        """Tell the others how many clients this process has."""
+        """Tell the other processes how many clients this process has."""
         ...
 
     def fewest(self) -> int:
-        """The number of clients of the process that has fewest."""
+        """The smallest number of clients of any process."""
         ...
 
 
 class Alone:
-    """For a process that has the socket for itself."""
+    """For a process that is the only one with the socket."""
 
     def publish(self, clients: int, /) -> None: ...
 
@@ -56,10 +56,10 @@ class Alone:
 
 
 class Accepting:
-    """Accepts connections until it is closed, and lets a process with fewer clients go first.
+    """Accepts connections until it is closed, and lets processes with fewer clients accept first.
 
-    The system wakes every process that waits for a connection, and whichever comes first could
-    take all that have arrived. Then one process would serve most of the clients, and the others
+    The system wakes every process that waits for a connection, and the first could take all
+    connections that have arrived. Then one process would serve most of the clients, and the others
     would be idle. Each connection gets a protocol of the `factory`; `connected` returns how many
     clients there are.
     """

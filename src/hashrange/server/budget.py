@@ -1,8 +1,8 @@
-"""The memory that the clients of a server may use, each of them and all together.
+"""The limits of the memory that clients of a server may use, each client and all together.
 
     bodies   requests that are being received, or that wait until they are run
     work     requests that have been decoded and are not answered yet
-    unsent   answers that their clients do not take
+    unsent   answers that their clients have not read
 
 A body gets its room before it is read, so a body that is admitted can always be completed. Small
 requests need no room, larger ones do not queue behind the largest, and strangers (clients that
@@ -20,7 +20,8 @@ KB = 1024
 MB = 1024 * KB
 
 STRANGER_BYTES = 4 * KB
-"""How much of an unfinished request a stranger may hold without room; the size of its reads."""
+"""The part of an unfinished request that a stranger may hold without room; the size of its
+reads."""
 
 CLIENT_BYTES = 16 * KB
 """The same for other clients."""
@@ -29,18 +30,18 @@ BODY_READ_BYTES = 256 * KB
 """The size of a read into a body that has room."""
 
 HEAD_ROOM_BYTES = 24 * KB
-"""The room for a head of the greatest size."""
+"""The room for a head of the largest size."""
 
 LARGE_BYTES = 512 * KB
-"""Bodies above this size do not delay those below. It is above the largest item."""
+"""Bodies above this size do not delay smaller ones. It is above the largest item."""
 
 SMALL_CALL_BYTES = 4 * KB
 MEDIUM_CALL_BYTES = 64 * KB
 
 VALUES_MAX = 204_800
-"""How many values a request may have. No item has more, because an item has at most 400 KB, and
-each value takes two bytes of them. 16 MB of JSON could hold a million, whose objects would take
-300 MB, and a quarter of a second to make."""
+"""The largest number of values in a request. No item has more, because an item has at most 400 KB,
+and each value takes at least two bytes. 16 MB of JSON could hold a million values, whose objects
+would take 300 MB, and a quarter of a second to create."""
 
 OBJECTS_ON_LOOP_MAX = 4_000
 """A request with more JSON objects (each value is one, but not each member of a set) is decoded in
@@ -61,7 +62,7 @@ class Waiting(Protocol):
 
 
 class Pot:
-    """Bytes that some clients share. A body that does not fit waits, first come first served."""
+    """Memory that some clients share. Bodies that do not fit wait, first come, first served."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -81,7 +82,7 @@ class Pot:
         self._grant()
 
     def withdraw(self, client: Waiting) -> None:
-        """The client does not wait any longer."""
+        """Remove a client that no longer waits."""
         del self.waiting[client]
         self._grant()
 
@@ -96,7 +97,7 @@ class Pot:
 
 
 class Lane:
-    """Decoded requests of one kind. If the lane is full, others wait in the order they came."""
+    """Decoded requests of one kind. If the lane is full, more requests wait in order of arrival."""
 
     def __init__(self, bytes_max: int) -> None:
         self.held = 0
@@ -104,7 +105,7 @@ class Lane:
         self.waiting: deque[tuple[int, Callable[[], object]]] = deque()
 
     def leave(self, size: int) -> None:
-        """A request is answered: the next ones that wait take its room."""
+        """Release the room of an answered request, and let the next waiting requests take it."""
         self.held -= size
         while self.waiting and self.held < self.bytes_max:
             size, begin = self.waiting.popleft()
@@ -113,14 +114,14 @@ class Lane:
 
 
 class Slow(Protocol):
-    """A client that does not take its answers at once."""
+    """A client that does not read its answers at once."""
 
     def unsent_bytes(self) -> int: ...
     def abort(self) -> None: ...
 
 
 class Unsent:
-    """Answers that clients have not taken. Beyond a limit, the slowest client is disconnected."""
+    """Answers that clients have not read. Beyond a limit, the slowest client is disconnected."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -181,7 +182,7 @@ class Budget:
         self.stranger_buffer = buffer[:STRANGER_BYTES]
 
     def pot(self, size: int, stranger: bool) -> Pot:
-        """Where a body of this size has its room."""
+        """The pot from which a body of this size takes its room."""
         if stranger:
             return self._strangers_large_bodies if size > LARGE_BYTES else self._strangers_bodies
         return self._large_bodies if size > LARGE_BYTES else self._bodies
@@ -197,12 +198,12 @@ class Budget:
 
 
 def objects_of(body: bytes) -> int:
-    """How many JSON objects a body has at most: braces within strings are counted too."""
+    """An upper bound for the JSON objects of a body: braces within strings are counted too."""
     return _count(body, b"{")
 
 
 def price(body: bytes) -> int:
-    """How much memory a body may take when it is decoded, at most."""
+    """An upper bound for the memory of a decoded body."""
     size = len(body)
     if size <= MEDIUM_CALL_BYTES:
         return size * _SMALL_BYTES_PER_BYTE
@@ -210,7 +211,8 @@ def price(body: bytes) -> int:
 
 
 def check_values(body: bytes) -> None:
-    """Refuse a body with too many values. It counts piecemeal, to let other threads run.
+    """Refuse a body with too many values. They are counted piece by piece, to let other threads
+    run.
 
     Raises RequestTooLargeException.
     """

@@ -36,7 +36,7 @@ Observer = Callable[[Answered], None]
 
 
 def together(observers: Sequence[Observer]) -> Observer | None:
-    """One observer that calls all of them, or None if there are none."""
+    """One observer that calls all of these, or None if there are none."""
     if len(observers) <= 1:
         return observers[0] if observers else None
 
@@ -58,8 +58,8 @@ class Client(Protocol):
 
 
 class Clients:
-    """`parser()` makes the HTTP side of a new connection; `connections_max` bounds how many
-    connections are served at once. The `observer` is told of each answered call.
+    """`parser()` makes the HTTP side of a new connection; `connections_max` limits the number of
+    connections. The `observer` is called for each answered call.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Clients:
     def admit(self, client: Client) -> bool:
         """Register a client. Returns whether there is room for it.
 
-        If all places are taken, the stranger that connected first has to go; if there is none, the
-        client that has been idle for longest.
+        If all places are taken, the stranger that connected first is disconnected or, if there is
+        no stranger, the client that has been idle longest.
         """
         if len(self.connected) >= self.connections_max and not self._send_one_away():
             return False

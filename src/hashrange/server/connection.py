@@ -43,11 +43,11 @@ from hashrange.server.patience import (
 )
 
 ROOM_SECONDS_MAX = 30
-"""How long a client waits for room for its request before it is told to try again later."""
+"""The longest wait for room, after which the client is told to try again later."""
 
 LINGER_SECONDS = 2
-"""How long a refused client stays connected, so that it can read the refusal. Nothing more that
-it sends is handled."""
+"""A refused client stays connected for this time, so that it can read the refusal. Nothing else
+that it sends is handled."""
 
 THROTTLED_SECONDS = 0.5
 """A client that is throttled gets its answer after this time, or up to twice that: it may not wait

@@ -11,7 +11,7 @@ LogFormat = Literal["text", "json"]
 
 
 class Fields(dict[str, Any]):
-    """A message of named values. As text it is `name=value name=value ...`."""
+    """A message of named values; its text is `name=value name=value ...`."""
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.items())

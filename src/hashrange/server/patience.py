@@ -1,4 +1,4 @@
-"""How long a client may be slow or silent before it is disconnected."""
+"""The time for which a client may be slow or silent before it is disconnected."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,23 @@ average over `SLOW_SECONDS_MAX` is disconnected."""
 SLOW_SECONDS_MAX = 20
 
 CONTENDED_RATE_MIN = 64 * 1024
-"""The same for a request whose room others wait for, after `CONTENDED_SECONDS_MAX`."""
+"""The same, after `CONTENDED_SECONDS_MAX`, for a request whose room other clients wait for."""
 
 CONTENDED_SECONDS_MAX = 5
 
 SILENT_SECONDS_MAX = 60
-"""How long a client may take to begin its first request."""
+"""The time limit for the beginning of a client's first request."""
 
 IDLE_SECONDS_MAX = 600
-"""How long an idle connection is kept open."""
+"""An idle connection is closed after this time."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """What a client has moved since it last did all that was asked of it.
+    """The bytes that a client has moved since it was last not awaited.
 
-    The bytes of the whole time count, so that a client cannot stay by moving a few of them just
-    before each look.
+    The average over the whole time counts, so that a client cannot stay by moving a few bytes just
+    before each check.
     """
 
     seconds: float = 0.0
@@ -37,7 +37,7 @@ class Patience:
     def is_over(self, seconds: float, moved_bytes: int, rate_min: int, seconds_max: int) -> bool:
         """Whether a client that has moved so much in the last seconds was too slow for too long.
 
-        A `rate_min` of 0 asks for any movement.
+        With a `rate_min` of 0, one byte is enough.
         """
         if moved_bytes and not rate_min:
             self.renew()

@@ -1,4 +1,4 @@
-"""SIGHUP: reads the files of keys and certificates again, while the server goes on."""
+"""SIGHUP: reads the files of keys and certificates again while the server runs."""
 
 import asyncio
 import logging
@@ -32,7 +32,8 @@ class Files(NamedTuple):
 
 
 class Reload:
-    """Runs beside the server. A faulty file changes nothing, and gets one line in the log.
+    """Runs beside the server. A faulty file changes nothing, and is reported in one line of the
+    log.
 
     The console acts as a principal of `database.access`, which every generation must have
     (`console_as`).
@@ -58,14 +59,14 @@ class Reload:
             loop.add_signal_handler(signal.SIGHUP, self.reload)
 
     def stop(self) -> None:
-        """The handler goes with its loop."""
+        """Do nothing: the handler ends with its loop."""
 
     def reload(self) -> None:
         self.read_keys()
         self.read_certificate()
 
     def read_keys(self) -> None:
-        """Take a new generation of keys, with their principals."""
+        """Read a new generation of keys, with their principals."""
         if self._files.keys:
             what = "set of keys and policies" if self._files.access else "file of keys"
             _try(self._read_keys, what)

@@ -19,10 +19,10 @@ from hashrange.server.connection import ClientConnection
 from hashrange.server.listener import Listener, room_for_connections
 
 DRAIN_SECONDS_MAX = 10
-"""How long a stopping server waits for requests that are running."""
+"""The longest time that a stopping server waits for running requests."""
 
 CONNECTIONS_MAX = 4096
-"""How many clients are connected at once; a client above that gets 503 and is disconnected."""
+"""The largest number of connected clients; a client above it gets 503 and is disconnected."""
 
 _SWEEP_SECONDS = 5
 
@@ -30,15 +30,15 @@ LARGE_BLOCK_BYTES = 1024 * 1024
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread may keep the interpreter while the event loop waits for it; Python's own
-default is ten times as long. Threads of a server do work that would take too long on the loop."""
+"""The time for which a thread may keep the interpreter while the event loop waits; Python's default
+is ten times as long. Threads of a server do work that would take too long on the loop."""
 
 
 class Server:
     """One listener and its clients. `non_api` answers requests that are not calls of the API.
 
-    The `observer` is told of each answered call. There is a `balance` if several processes share
-    the listener. Callers have the attempts of their requests if it `tells_attempts`.
+    The `observer` is called for each answered call. There is a `balance` if several processes share
+    the listener. With `tells_attempts`, callers know the attempts of their requests.
     """
 
     clients: Clients
@@ -81,7 +81,7 @@ class Server:
         self._sweeper = loop.create_task(self._sweep())
 
     async def stop(self) -> None:
-        """Accept no more requests, and return when those that were running are answered."""
+        """Accept no more requests, and return when the running ones are answered."""
         self._accepting.close()
         self._sweeper.cancel()
         await self.clients.drain(DRAIN_SECONDS_MAX)

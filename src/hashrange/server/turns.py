@@ -1,10 +1,10 @@
 """Requests that arrive in one turn of the event loop are handled together.
 
 Between two system calls, the code of a request falls out of the processor's caches. If the requests
-of sixteen clients are handled together, each GetItem takes a quarter less time, and half as many
-again are answered per second. A request waits at most for the other requests of its turn. The reads
-of a turn share one snapshot, and the answers leave together at its end. If more data has arrived
-than one turn handles, the connections that it came from stop reading until it is handled.
+of sixteen clients are handled together, each GetItem takes a quarter less time, and 50 % more are
+answered per second. A request waits at most for the other requests of its turn. The reads of a turn
+share one snapshot, and the answers leave together at its end. If more data has arrived than one
+turn handles, the connections that it came from stop reading until it is handled.
 """
 
 from asyncio import AbstractEventLoop
@@ -15,10 +15,10 @@ from typing import Protocol
 from hashrange.clients.calls import Runtime, Turn
 
 ARRIVALS_PER_TURN = 64
-"""How many pieces of data are handled before the answers are sent."""
+"""At most this many pieces of data are handled before the answers are sent."""
 
 TURN_SECONDS_MAX = 0.01
-"""How long pieces of data are handled before the answers are sent."""
+"""Data is handled for at most this time before the answers are sent."""
 
 
 class Connection(Protocol):
@@ -41,7 +41,7 @@ class Turns:
     def arrive(self, connection: Connection, data: bytes) -> bool:
         """Call `connection.handle(data)` once all data of this turn has arrived.
 
-        Returns whether it can be handled in this turn; else, no more should be read until then.
+        Returns whether the data fits this turn; if not, read nothing more until then.
         """
         self._arrived.append((connection, data))
         if not self._scheduled:

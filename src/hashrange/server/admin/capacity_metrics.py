@@ -1,4 +1,4 @@
-"""Capacity and throttling for `/metrics`, with the names that CloudWatch has for them.
+"""Capacity and throttling for `/metrics`, under CloudWatch's names.
 
 Labels are the names of tables and indexes; keys are never shown. Source: developer guide, DynamoDB
 metrics and dimensions.

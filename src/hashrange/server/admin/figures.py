@@ -1,6 +1,6 @@
-"""The figures of stores and servers: what each means, and how those of several workers are joined.
+"""The figures of stores and servers: their meanings, and how to combine those of several workers.
 
-A figure that is not listed here is refused, because nobody could tell how it behaves.
+A figure that is not listed here is an error, because it could not be combined.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ def _added(one: int, other: int) -> int:
 
 
 class Figure(NamedTuple):
-    """A number without labels. One that only `rises` is a counter; any other is a gauge."""
+    """A number without labels: a counter if it `rises`, else a gauge."""
 
     meaning: str
     join: Callable[[int, int], int] = _added
-    """How it is joined for two workers: a figure of the file is the same for all of them."""
+    """How the values of two workers are combined; a figure of the file is the same for all."""
     rises: bool = False
 
 

@@ -1,10 +1,10 @@
 """Readiness: whether the database can read and write now.
 
-A probe reads from the store and commits to it, because only a commit tells that a sync has failed.
-The commit is small and may succeed on a disk that is nearly full, so the probe also looks at the
-free space, and at requests that have just failed for lack of it. Probes that arrive together, or
-within a second, share one result. It is made in a thread of its own, so that every caller gets an
-answer in time even if the store hangs.
+A probe reads from the store and commits to it, because only a commit shows that a sync has failed.
+The commit is small and may succeed on a disk that is nearly full, so the probe also checks the free
+space, and whether requests have just failed for lack of space. Probes that arrive together, or
+within a second, share one result. The probe runs in a thread of its own, so that every caller gets
+an answer in time even if the store hangs.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ from hashrange.runtime.health import damage, is_full
 from hashrange.server.admin.routes import Answer, Figures, Query, Route, Routes, text_answer
 
 PROBE_SECONDS_MAX = 5.0
-"""How long a caller waits for a probe."""
+"""The longest time that a caller waits for a probe."""
 
 FREE_BYTES_MIN = 8 * 1024 * 1024
 """With less room on the disk, a large transaction may not fit."""
 
 FULL_SECONDS = 10.0
-"""For how long a request that found no room on the disk keeps the server unready."""
+"""After a request found the disk full, the server is not ready for this time."""
 
 _FRESH_SECONDS = 1.0
 
@@ -43,8 +43,8 @@ def readiness(problem: str, remark: str = "") -> Answer:
 
 
 class Health:
-    """Probes a runtime, and remembers what the answers of the server have met. `store_figures`
-    returns the store's, of which it uses `disk_free_bytes` and `archive_lag_seconds`. A server
+    """Probes a runtime, and remembers the latest errors of requests. `store_figures` returns the
+    figures of the store, of which `disk_free_bytes` and `archive_lag_seconds` are used. A server
     whose archive is more than `archive_lag_max` seconds behind is not ready.
     """
 
@@ -73,7 +73,7 @@ class Health:
         return {"ready": int(not self.problem())}
 
     def note(self, outcome: object) -> None:
-        """Look at the outcome of a request, if it is an error."""
+        """Remember the outcome of a request if it is an error of the store."""
         if not isinstance(outcome, InternalServerError):
             return
         if found := damage(outcome):
@@ -84,14 +84,14 @@ class Health:
     def ready(self, query: Query) -> Answer:
         """200 and `ready`, or 503 and one line with the reason.
 
-        A cluster that has lost a node serves what is on the others, so it is ready.
+        A cluster that has lost a node still serves the other nodes' items, so it is ready.
         """
         waiting = self._store_figures().get("in_doubt", 0)
         remark = f"; {waiting:,} transactions wait for a node that is away" if waiting else ""
         return readiness(self.problem(), remark)
 
     def problem(self) -> str:
-        """Why the server is not ready; empty if it is. It may wait for a disk."""
+        """The reason why the server is not ready, or an empty text. This may wait for a disk."""
         try:
             problem = self._latest().result(PROBE_SECONDS_MAX)
         except TimeoutError:

@@ -1,11 +1,11 @@
 """The buckets of histograms of seconds."""
 
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
-"""The upper bounds of the buckets; the last one has none."""
+"""The upper bounds of the buckets; the last bucket has none."""
 
 
 def cumulated(buckets: list[int]) -> list[tuple[str, float]]:
-    """The buckets as Prometheus has them: how many values are at most each bound."""
+    """Cumulative buckets, as in Prometheus: the number of values at or below each bound."""
     total, found = 0, []
     for bound, number in zip((*map(str, SECONDS), "+Inf"), buckets, strict=True):
         total += number

@@ -1,8 +1,8 @@
 """`/metrics`: the server's counts, in the text format of Prometheus.
 
 Requests are counted on the event loop, into plain numbers; `prometheus-client` renders them in a
-thread of the admin port when they are asked for. Operations, tables and indexes are the only names
-among the labels: no key and no client.
+thread of the admin port on request. Operations, tables and indexes are the only names among the
+labels: no key and no client.
 """
 
 from bisect import bisect_left
@@ -42,8 +42,8 @@ class Operation(msgspec.Struct):
 class Counts(msgspec.Struct):
     """The counts of a server since its start.
 
-    `others` are answers to requests that did not become a call, by status; `usage` is what tables
-    and indexes have consumed, and `capacities` what is provisioned for them.
+    `others` counts the answers to requests that did not become a call, by status; `usage` has the
+    consumed capacity of tables and indexes, and `capacities` their provisioned capacity.
     """
 
     operations: dict[str, Operation] = msgspec.field(default_factory=dict)
@@ -55,10 +55,10 @@ class Counts(msgspec.Struct):
 
 
 class Metrics:
-    """`figures` returns those of the store and the server: sizes, and counts since the start.
-    `failed` is called with the outcome of each request that got an error. `usage` returns what
-    tables and indexes have consumed, `capacities` what is provisioned, and `expired` how many items
-    were deleted for their age, by table.
+    """`figures` returns the figures of the store and the server: sizes, and counts since the start.
+    `failed` is called with the outcome of each request that got an error. `usage` returns the
+    consumed capacity of tables and indexes, `capacities` their provisioned capacity, and `expired`
+    the number of expired items that were deleted, by table.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class Metrics:
             self._failed(outcome)
 
     def counts(self) -> Counts:
-        """All of it as of now, from any thread. It may wait for a disk.
+        """All counts as of now, from any thread. This may wait for a disk.
 
-        While the database is away, the last known capacity is used.
+        While the database cannot be reached, the last known capacity is used.
         """
         self._counts.figures = dict(self._figures())
         self._counts.usage = list(self._usage())
@@ -118,7 +118,7 @@ class Metrics:
 def rendered(
     counts: Callable[[], Counts], process: "Callable[[], Iterable[Metric]] | None" = None
 ) -> Answer:
-    """The page of metrics. `process` returns those of the processes, by default of this one."""
+    """The page of metrics. `process` returns the metrics of processes, by default of this one."""
     try:
         from prometheus_client import CollectorRegistry, ProcessCollector, exposition
     except ModuleNotFoundError:

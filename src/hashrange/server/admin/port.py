@@ -19,15 +19,15 @@ from hashrange.server.admin.routes import Answer, Routes, text_answer
 from hashrange.wire import NO_ORIGINS, ForeignHostError, Origins
 
 CONNECTIONS_MAX = 16
-"""How many clients are connected at once. Above that, the client that has sent no whole request for
-the longest time is disconnected; if all have sent one, the new client is."""
+"""The largest number of connected clients. Above it, the client that has gone longest without
+sending a complete request is disconnected; if all have sent one, the new client is."""
 
 HEAD_BYTES_MAX = 8 * 1024
 TRANSFER_SECONDS_MAX = 10
-"""How long a client may take to send its request, and to read the answer."""
+"""The time limit for sending a request, and for reading the answer."""
 
 ANSWER_SECONDS_MAX = 30
-"""How long an answer may take; after that the client gets 503."""
+"""The time limit for an answer; after it the client gets 503."""
 
 _THREADS = 4
 HEALTH_PATH = "/healthz"

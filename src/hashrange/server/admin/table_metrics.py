@@ -1,4 +1,4 @@
-"""CloudWatch's metrics of requests, by table and operation, with its names for them.
+"""CloudWatch's metrics of requests, by table and operation, under CloudWatch's names.
 
 If throughput is measured, the receipt of a request names its table. The table of a request that
 got an error is read from the request. Source: developer guide, DynamoDB metrics and
@@ -56,8 +56,8 @@ class Succeeded(msgspec.Struct):
 
 
 class TableCounts(msgspec.Struct):
-    """`failed` counts by metric; `records` and `record_bytes` are what GetRecords returned, and
-    `expired` how many items were deleted for their age, by table.
+    """`failed` counts by metric; `records` and `record_bytes` count the results of GetRecords, and
+    `expired` the expired items that were deleted, by table.
     """
 
     succeeded: dict[TableOperation, Succeeded] = msgspec.field(default_factory=dict)

@@ -1,4 +1,4 @@
 """Triggers call functions with the records of streams, as event source mappings do on AWS.
 
-`serve --trigger` starts them. No template does.
+`serve --trigger` starts them; templates cannot.
 """

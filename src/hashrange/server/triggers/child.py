@@ -24,7 +24,7 @@ _length = struct.Struct(">I")
 
 
 class TooLong(Exception):
-    """A message is longer than the receiver takes."""
+    """A message is longer than the receiver accepts."""
 
 
 def send(pipe: BinaryIO, message: bytes) -> None:
@@ -47,7 +47,7 @@ def receive(pipe: BinaryIO, bytes_max: int = 1 << 32) -> bytes:
 
 
 class Context:
-    """What Lambda hands to a function beside the event."""
+    """The context that Lambda passes to a function with the event."""
 
     def __init__(self, name: str, seconds: float) -> None:
         self._end = time.monotonic() + seconds

@@ -1,7 +1,7 @@
 """The functions that triggers call: in a process of their own, or over HTTP.
 
 A function is not trusted: it may fail, hang, end its process, or answer without end. Its methods
-may block; `called` is what bounds them.
+may block, so call them through `called`, which limits their time.
 """
 
 import json
@@ -36,7 +36,7 @@ LOOK_SECONDS = 0.2
 ABANDONING_SECONDS = 5.0
 
 _LOST = (EOFError, OSError, ValueError, TypeError, RecursionError)
-"""The errors of the pipes of a process that has ended or was ended, or that answers nonsense."""
+"""The errors of pipes to a process that has ended, or that sends invalid answers."""
 
 T = TypeVar("T")
 
@@ -46,22 +46,22 @@ class Failed(Exception):
 
 
 class NotReached(Failed):
-    """The function was not called: nobody answers there."""
+    """The function was not called, because its address does not answer."""
 
 
 class Abandoned(Exception):
-    """The call is no longer wanted, because this process ends or another one has taken over."""
+    """The call was given up, because this process ends or another process has taken over."""
 
 
 class Function(Protocol):
     def load(self) -> None:
-        """Make it ready. Raises Failed."""
+        """Prepare the function for calls. Raises Failed."""
 
     def call(self, event: bytes) -> Any:
         """The function's answer, decoded. Raises Failed."""
 
     def abandon(self) -> None:
-        """From another thread: let what is under way fail soon."""
+        """Make the running call fail soon; called from another thread."""
 
     def close(self) -> None: ...
 
@@ -69,9 +69,9 @@ class Function(Protocol):
 def called(
     work: Callable[[], T], abandon: Callable[[], None], seconds: float, wanted: Callable[[], bool]
 ) -> T:
-    """The result of `work`, which may take some seconds and is looked after meanwhile.
+    """The result of `work`, which may take some seconds and is supervised meanwhile.
 
-    Raises what it raises, Failed if it takes longer, and Abandoned if it is no longer wanted.
+    Raises the exceptions of `work`, Failed after the time limit, and Abandoned if it is given up.
     """
     end = monotonic() + seconds
     future: Future[T] = Future()
@@ -178,7 +178,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 class HttpFunction:
-    """An address that takes the event as the invocations API of Lambda does.
+    """An address that accepts events like the invocations API of Lambda.
 
     Redirects are not followed, and proxies of the environment not used.
     """
@@ -256,8 +256,8 @@ TOO_LONG = f"its answer has more than {ANSWER_BYTES_MAX:,} bytes"
 
 
 def function_of(trigger: Trigger, url: str) -> Function:
-    """`url` is where AWS's libraries in the function's process find DynamoDB, unless the
-    environment says otherwise: a function on this machine does not reach AWS by accident."""
+    """`url` is the endpoint that AWS's libraries use in the function's process, unless the
+    environment names another: so a function on this machine does not reach AWS by accident."""
     if trigger.is_url:
         return HttpFunction(trigger.function, trigger.timeout)
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")

@@ -21,7 +21,7 @@ def number_of(record: Record) -> str:
 
 
 def event_record(record: Record, stream_arn: str) -> Record:
-    """A record of GetRecords as Lambda hands it to a function."""
+    """A record of GetRecords in the form in which Lambda passes it to a function."""
     shown = {**record, "eventSourceARN": stream_arn}
     if user := record.get("userIdentity"):
         shown["userIdentity"] = {"type": user["Type"], "principalId": user["PrincipalId"]}
@@ -53,7 +53,7 @@ class Lane:
         return self.shard.ended and not self.records and self.passed == self.handled
 
     def begin_at(self, handled: str | None) -> None:
-        """Forget what was read, and read on after this record."""
+        """Forget the records that were read, and continue after this record."""
         if handled != self.handled:
             self.attempts, self.parts, self.pauses = 0, [], 0
         self.handled = self.passed = self.shard.after = handled
@@ -70,7 +70,7 @@ class Lane:
         return self.parts[0] if self.parts else self.trigger.batch_size
 
     def add(self, records: list[Record], matches: Callable[[Record], bool]) -> None:
-        """Take records that were read, of which those that match wait."""
+        """Add records that were read; the matching ones wait for the function."""
         if not records:
             return
         self.passed = number_of(records[-1])
@@ -110,11 +110,11 @@ class Lane:
         return self.handled
 
     def divide(self, count: int) -> None:
-        """Let the failed batch be tried in two halves."""
+        """Divide the failed batch into two halves for the next attempts."""
         self.parts[:1] = [count // 2, count - count // 2]
 
     def fail(self) -> float:
-        """Rest before the next attempt. Returns for how many seconds."""
+        """Pause before the next attempt. Returns the seconds."""
         pause: float = min(PAUSE_SECONDS_MIN * 2**self.pauses, PAUSE_SECONDS_MAX)
         self.pauses = min(self.pauses + 1, 10)
         self.not_before = monotonic() + pause
@@ -124,7 +124,7 @@ class Lane:
 def failed_from(answer: Any, batch: list[Record]) -> int:
     """The index of the first record that a partial answer names; the batch's length if none.
 
-    An answer that makes no sense fails the whole batch, as on Lambda.
+    After an invalid answer the whole batch has failed, as on Lambda.
     """
     failures = answer.get("batchItemFailures") if isinstance(answer, dict) else answer
     if failures is None or failures == []:

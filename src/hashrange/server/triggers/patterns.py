@@ -29,7 +29,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class PatternError(ValueError):
-    """A pattern makes no sense; the message is for the user."""
+    """A pattern is invalid; the message is for the user."""
 
 
 def matcher(pattern: Any, depth: int = 0) -> Matches:

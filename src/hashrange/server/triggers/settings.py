@@ -1,4 +1,4 @@
-"""What `serve --trigger` names: a table, a function, and how the function is called.
+"""The triggers of `serve --trigger`: a table, a function, and how the function is called.
 
 Members have the names of Lambda's CreateEventSourceMapping, so that they can be copied.
 """
@@ -57,7 +57,7 @@ class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
 
     @property
     def id(self) -> str:
-        """Identifies it in the database, whatever its other settings become."""
+        """An identifier in the database that does not change with the trigger's other settings."""
         return hashlib.sha256(self.name.encode()).hexdigest()[:16]
 
     @property

@@ -1,7 +1,8 @@
 """Reads the streams of a table and calls its function: one server, one batch at a time.
 
 The checkpoint of a shard is kept after its batch has been handled. If the server ends in between,
-the batch is handled again: each record arrives at least once, and those of an item in order.
+the batch is handled again: each record arrives at least once, and the records of an item arrive in
+order.
 """
 
 import logging
@@ -33,7 +34,7 @@ from hashrange.server.triggers.lanes import Lane, event_record, failed_from, num
 from hashrange.server.triggers.settings import Trigger
 
 GRACE_SECONDS = 2.0
-"""How long a call may go on when the server ends."""
+"""The time that a running call may still take when the server ends."""
 READ_RECORDS_MAX = 1000
 CROWDED_RECORDS = 50_000
 """If more records than this wait, no batch waits for more."""
@@ -43,7 +44,7 @@ _log = logging.getLogger("hashrange")
 
 @dataclass
 class Reading:
-    """A stream that is read, and its shards by id. `is_over` says that nothing is left of it."""
+    """A stream that is read, and its shards by id. `is_over` says that nothing is left to read."""
 
     arn: str
     shards: Shards
@@ -290,9 +291,9 @@ class Calls(Worker):
 
 
 def start_triggers(database: Database, triggers: Sequence[Trigger], url: str) -> None:
-    """Let functions be called with the changes of tables, by threads that end with the database.
+    """Call functions with the changes of tables, in threads that end with the database.
 
-    `url` is the address of this server, which the functions use as theirs.
+    `url` is the address of this server, which the functions use as their endpoint.
     """
     ending = Event()
     for trigger in triggers:

@@ -1,7 +1,7 @@
 """The processes of `hashrange serve`: one, or several workers under a supervisor.
 
-The supervisor starts each worker as a fresh interpreter. A fork would be quicker, but the
-supervisor has an event loop, threads and pipes by the time when it replaces a worker, and a child
-would inherit them. A worker inherits four things: the listening socket, one end of a channel to the
-supervisor, a file whose memory and lock all workers share, and stderr.
+The supervisor starts each worker as a fresh interpreter. A fork would be quicker, but when the
+supervisor replaces a worker, it has an event loop, threads and pipes, which a child would inherit.
+A worker inherits four things: the listening socket, one end of a channel to the supervisor, a file
+whose memory and lock all workers share, and stderr.
 """

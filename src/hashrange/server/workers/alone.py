@@ -42,13 +42,13 @@ class Service(NamedTuple):
     monitor: "Monitor | None"
 
     def serve(self, ready: Callable[[], None], beside: Sequence[Beside]) -> None:
-        """Until SIGINT or SIGTERM; `ready` is called when it accepts clients."""
+        """Serve until SIGINT or SIGTERM; `ready` is called when clients are accepted."""
         serve_at(self.server, ready, [self.reload, *beside], self.runner)
 
 
 def serve_alone(options: Options, console: Console | None = None) -> None:
-    """Serve in this process alone until SIGINT or SIGTERM. `console` shows the database beside it,
-    at the address that it gives."""
+    """Serve in this process alone until SIGINT or SIGTERM. `console` serves a web console of the
+    database, and returns its address."""
     logs.configure(options.log_format, options.access_log)
     options.check_volume()
     with ExitStack() as opened:
@@ -135,7 +135,8 @@ def _apart(options: Options, database: "Database", settings: Settings) -> "Itera
 def opened_service(
     options: Options, listener: Listener, balance: Balance | None = None
 ) -> Iterator[Service]:
-    """Open the database, and make what serves it; nothing runs yet. It is closed at the end."""
+    """Open the database and prepare its services; nothing runs yet. The database is closed at the
+    end."""
     settings = options.settings()._replace(access=listener.access)
     for name in BLAS_THREADS:
         # More threads would only take processors away from other workers and requests.

@@ -1,4 +1,4 @@
-"""A database for each access key and region, as DynamoDB Local has without `-sharedDb`."""
+"""A database for each access key and region, like DynamoDB Local without `-sharedDb`."""
 
 import re
 from collections.abc import Callable
@@ -74,7 +74,7 @@ class Apart:
 
 
 class ApartTurn:
-    """The turns of the databases that one turn of the loop has requests for."""
+    """The turns of all databases that get requests in one turn of the loop."""
 
     def __init__(self) -> None:
         self._turns: dict[int, Turn] = {}

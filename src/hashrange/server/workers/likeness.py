@@ -1,7 +1,7 @@
 """`hashrange serve --like PROGRAM`: the port, health check and first lines that users know.
 
-Of DynamoDB Local these are the answer to `GET /` and the line that it prints at the start, for
-which tools wait. The body of that answer is not certain (?), the status and the line are.
+For DynamoDB Local these are the answer to `GET /` and the line that it prints at the start, which
+tools wait for. The status and the line are certain, the body of the answer is not (?).
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ LOCALSTACK_HEALTH = b"/_localstack/health"
 
 
 class Likeness(NamedTuple):
-    """What a server has in common with the program in whose place it stands."""
+    """The properties that a server shares with the program that it replaces."""
 
     port: int
     non_api: NonApi
     says: str = ""
-    """What it prints when it is ready."""
+    """The line that it prints when it is ready."""
 
 
 def _as_localstack(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:

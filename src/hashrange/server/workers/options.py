@@ -53,7 +53,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Options(NamedTuple):
-    """Named like the options of the command line, which explains them."""
+    """The options of the command line, under the same names."""
 
     path: Path | str | None
     port: int | None
@@ -151,7 +151,7 @@ class Options(NamedTuple):
         return Listener(sock or listening_socket(self.host, port), ring, tls, origins, access)
 
     def files(self) -> Files:
-        """Those that SIGHUP makes the server read again."""
+        """The files that the server reads again after SIGHUP."""
         return Files(self.keys, self.access, self.tls_cert, self.tls_key)
 
     def url(self, listener: Listener) -> str:
@@ -267,7 +267,7 @@ class Options(NamedTuple):
 
 
 class AdminListener(NamedTuple):
-    """The admin port: its socket, its token, and the line that tells them to the user."""
+    """The admin port: its socket, its token, and the line that shows them to the user."""
 
     sock: "socket.socket"
     token: str

@@ -1,4 +1,4 @@
-"""The admin port of several workers: the supervisor asks each of them, and joins their answers."""
+"""The admin port of several workers: the supervisor asks each worker and combines the answers."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -13,7 +13,7 @@ from hashrange.server.admin.routes import Query
 from hashrange.server.workers import totals, worker
 
 LIFE_SECONDS_MAX = 5.0
-"""How long a worker's event loop may take to answer."""
+"""The time limit for the answer of a worker's event loop."""
 
 ANSWER_SECONDS_MAX = 20.0
 

@@ -46,12 +46,12 @@ class Shared:
         self._clients[self._number] = clients
 
     def vacate(self, number: int) -> None:
-        """In the place of this worker nothing runs."""
+        """Mark the place of this worker as empty."""
         self._clients[number] = VACANT
         self._beats[number] = 0
 
     def beat(self) -> None:
-        """Promise heartbeats from now on, or keep the promise."""
+        """Send a heartbeat; after the first one, more are expected."""
         self._beats[self._number] = self._beats[self._number] % BEATS + 1
 
     def beat_no_more(self) -> None:

@@ -1,7 +1,7 @@
 """Starts the workers, replaces one that ends, and ends them all. It serves no client itself.
 
-The first worker starts alone: it creates the file or upgrades it, and if it cannot start, the line
-that says why is the only one.
+The first worker starts alone: it creates or upgrades the file, and if it cannot start, only one
+line with the reason is printed.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Supervisor:
         self._problem = ""
 
     async def run(self, admin: AdminListener | None) -> int:
-        """Returns the exit status. Raises ServerError if no worker can start any more."""
+        """Returns the exit status. Raises ServerError if workers cannot be started any more."""
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
         self._tried = [asyncio.Event() for _ in range(self._options.workers + 1)]
@@ -112,7 +112,7 @@ class Supervisor:
         self._tried[process.number].set()
 
     def refuse(self, reason: str, /) -> None:
-        """Have no worker write any more, neither those that run nor those that follow."""
+        """Stop all writes, in the running workers and in later ones."""
         self._refusal = reason
         for process in self._running.values():
             process.tell((channel.REFUSE, reason))
@@ -261,7 +261,7 @@ class Supervisor:
         return await asyncio.gather(*asked, return_exceptions=True)
 
     async def counts(self) -> Counts:
-        """The counts of all workers, with those that have ended."""
+        """The counts of all workers, including workers that have ended."""
         serving = self.serving()
         for process, counts in zip(
             serving, await self.ask_all(worker.METRICS, None, ANSWER_SECONDS_MAX), strict=True

@@ -35,7 +35,7 @@ def summed(counts: Iterable[Counts]) -> Counts:
 
 
 def lasting(counts: Counts) -> Counts:
-    """The counts that stay when a worker has ended: those that only rise."""
+    """The counts that remain after a worker has ended: the ones that only rise."""
     kept = {name: value for name, value in counts.figures.items() if figure(name).rises}
     return Counts(counts.operations, counts.others, kept, counts.usage, counts.tables)
 

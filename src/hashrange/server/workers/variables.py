@@ -1,4 +1,5 @@
 """Environment variables of a server."""
 
 PREFIX = "HASHRANGE_"
-"""How their names begin. Child processes of others do not inherit them: some hold secrets."""
+"""The prefix of their names. Other programs' child processes do not inherit them: some are
+secret."""

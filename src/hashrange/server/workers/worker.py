@@ -25,7 +25,7 @@ METRICS, READINESS, INSPECTION, LIFE = "metrics", "readiness", "inspection", "li
 """The questions of the supervisor."""
 
 BEAT_SECONDS = 1.0
-"""How often a worker reports that its event loop is running."""
+"""The interval at which a worker reports that its event loop is running."""
 
 _THREADS = 2
 
@@ -39,7 +39,7 @@ class Task(NamedTuple):
     shared: int
     credentials: Credentials | None
     refusal: str
-    """Why nothing may be written, if another worker has found damage."""
+    """The reason why nothing may be written, if another worker has found damage."""
 
 
 def run(task: Task, control: socket.socket) -> None:
@@ -57,7 +57,7 @@ def run(task: Task, control: socket.socket) -> None:
 
 
 class Attendant:
-    """Runs beside the server, and does what the supervisor says."""
+    """Runs beside the server, and carries out the supervisor's messages."""
 
     def __init__(self, control: socket.socket, service: Service, shared: Shared) -> None:
         self._control = control
