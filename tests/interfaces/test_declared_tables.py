@@ -261,9 +261,14 @@ REFUSED = "ValidationException: x: "
 """Of a table that the database refuses: the line has its name instead of the file's."""
 
 
-def broken(member: str, value: object) -> dict[str, Any]:
+def declaring(member: str, value: object) -> dict[str, Any]:
     resource = {"Type": "AWS::DynamoDB::Table", "Properties": KEYS | {member: value}}
     return {"Resources": {"Orders": resource}}
+
+
+ENDLESS = (
+    "".join(f"x{n}: '${{self:x{n + 1}}} ${{self:x{n + 1}}}'\n" for n in range(30)) + "x30: a\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -276,17 +281,21 @@ def broken(member: str, value: object) -> dict[str, Any]:
         ("{}", "no KeySchema"),
         ('{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}', "no table"),
         ('{"Resources": {"B": 3}}', "no table"),
-        (json.dumps(broken("KeySchema", {"Ref": "Keys"})), "!Ref Keys in its KeySchema"),
-        (json.dumps(broken("AttributeDefinitions", [])), "no AttributeDefinitions"),
+        (json.dumps(declaring("KeySchema", {"Ref": "Keys"})), "!Ref Keys in its KeySchema"),
+        (json.dumps(declaring("AttributeDefinitions", [])), "no AttributeDefinitions"),
         (json.dumps({"DataModel": [{}]}), "not of the form"),
         (json.dumps({"DataModel": [3]}), "not of the form"),
         (json.dumps({"Resources": {"B": {"Type": []}}}), "not of the form"),
-        (json.dumps(broken("GlobalSecondaryIndexes", 3)), "not of the form"),
+        (json.dumps(declaring("GlobalSecondaryIndexes", 3)), "not of the form"),
         (json.dumps({"values": {"root_module": {"resources": 3}}}), "not of the form"),
-        (json.dumps(broken("ResourcePolicy", "x")), "not an object"),
-        ("service: a\ncustom: {a: '${self:custom.a}'}\nresources: ${self:custom.a}", "no end"),
+        (json.dumps(declaring("ResourcePolicy", "x")), "not an object"),
+        (
+            "service: a\ncustom: {a: '${self:custom.a}'}\nresources: ${self:custom.a}",
+            "${self:custom.a} is",
+        ),
+        ("service: a\nresources: {a: '${self:x1}'}\n" + ENDLESS, "no end"),
         ("service: a\nresources: 3\n", "no resources"),
-        (json.dumps(broken("TableName", "x")), REFUSED),
+        (json.dumps(declaring("TableName", "x")), REFUSED),
         ("x: " + "[" * 5000, "nested too deep"),
     ],
 )

@@ -1,6 +1,7 @@
 """Templates of CloudFormation, SAM and CDK, and the resources of serverless.yml."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from hashrange.declared.documents import Json
@@ -18,9 +19,12 @@ _REPLICA = (
 _SCALING = "CapacityAutoScalingSettings"
 
 
-def tables_of(template: Json) -> Declared:
-    """The tables among the resources of a template. Raises DataError if there is none."""
-    intrinsics = Intrinsics(template)
+def tables_of(template: Json, stack: str | None = None) -> Declared:
+    """The tables among the resources of a template. Raises DataError if there is none.
+
+    `stack` is the name of the stack, if the file tells it.
+    """
+    intrinsics = Intrinsics(template, stack)
     declared = Declared({}, [])
     for label, kind, resource in _tables(template):
         holds = intrinsics.condition(resource["Condition"]) if "Condition" in resource else True
@@ -35,12 +39,12 @@ def tables_of(template: Json) -> Declared:
     return declared
 
 
-def tables_of_serverless(document: Json) -> Declared:
+def tables_of_serverless(document: Json, folder: Path) -> Declared:
     """The tables in `resources` of serverless.yml, which is a template or a list of them."""
     resources = document.get("resources")
     sections = resources if isinstance(resources, list) else [resources]
     template: Json = {}
-    variables = Variables(document)
+    variables = Variables(document, folder)
     skipped = []
     for section in map(variables.resolved, sections):
         if not isinstance(section, dict):
@@ -52,7 +56,8 @@ def tables_of_serverless(document: Json) -> Declared:
                 template[name] = template.get(name, {}) | part
     if not isinstance(template.get("Resources"), dict):
         raise DataError("; ".join([*skipped, "it has no resources with tables"]))
-    declared = tables_of(template)
+    stack = variables.resolved("${self:provider.stackName, '${self:service}-${sls:stage}'}")
+    declared = tables_of(template, stack if isinstance(stack, str) else None)
     return declared._replace(remarks=[*skipped, *declared.remarks])
 
 

@@ -23,9 +23,10 @@ _NO_VALUE = object()
 
 
 class Intrinsics:
-    """Resolves the values of one template."""
+    """Resolves the values of one template, whose stack has a name if the file tells it."""
 
-    def __init__(self, template: Json) -> None:
+    def __init__(self, template: Json, stack: str | None = None) -> None:
+        self._pseudo = PSEUDO | ({"AWS::StackName": stack} if stack else {})
         self._parameters = _section(template, "Parameters")
         self._mappings = _section(template, "Mappings")
         self._conditions = _section(template, "Conditions")
@@ -67,8 +68,8 @@ class Intrinsics:
             return _NO_VALUE
         if not isinstance(name, str):
             return Unresolved("a Ref")
-        if name in PSEUDO:
-            return PSEUDO[name]
+        if name in self._pseudo:
+            return self._pseudo[name]
         parameter = self._parameters.get(name)
         if isinstance(parameter, dict) and "Default" in parameter:
             default = parameter["Default"]

@@ -29,7 +29,7 @@ def read(path: Path) -> Declared:
         return merged(map(read, with_tables))
     document = documents.read(path)
     try:
-        return _read(document)
+        return _read(document, path.parent)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     except RecursionError:
@@ -56,11 +56,11 @@ def _has_table(path: Path) -> bool:
     return any(kind.startswith("AWS::DynamoDB::") for kind in kinds)
 
 
-def _read(document: Json) -> Declared:
+def _read(document: Json, folder: Path) -> Declared:
     if isinstance(document.get("Resources"), dict):
         return cloudformation.tables_of(document)
     if "resources" in document and ("service" in document or "provider" in document):
-        return cloudformation.tables_of_serverless(document)
+        return cloudformation.tables_of_serverless(document, folder)
     if root := terraform.root_of(document):
         return terraform.tables_of(root)
     if isinstance(document.get("DataModel"), list):

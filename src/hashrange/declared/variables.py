@@ -1,13 +1,16 @@
-"""The variables of serverless.yml, `${source:name, default}`, as far as the file alone has them.
+"""The variables of serverless.yml, `${source:name, default}`, as far as its folder has them.
 
-Source: the "Variables" pages of the Serverless Framework's documentation. Files, stacks and secrets
-are not looked up: such a variable has its default, or is unresolved.
+Source: the "Variables" pages of the Serverless Framework's documentation. Stacks, secrets, programs
+and files outside of the folder are not looked up: such a variable has its default, or is
+unresolved.
 """
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
+from hashrange.declared import documents
 from hashrange.declared.documents import Json
 from hashrange.declared.unresolved import Unresolved
 from hashrange.formats.items import DataError
@@ -16,13 +19,19 @@ from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION
 _INNERMOST = re.compile(r"\$\{\s*([a-z][A-Za-z0-9.-]*(?::(?!:)|\()[^${}]*)\}")
 _EXPANSIONS_MAX = 10_000
 _CHARACTERS_MAX = 100_000
+_FILE = re.compile(r"file\(([^()]+\.(?:ya?ml|json))\)")
 _MISSING = object()
 
 
 class Variables:
-    def __init__(self, document: Json) -> None:
+    """Resolves the variables of one document, whose file is in `folder`."""
+
+    def __init__(self, document: Json, folder: Path) -> None:
         self._document = document
+        self._folder = folder.resolve()
+        self._files: dict[Path, Any] = {}
         self._expansions = 0
+        self._active: set[str] = set()
 
     def resolved(self, value: Any) -> Any:
         """The value with its variables replaced. `Unresolved` stands for a text that has others."""
@@ -42,23 +51,35 @@ class Variables:
             if value is _MISSING:
                 return Unresolved(found[0])
             if found[0] == text and not isinstance(value, str):
-                return self.resolved(value)
+                return value
             text = f"{text[: found.start()]}{value}{text[found.end() :]}"
         return text
 
     def _variable(self, text: str) -> Any:
         """The first of several alternatives that has a value."""
-        for alternative in text.split(","):
-            value = self._alternative(alternative.strip())
-            if value is not _MISSING:
+        for alternative in map(str.strip, text.split(",")):
+            value = self._without_circle(alternative)
+            if value is not _MISSING and not isinstance(value, Unresolved):
                 return value
         return _MISSING
+
+    def _without_circle(self, alternative: str) -> Any:
+        """An alternative's value. One that refers to itself is missing at its second appearance:
+        `provider.stage` may be `${opt:stage, 'dev'}`, and an option has the value of `provider`.
+        """
+        if alternative in self._active:
+            return "dev" if alternative == "sls:stage" else _MISSING
+        self._active.add(alternative)
+        try:
+            return self.resolved(self._alternative(alternative))
+        finally:
+            self._active.remove(alternative)
 
     def _alternative(self, text: str) -> Any:
         if text[:1] in ("'", '"') and text[-1:] == text[0]:
             return text[1:-1]
         source, colon, name = text.partition(":")
-        if not colon:
+        if not colon and not _FILE.fullmatch(text):
             return text if text and "(" not in text else _MISSING
         provider = self._document.get("provider")
         provider = provider if isinstance(provider, dict) else {}
@@ -77,7 +98,18 @@ class Variables:
                 return provider.get("region", DEFAULT_REGION)
             case "aws", "accountId":
                 return DEFAULT_ACCOUNT
+        if file := _FILE.fullmatch(source):
+            document = self._file(file[1])
+            return _at(document, name) if name else document
         return _MISSING
+
+    def _file(self, name: str) -> Any:
+        path = (self._folder / name).resolve()
+        if not path.is_relative_to(self._folder) or not path.is_file():
+            return _MISSING
+        if path not in self._files:
+            self._files[path] = documents.read(path)
+        return self._files[path]
 
 
 def _at(document: Any, path: str) -> Any:
