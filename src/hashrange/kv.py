@@ -22,8 +22,7 @@ have many writers at once:
   may keep it in several places and sum them up. A number that a decision relies on (the catalog's
   version, the number of spaces, the size of an item collection) is a row.
 - The clock is either raised, which commutes too, or the store's own.
-- Appended rows are ordered within one slot of one space: one order for the whole store would be
-  one counter that every commit waits for.
+- Appended rows are ordered within one slot of one space, not by a counter for the whole store.
 - The outcome of a commit may stay unknown, because a connection can be lost just then.
 """
 
@@ -376,16 +375,17 @@ class Conflict(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """It is not known whether the writes of this commit landed: all of them did, or none.
-
-    A sync of the disk failed, or the connection was lost while the commit was under way. The
-    writes must not be tried again, because they may land twice, and nobody may be told that
-    they failed or that they are there.
-    """
+    """It is not known whether the writes of this commit landed: all of them did, or none. A sync of
+    the disk failed, or the connection was lost. They must not be tried again, because they may land
+    twice, and nobody may be told that they failed or that they are there."""
 
 
 class Busy(StoreError):
     """Another process or thread holds the write lock."""
+
+
+class Locked(Busy):
+    """A row stayed locked by another transaction."""
 
 
 class Full(StoreError):

@@ -132,6 +132,7 @@ class Batch(Struct, eq=False):
     """Whether the batch changed or dropped a table, or began a job."""
     read_bytes: int = 0
     """How much the decisions that are remembered have read."""
+    failure: BaseException | None = None
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
         """Decide every submission, and set its outcome.
@@ -284,6 +285,7 @@ class Batch(Struct, eq=False):
         Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
         may have been written.
         """
+        self.failure = error
         self.refuse(internal_error(error))
         if not isinstance(error, Exception):
             raise error

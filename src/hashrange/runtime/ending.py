@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from time import monotonic
 
 import msgspec
 
@@ -52,12 +53,43 @@ def internal_error(error: BaseException) -> InternalServerError:
     `__cause__` of the returned error is `error`.
     """
     if isinstance(error, kv.StoreError):
-        logger.error("storage: %s", error)
+        complaints.log(str(error))
     elif isinstance(error, Exception):
         logger.error("unexpected %s", type(error).__name__, exc_info=error)
     refusal = InternalServerError("Internal server error")
     refusal.__cause__ = error
     return refusal
+
+
+class Complaints:
+    """Logs what the store complains of: the same line at most once in PAUSE_SECONDS, with how often
+    it was left out. A database that is away fails thousands of requests in a second.
+
+    It is used by any thread. What two of them log at one moment may be logged twice.
+    """
+
+    PAUSE_SECONDS = 1.0
+    LINES_MAX = 256
+    """How many lines are remembered."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, tuple[float, int]] = {}
+        """When each line was last logged, and how often it has been left out since."""
+
+    def log(self, line: str) -> None:
+        now = monotonic()
+        since, count = self._lines.get(line, (now - self.PAUSE_SECONDS, 0))
+        if now - since < self.PAUSE_SECONDS:
+            self._lines[line] = since, count + 1
+            return
+        if len(self._lines) >= self.LINES_MAX:
+            self._lines.clear()
+        self._lines[line] = now, 0
+        more = f" ({count:,} more like this were not logged)" if count else ""
+        logger.error("storage: %s%s", line, more)
+
+
+complaints = Complaints()
 
 
 def tell(done: Done, outcome: Outcome) -> None:

@@ -243,13 +243,20 @@ class Reads:
     # ---- pages, and whatever takes several reads ----
 
     async def _answer_pages(self, group: Group) -> None:
+        """If one of several machines is away, that fails only the requests that concern it."""
         try:
             await self._prepare()
             await self._answer_together(group)
         except GeneratorExit:
             raise
         except BaseException as error:
-            self._fail(group, error)
+            left = [read for read in group if not read.decided]
+            divided = type(error) in (kv.StoreError, kv.Locked) and len(left) > 1
+            if not divided or self._store.machine_of(b"") is None:
+                self._fail(left, error)
+                return
+            for read in left:
+                await self._answer_pages([read])
 
     async def _answer_together(self, group: Group) -> None:
         snapshot = await self._store.snapshot()

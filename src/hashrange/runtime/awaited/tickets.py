@@ -51,7 +51,12 @@ def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
     return frozenset(found)
 
 
-def take(waiting: deque[H], held: set[Ticket], wanted: set[Ticket] | None = None) -> list[H]:
+def take(
+    waiting: deque[H],
+    held: set[Ticket],
+    wanted: set[Ticket] | None = None,
+    requests_max: int = BATCH_REQUESTS_MAX,
+) -> list[H]:
     """The requests of the next batch, in the order they came: those whose tickets are free.
 
     `wanted` are tickets that other requests wait for; those that are passed over are added.
@@ -61,7 +66,7 @@ def take(waiting: deque[H], held: set[Ticket], wanted: set[Ticket] | None = None
     wanted = set() if wanted is None else wanted
     size = 0
     for _ in range(min(len(waiting), LOOKED_AT_MAX)):
-        if len(taken) >= BATCH_REQUESTS_MAX or size >= BATCH_BYTES_MAX:
+        if len(taken) >= requests_max or size >= BATCH_BYTES_MAX:
             break
         one = waiting.popleft()
         if _is_free(one.tickets, held) and _is_free(one.tickets, wanted):

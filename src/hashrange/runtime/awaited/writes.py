@@ -3,6 +3,10 @@
 Requests that arrive within a moment go into one batch. A batch begins as soon as a place is free;
 requests that arrive while all places are taken form the next one. `tickets` keep requests for the
 same items in the order in which they came.
+
+Requests whose batch failed because of a lock that was not free in time, or of a machine that is
+away and that one of several concerned, are decided again one by one, apart from the others. So one
+row that stays locked holds up its own requests alone.
 """
 
 from asyncio import AbstractEventLoop
@@ -25,6 +29,9 @@ from hashrange.runtime.decisions import begin
 from hashrange.runtime.ending import Done, Outcome, internal_error, tell
 from hashrange.runtime.environment import Environment
 
+LOCKED_SECONDS = 30.0
+"""How long it is remembered that a row stays locked."""
+
 
 class QueuedWrite:
     """A submission that waits, or is in a batch. Its caller is answered once.
@@ -32,14 +39,14 @@ class QueuedWrite:
     `first` are reads that its decision will make, as far as they can be told beforehand.
     """
 
-    __slots__ = ("first", "machine", "running", "size", "submission", "tickets")
+    __slots__ = ("apart", "first", "machine", "running", "size", "submission", "tickets")
 
     def __init__(self, submission: Submission) -> None:
         self.submission = submission
         self.size = len(submission.body)
         self.first: list[kv.Read] = []
         self.tickets: frozenset[Ticket] = frozenset()
-        self.running = False
+        self.running = self.apart = False
         self.machine = ONE
 
     def look_ahead(self, environment: Environment, store: kv.AsyncStore) -> None:
@@ -65,13 +72,24 @@ class QueuedWrite:
 
 
 class Line:
-    """The requests that wait for one machine, and how many batches of them are under way."""
+    """The requests that wait for one machine, and how many batches of them are under way.
+
+    Those that are decided `apart` have a line of their own, one in each batch.
+    """
 
     def __init__(
-        self, loop: AbstractEventLoop, start: Callable[["Line"], None], machine: int
+        self,
+        loop: AbstractEventLoop,
+        start: Callable[["Line"], None],
+        machine: int,
+        batches_max: int,
+        apart: bool,
     ) -> None:
         self.waiting: deque[QueuedWrite] = deque()
+        self.machine = machine
         self.batches = 0
+        self.batches_max = 1 if apart else batches_max
+        self.requests_max = 1 if apart else BATCH_REQUESTS_MAX
         begin = partial(start, self)
         patient = machine not in (ONE, SEVERAL)
         self.gathering = Gathering(loop, self.waiting, BATCH_REQUESTS_MAX, begin, patient)
@@ -107,9 +125,12 @@ class Writes:
         self._wake_upkeep = wake_upkeep
         self._committed = committed
         self._backlog = Backlog(loop, self._overdue)
-        self._lines: dict[int, Line] = {}
-        """The requests that wait for each machine, and those that concern several."""
+        self._lines: dict[tuple[int, bool], Line] = {}
+        """The requests that wait for each machine, and those that concern several; of both, those
+        that are decided apart."""
         self._held: set[Ticket] = set()
+        self._locked: dict[Ticket, float] = {}
+        """When each ticket was last met by a batch that waited for a lock in vain."""
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -132,18 +153,28 @@ class Writes:
 
     def _queue(self, request: QueuedWrite) -> None:
         request.look_ahead(self._environment, self._store)
-        line = self._lines.get(request.machine)
-        if line is None:
-            line = self._lines[request.machine] = Line(self._loop, self._start, request.machine)
+        if self._locked and not request.tickets.isdisjoint(self._locked):
+            request.apart = True
+        line = self._line_of(request)
         line.waiting.append(request)
-        if line.batches < self.batches_max:
+        if line.batches < line.batches_max:
             line.gathering.begin(line.batches)
+
+    def _line_of(self, request: QueuedWrite) -> Line:
+        key = request.machine, request.apart
+        line = self._lines.get(key)
+        if line is None:
+            machine, apart = key
+            line = Line(self._loop, self._start, machine, self.batches_max, apart)
+            self._lines[key] = line
+        return line
 
     # ---- batches ----
 
     def _start(self, line: "Line") -> None:
-        while line.batches < self.batches_max:
-            requests = take(line.waiting, self._held, self._wanted_by_others(line))
+        while line.batches < line.batches_max:
+            wanted = self._wanted_by_others(line)
+            requests = take(line.waiting, self._held, wanted, line.requests_max)
             if not requests:
                 return
             for request in requests:
@@ -155,7 +186,7 @@ class Writes:
     def _wanted_by_others(self, line: "Line") -> set[Ticket]:
         """Tickets of waiting requests that concern several machines, which go before those of one:
         they might never find all of their tickets free."""
-        several = self._lines.get(SEVERAL)
+        several = self._lines.get((SEVERAL, False))
         if several is None or several is line:
             return set()
         return {ticket for request in several.waiting for ticket in request.tickets}
@@ -191,6 +222,9 @@ class Writes:
         late = {id(submission) for submission in batch.late}
         left = [one for one in requests if id(one.submission) in late and one in self._backlog]
         line.waiting.extendleft(reversed(left))
+        self._note_locked(batch, requests)
+        if len(batch.submissions) > 1 and _is_divided(batch.failure, line.machine):
+            left += self._divide(batch, requests)
         for request in requests:
             self._held -= request.tickets
             if id(request.submission) in costly:
@@ -202,8 +236,34 @@ class Writes:
         if batch.needs_upkeep:
             self._wake_upkeep()
         for each in self._lines.values():
-            if each.waiting and each.batches < self.batches_max:
+            if each.waiting and each.batches < each.batches_max:
                 each.gathering.begin(each.batches)
+
+    def _note_locked(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
+        """Remember which tickets wait for a lock in vain, for a while, or until one of them does
+        not."""
+        if not self._locked and type(batch.failure) is not kv.Locked:
+            return
+        now = self._loop.time()
+        met = {ticket for request in requests for ticket in request.tickets}
+        self._locked = {
+            ticket: since
+            for ticket, since in self._locked.items()
+            if ticket not in met and now - since < LOCKED_SECONDS
+        }
+        if type(batch.failure) is kv.Locked:
+            self._locked |= dict.fromkeys(met, now)
+
+    def _divide(self, batch: Batch, requests: Sequence[QueuedWrite]) -> list[QueuedWrite]:
+        """Have the requests of a batch that has failed decided again, each apart from the others.
+        Those of callers who have given up are left out."""
+        failed = {id(submission) for submission in batch.submissions}
+        divided = [one for one in requests if id(one.submission) in failed and one in self._backlog]
+        for request in divided:
+            request.submission.outcome = request.submission.earlier = None
+            request.apart = True
+            self._line_of(request).waiting.append(request)
+        return divided
 
     def _answer(self, request: QueuedWrite) -> None:
         submission = request.submission
@@ -219,7 +279,7 @@ class Writes:
         else:
             outcome = throttled()
             with suppress(ValueError):
-                self._lines[request.machine].waiting.remove(request)
+                self._line_of(request).waiting.remove(request)
                 if request.submission.proposal is not None:
                     self._jobs.settled()
         self._tell(request.submission.done, outcome)
@@ -250,6 +310,13 @@ class Writes:
             self._queue(request)
         else:  # if it is no longer in the backlog, its caller was told that nothing was written
             self._answer(request)
+
+
+def _is_divided(failure: BaseException | None, machine: int) -> bool:
+    """Whether some requests of a batch that has failed may succeed without the others."""
+    if type(failure) is kv.Locked:
+        return True
+    return machine == SEVERAL and type(failure) is kv.StoreError
 
 
 def _is_of_system(read: kv.Read) -> bool:

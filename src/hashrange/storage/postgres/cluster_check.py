@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import StoreError
-from hashrange.storage.postgres.nodes import WIDE_SIZE
+from hashrange.storage.postgres.nodes import LOCKING_SIZE, WIDE_SIZE
 from hashrange.storage.postgres.pool import LOCK_SECONDS_MAX
 from hashrange.storage.postgres.problems import ERRORS, explain
 from hashrange.storage.postgres.schema import is_distributed, is_on_every_node
@@ -154,5 +154,5 @@ def _of_settings(found: Any, nodes: int, pool: int) -> list[str]:
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
     """How many connections of one node a server may need: its own, and those that its transactions
-    over several nodes, which begin at the other nodes, make to this one."""
-    return pool + WIDE_SIZE + WIDE_SIZE * (nodes - 1)
+    and reads under locks over several nodes, which begin at the other nodes, make to this one."""
+    return pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

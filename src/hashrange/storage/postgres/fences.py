@@ -47,6 +47,9 @@ RESCUE_SECONDS = 3.0
 """How long a fence is met closed before somebody looks whether the change is still under way."""
 CHANGE_SECONDS_MAX = 60
 """After this time it is taken for lost."""
+LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
+"""How long a shard's writers are waited for. Later ones wait too meanwhile, also those that an
+earlier one waits for. So the lock is given up soon, and tried again, for longer each time."""
 
 _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
@@ -219,10 +222,20 @@ async def _change_shard(
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = _array(shard.slots)
     given = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}
-    try:
-        await connection.execute(f"BEGIN; {'; '.join(it.format(**given) for it in texts)}; COMMIT")
-    except (asyncpg.DivisionByZeroError, asyncpg.UndefinedTableError):
-        raise Conflict("a shard has just moved") from None
+    steps = "; ".join(it.format(**given) for it in texts)
+    seconds = LOCK_SECONDS_AT_FIRST
+    while True:
+        limit = f"SET LOCAL lock_timeout = {int(seconds * 1000)}"
+        try:
+            await connection.execute(f"BEGIN; {limit}; {steps}; COMMIT")
+            return
+        except (asyncpg.DivisionByZeroError, asyncpg.UndefinedTableError):
+            raise Conflict("a shard has just moved") from None
+        except asyncpg.LockNotAvailableError:
+            await connection.execute("ROLLBACK")
+            if seconds > LOCK_SECONDS_MAX:
+                raise
+        seconds *= 2
 
 
 async def _together(steps: Sequence[Any]) -> None:

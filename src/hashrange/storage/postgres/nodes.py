@@ -3,7 +3,9 @@
 Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata and takes queries;
 one that owns the slot of a statement answers it by itself, at less than half of the cost. So
 whatever concerns one node begins there. Transactions over several nodes have a small pool of their
-own at each, because each of their backends keeps connections to the other nodes.
+own at each, because each of their backends keeps connections to the other nodes. So have reads
+under locks, since who makes one may hold a connection of the others: nobody may wait for a second
+connection of a pool.
 """
 
 import asyncio
@@ -13,6 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from hashrange.kv import SLOTS, StoreError
+from hashrange.storage.postgres.keys import Stored
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
@@ -21,6 +24,7 @@ REFRESH_SECONDS = 10.0
 """How old the map of the shards may be. Where it is wrong, nothing is read or written: a statement
 to a shard that has moved fails, and the map is read again."""
 WIDE_SIZE = 2
+LOCKING_SIZE = 2
 
 _PLACEMENTS = """SELECT shardid, nodename, nodeport
 FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
@@ -48,12 +52,14 @@ class Shard(NamedTuple):
 
 
 class Node:
-    """A machine. `near` are connections for what concerns it alone, `wide` those for the rest."""
+    """A machine. `near` are connections for what concerns it alone, `locking` those for reads under
+    locks, and `wide` those for the rest."""
 
-    def __init__(self, number: int, near: Pool, wide: Pool) -> None:
+    def __init__(self, number: int, near: Pool, wide: Pool, locking: Pool) -> None:
         self.number = number
         self.near = near
         self.wide = wide
+        self.locking = locking
         self.shards: list[Shard] = []
         self.in_doubt = 0
         """How many of its transactions wait for another node that has prepared them."""
@@ -62,14 +68,18 @@ class Node:
         self.rows = PLAIN.rows
         """What a statement reads from to find any of its rows."""
 
+    @property
+    def pools(self) -> tuple[Pool, Pool, Pool]:
+        return self.near, self.wide, self.locking
+
     def has(self, pool: Pool) -> bool:
-        return pool in (self.near, self.wide)
+        return pool in self.pools
 
 
 class Nodes:
-    """`make` makes the two pools of the node at an address."""
+    """`make` makes the three pools of the node at an address."""
 
-    def __init__(self, make: Callable[[str, int], tuple[Pool, Pool]]) -> None:
+    def __init__(self, make: Callable[[str, int], tuple[Pool, Pool, Pool]]) -> None:
         self._make = make
         self._by_address: dict[tuple[str, int], Node] = {}
         self._of_slot: list[Node] = []
@@ -81,10 +91,10 @@ class Nodes:
         self._loaded_at = 0.0
         self._refreshing: asyncio.Task[None] | None = None
 
-    def use_one(self, near: Pool, wide: Pool) -> None:
+    def use_one(self, near: Pool, wide: Pool, locking: Pool) -> None:
         """Two nodes that are one database, whose tables are not distributed."""
         for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
-            node = Node(number, near, wide)
+            node = Node(number, near, wide, locking)
             node.shards = [Shard(None, slots, PLAIN)]
             self._by_address["", number] = node
         self._of_slot = self.all * (SLOTS // 2)
@@ -151,6 +161,11 @@ class Nodes:
         first = next(iter(nodes))
         return first.near if len(nodes) == 1 else first.wide
 
+    def order(self, at: Stored) -> tuple[Tables, Stored]:
+        """The order in which every transaction locks rows: a statement to one node does so shard by
+        shard."""
+        return self.shard_of(at.slot).tables, at
+
     def shard_of(self, slot: int) -> Shard:
         return self._shard_of_slot[slot]
 
@@ -199,8 +214,8 @@ class Nodes:
         if self._refreshing is not None:
             await self._refreshing
         for node in self.all:
-            await node.near.close()
-            await node.wide.close()
+            for pool in node.pools:
+                await pool.close()
 
 
 def _union(shards: Sequence[Shard]) -> str:

@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -28,6 +28,9 @@ WAIT_SECONDS_MAX = 30.0
 """How long a caller waits for a connection to become free."""
 STATEMENT_SECONDS_MAX = 30
 LOCK_SECONDS_MAX = 10
+NEAR_LOCK_SECONDS_MAX = 2
+"""In a cluster, for a write at one node. A row stays locked while the node that began its
+transaction is away, and others must not wait long behind a request for it."""
 IDLE_SECONDS_MAX = 10
 """How long the server waits for the next statement of a transaction. So it limits how long it takes
 to find out the outcome of a commit whose connection was lost."""
@@ -76,6 +79,15 @@ def limits(synchronous_commit: str) -> dict[str, str]:
         "synchronous_commit": synchronous_commit,
         "default_transaction_isolation": "read committed",
     }
+
+
+async def rolled_back(connection: Any) -> bool:
+    """Whether the connection is sound after an error, with its transaction rolled back."""
+    with suppress(*ERRORS):
+        if not connection.is_closed():
+            await connection.execute("ROLLBACK")
+            return True
+    return False
 
 
 class Pool:
@@ -139,13 +151,14 @@ class Pool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """A connection for statements that need no transaction. It is closed after an error."""
+        """A connection for statements that need no transaction. It is closed after an error that is
+        not PostgreSQL's: a new one costs more than a statement."""
         connection = await self.take()
         try:
             async with self._use(connection):
                 yield connection
-        except BaseException:
-            self.give(connection, sound=False)
+        except BaseException as error:
+            await self.take_back(connection, error)
             raise
         self.give(connection)
 
@@ -227,6 +240,14 @@ class Pool:
         else:
             connection.terminate()
         self._free.release()
+
+    async def take_back(self, connection: Any, error: BaseException) -> None:
+        """Like `give`, after an error."""
+        sound = False
+        try:
+            sound = isinstance(error, asyncpg.PostgresError) and await rolled_back(connection)
+        finally:
+            self.give(connection, sound)
 
     async def close(self) -> None:
         self._closed = True

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
-from hashrange.kv import Busy, Conflict, Full, ReadOnly, StoreError
+from hashrange.kv import Busy, Conflict, Full, Locked, ReadOnly, StoreError
 
 CONFLICTS = frozenset({"40001", "40P01"})
 """A serialization failure, and a deadlock."""
@@ -25,7 +25,7 @@ _WORDS: dict[str, tuple[type[StoreError], str]] = {
     "25006": (ReadOnly, "the database is read-only"),
     "53100": (Full, "the disk of the server is full"),
     "53300": (Busy, "the server has no connection to spare"),
-    "55P03": (Busy, "a lock was not free in time"),
+    "55P03": (Locked, "a lock was not free in time"),
     "57014": (Busy, "a statement took too long"),
 }
 
@@ -56,7 +56,14 @@ def is_lost(error: BaseException) -> bool:
     """Whether the connection is gone, so that nothing that was not committed will be."""
     if isinstance(error, ValueError):  # a value that cannot be sent, or a wrong certificate
         return False
+    if is_of_another_node(error):
+        return False
     return isinstance(error, LOST) or _state(error) in _LATER
+
+
+def is_of_another_node(error: BaseException) -> bool:
+    """Whether a sound connection tells that a node of its cluster has lost one to another node."""
+    return _state(error)[:2] == "08" and getattr(error, "severity_en", "") == "ERROR"
 
 
 def explain(error: BaseException, name: str) -> StoreError:

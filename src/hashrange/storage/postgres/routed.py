@@ -3,9 +3,9 @@
 Citus spreads slots over nodes. If a transaction writes to several nodes, it commits in two phases,
 and for a moment a reader sees the new row on one node and the old one on another: PostgreSQL's
 snapshots do not span nodes. So rows that must come from one moment are read under row locks, in the
-order of the keys. A lock waits for a commit that has begun on the node of the row. A key without a
-row cannot be locked, so a row is inserted, which waits in the same way, and the transaction is
-rolled back.
+order in which writers lock them. A lock waits for a commit that has begun on the node of the row. A
+key without a row cannot be locked, so a row is inserted, which waits in the same way, and the
+transaction is rolled back.
 
 Rows by key are read together with the fences of their slots (see `fences`), in one statement. That
 answers for the row of the catalog, which is on one node only.
@@ -29,6 +29,7 @@ from hashrange.kv import (
 from hashrange.storage.postgres import fences
 from hashrange.storage.postgres.guards import ABSENT
 from hashrange.storage.postgres.keys import Stored, stored
+from hashrange.storage.postgres.nodes import Nodes
 from hashrange.storage.postgres.read_statements import (
     BACKWARD,
     COUNTERS,
@@ -162,29 +163,42 @@ async def _totals(connection: Any, question: Question) -> list[Found]:
     return [(COUNTERS, question.names[name] + 1, None, None, n, None) for name, n in totals]
 
 
-async def read_locked(connection: Any, question: Question) -> None:
+async def read_locked(connection: Any, nodes: Nodes, question: Question) -> None:
     """Lock the rows that must be of one moment, and put their values into `question`.
 
-    They are locked in the order of the keys. The transaction must be rolled back.
+    They are locked in the order of `nodes`; then rows are inserted in place of those that are not
+    there. The transaction must be rolled back.
     """
     weights: dict[int, int] = {}
-    for key in sorted(question.bounds, key=stored):
+    absent: list[Key] = []
+
+    def found(key: Key, row: Any) -> None:
         read, weight_max = question.bounds[key]
-        row = await _locked(connection, stored(key))
-        if row is not None:
-            version, value = row
-            before = weights.get(read, 0)
-            weights[read] = before + unpack_weight(value)[0]
-            whole = weight_max is None or before <= weight_max
-            row = version, value if whole else value[:HEADER_BYTES]
-        question.rows[question.keys[key]] = row
+        before = weights.get(read, 0)
+        weights[read] = before + unpack_weight(row["value"])[0]
+        whole = weight_max is None or before <= weight_max
+        value = row["value"] if whole else row["value"][:HEADER_BYTES]
+        question.rows[question.keys[key]] = row["version"], value
+
+    for key in sorted(question.bounds, key=lambda key: nodes.order(stored(key))):
+        row = await connection.fetchrow(_LOCK, *stored(key)[:3])
+        if row is None:
+            absent.append(key)
+        else:
+            found(key, row)
+    for key in absent:
+        row = await _kept_absent(connection, stored(key))
+        if row is None:
+            question.rows[question.keys[key]] = None
+        else:
+            found(key, row)
     question.dropped = {row["space"] for row in await connection.fetch(_DROPPED)}
 
 
-async def _locked(connection: Any, at: Stored) -> tuple[int, bytes] | None:
-    while True:
+async def _kept_absent(connection: Any, at: Stored) -> Any:
+    """Insert a row. Returns the one that is there, locked, if it has just been inserted."""
+    while await connection.execute(INSERT, *at, ABSENT, 0, b"") != "INSERT 0 1":
         row = await connection.fetchrow(_LOCK, *at[:3])
         if row is not None:
-            return row["version"], row["value"]
-        if await connection.execute(INSERT, *at, ABSENT, 0, b"") == "INSERT 0 1":
-            return None
+            return row
+    return None

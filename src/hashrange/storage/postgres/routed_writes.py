@@ -20,7 +20,6 @@ from hashrange.kv import (
     SYSTEM_SPACE,
     Append,
     Conflict,
-    Key,
     Range,
     slot_of,
     unpack_weight,
@@ -58,9 +57,9 @@ SLOT_OF_LISTS = 0
 """Where the lock of the list of dropped spaces is taken."""
 
 
-async def lock(connection: Any, places: Sequence[Stored]) -> None:
+async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
     """Lock the rows at these places, as far as they are there."""
-    for at in places:
+    for at in sorted(places, key=nodes.order):
         await connection.execute(_HOLD, *at[:3])
 
 
@@ -88,14 +87,12 @@ async def write(
     Raises Conflict if something is no longer as it was read.
     """
     rows, known = folded.rows, guards.versions
-
-    def order(place: tuple[Stored, Key]) -> Any:
-        return nodes.shard_of(place[0].slot).tables, place[0]
-
     absent: list[Stored] = []
     unknown: list[Stored] = []
     new: dict[Stored, bytes | None] = {}
-    for at, key in sorted([(stored(key), key) for key in rows.keys() | known.keys()], key=order):
+    keys = {stored(key): key for key in rows.keys() | known.keys()}
+    for at in sorted(keys, key=nodes.order):
+        key = keys[at]
         value = rows.get(key)
         if key == CATALOG and key not in rows:  # its fence guards it
             continue

@@ -24,18 +24,25 @@ from hashrange.storage.postgres.address import (
 )
 from hashrange.storage.postgres.fences import Fences
 from hashrange.storage.postgres.known_spaces import KnownSpaces
-from hashrange.storage.postgres.nodes import WIDE_SIZE, Nodes
+from hashrange.storage.postgres.nodes import LOCKING_SIZE, WIDE_SIZE, Nodes
 from hashrange.storage.postgres.pool import (
     CITUS_PLANS,
     CITUS_TRANSACTIONS,
     COMMIT_SECONDS_MAX,
     LOCK_SECONDS_MAX,
+    NEAR_LOCK_SECONDS_MAX,
     NOTHING,
     PLANS,
     Pool,
     limits,
 )
-from hashrange.storage.postgres.problems import ERRORS, explain, is_lost, name_of
+from hashrange.storage.postgres.problems import (
+    ERRORS,
+    explain,
+    is_lost,
+    is_of_another_node,
+    name_of,
+)
 from hashrange.storage.postgres.reads import Question, ask
 from hashrange.storage.postgres.schema import (
     check_clocks,
@@ -111,15 +118,24 @@ class PostgresStore:
 
     commit_seconds_max = COMMIT_SECONDS_MAX
 
-    def _new_pool(self, size: int, address: tuple[str, int] | None = None) -> Pool:
+    def _new_pool(
+        self,
+        size: int,
+        address: tuple[str, int] | None = None,
+        lock_seconds: int = LOCK_SECONDS_MAX,
+    ) -> Pool:
         settings = self._limits | (CITUS_PLANS if self.citus else PLANS)
+        settings["lock_timeout"] = f"{lock_seconds}s"
         inside = CITUS_TRANSACTIONS if self.citus else NOTHING
         name = self.name if address is None else f"{self.name} at {address[0]}:{address[1]}"
         return Pool(self.dsn, name, size, settings, self._is_pooled, address, inside)
 
-    def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool]:
-        address = host, port
-        return self._new_pool(self._size, address), self._new_pool(WIDE_SIZE, address)
+    def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool, Pool]:
+        near = self._new_pool(self._size, (host, port), NEAR_LOCK_SECONDS_MAX)
+        return near, *self._small_pools((host, port))
+
+    def _small_pools(self, address: tuple[str, int] | None = None) -> tuple[Pool, Pool]:
+        return self._new_pool(WIDE_SIZE, address), self._new_pool(LOCKING_SIZE, address)
 
     @property
     def connections_max(self) -> int:
@@ -164,7 +180,7 @@ class PostgresStore:
             self.pool.configure(self._limits | CITUS_PLANS, CITUS_TRANSACTIONS)
             await self.nodes.load(connection)
         elif self.citus:
-            self.nodes.use_one(self.pool, self._new_pool(WIDE_SIZE))
+            self.nodes.use_one(self.pool, *self._small_pools())
             await connection.execute(fences.MAKE)
         self.fences.namespace = self.namespace
 
@@ -176,7 +192,7 @@ class PostgresStore:
 
     async def snapshot(self) -> PostgresSnapshot:
         await self.open()
-        if self.nodes.are_distributed:  # the node at which it begins is known with its first read
+        if self.citus:  # the node at which it begins is known with its first read
             return PostgresSnapshot(self)
         return PostgresSnapshot(self, await self.hold_snapshot(Question(())))
 
@@ -204,7 +220,7 @@ class PostgresStore:
 
     def figures(self) -> dict[str, int]:
         """See `kv.AsyncStore`."""
-        pools = {self.pool}.union(*({node.near, node.wide} for node in self.nodes.all))
+        pools = {self.pool}.union(*(node.pools for node in self.nodes.all))
         return {
             "commits": self.commits,
             "conflicts": self.conflicts,
@@ -269,8 +285,8 @@ class PostgresStore:
             await connection.execute(pool.begin(SNAPSHOT))
             await self.ask_on(pool, connection, question, values)
             return HeldSnapshot(self, pool, connection)
-        except BaseException:
-            pool.give(connection, sound=False)
+        except BaseException as error:
+            await pool.take_back(connection, error)
             raise
 
     async def ask(self, question: Question, values: bool = True) -> None:
@@ -292,7 +308,9 @@ class PostgresStore:
                 return await step(*arguments)
             except ERRORS as error:
                 lost += 1
-                if not is_lost(error) or lost > self._size:
+                # A node may hold connections to another one from before that was restarted.
+                tries = 1 if is_of_another_node(error) else self._size * is_lost(error)
+                if lost > tries:
                     raise self.explained(error) from None
             except routed.Fenced:
                 if question.compared or time.monotonic() > deadline:
@@ -328,12 +346,12 @@ class PostgresStore:
         """On Citus, read under locks what must be of one moment: nodes share no snapshot."""
         if not (self.citus and question.bounds):
             return
-        pool = self.nodes.of(min(slot_of(key) for _, key in question.bounds)).wide
+        pool = self.nodes.of(min(slot_of(key) for _, key in question.bounds)).locking
         connection = await pool.take()
         sound = False
         try:
             await connection.execute(pool.begin("READ COMMITTED"))
-            await routed.read_locked(connection, question)
+            await routed.read_locked(connection, self.nodes, question)
             await connection.execute("ROLLBACK")
             sound = True
         except ERRORS as error:

@@ -33,7 +33,7 @@ from hashrange.storage.postgres import routed_writes
 from hashrange.storage.postgres.fences import new_version
 from hashrange.storage.postgres.guards import DROPPED_LIST, Guards, locks_ahead
 from hashrange.storage.postgres.landing import Landing
-from hashrange.storage.postgres.pool import Pool
+from hashrange.storage.postgres.pool import Pool, rolled_back
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE, Script
@@ -170,7 +170,7 @@ class PostgresTransaction:
             await routed_writes.lock_alone(
                 connection, store.nodes, store.namespace, ranges, DROPPED_LIST in locks
             )
-            await routed_writes.lock(connection, rows)
+            await routed_writes.lock(connection, store.nodes, rows)
         else:
             script.add(ADVISORY, [(self._store.namespace, *lock) for lock in locks.items()])
             script.add(HOLDS, [row[:3] for row in rows])
@@ -191,7 +191,7 @@ class PostgresTransaction:
         if connection is not None:
             sound = False
             try:
-                sound = await _rolled_back(connection)
+                sound = await rolled_back(connection)
             finally:
                 self._pool.give(connection, sound)
 
@@ -253,7 +253,7 @@ class PostgresTransaction:
             sound = await landing.run(self._pool, connection, begun)
         except BaseException as error:
             if isinstance(error, (StoreError, LookupError, asyncpg.PostgresError)):
-                sound = await _rolled_back(connection)
+                sound = await rolled_back(connection)
             problem: BaseException
             if isinstance(error, NO_SPACE) and sound:
                 problem = await landing.missing_space(connection)
@@ -283,11 +283,3 @@ def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
     if isinstance(error, ERRORS) and is_lost(error):
         return Conflict("the connection was lost before the commit")
     return store.explained(error)
-
-
-async def _rolled_back(connection: Any) -> bool:
-    with suppress(*ERRORS):
-        if not connection.is_closed():
-            await connection.execute("ROLLBACK")
-            return True
-    return False

@@ -1,0 +1,115 @@
+"""Requests that fail do not take others with them: those of a locked row, or of a machine that is
+away. What the store complains of is logged now and then, not once for each request."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from running import create_table, get, put
+from waiting import run
+
+from hashrange import kv
+from hashrange.model.errors import InternalServerError
+from hashrange.runtime import ending
+from hashrange.runtime.awaited.runtime import AsyncRuntime
+from hashrange.runtime.threaded.runtime import Runtime
+from hashrange.storage import MemoryStore
+from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction
+
+AWAY = "away"
+"""What the name of an item holds that cannot be written."""
+
+
+class Failing(AsyncMemoryStore):
+    """On two machines. Transactions fail that write an item, or read one, with this in its name."""
+
+    def __init__(self, store: MemoryStore, problem: kv.StoreError) -> None:
+        super().__init__(store, turns_max=0)
+        self.problem = problem
+        self.failed: list[int] = []
+        """How many rows each transaction would have written that has failed."""
+
+    def machine_of(self, key: bytes, /) -> int:  # type: ignore[override]
+        return key[0] & 1 if key else 0
+
+    async def begin(self, locking: bool = False, /) -> AsyncMemoryTransaction:
+        return FailingTransaction(self, self.store.snapshot())
+
+
+class FailingTransaction(AsyncMemoryTransaction):
+    async def commit(self, writes: Sequence[kv.Write], /) -> None:
+        store = self._store
+        assert isinstance(store, Failing)
+        rows = [write.value for write in writes if isinstance(write, kv.Put)]
+        if any(AWAY.encode() in row for row in rows):
+            store.failed.append(len(rows))
+            await self.rollback()
+            raise store.problem
+        await super().commit(writes)
+
+
+def both(name: str) -> dict[str, Any]:
+    """A transaction over both machines, which two of many items surely concern."""
+    return {"TransactItems": [{"Put": put(f"{name}{number}")} for number in range(12)]}
+
+
+@pytest.mark.parametrize(
+    ("problem", "operation"),
+    [
+        (kv.Locked("a lock was not free"), "PutItem"),
+        (kv.StoreError("a node is away"), "TransactWriteItems"),
+    ],
+    ids=["a locked row", "a machine that is away"],
+)
+def test_a_request_that_fails_does_not_take_others_with_it(
+    problem: kv.StoreError, operation: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    inner = MemoryStore()
+    sync = Runtime(inner)
+    create_table(lambda name, body: msgspec.json.decode(sync.call(name, msgspec.json.encode(body))))
+    store = Failing(inner, problem)
+    made = put if operation == "PutItem" else both
+
+    async def scenario() -> None:
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+
+        async def write(name: str) -> Any:
+            told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            runtime.submit(operation, msgspec.json.encode(made(name)), told.set_result)
+            return await told
+
+        await write("first")
+        for turn in range(5):
+            names = [f"{turn}.{number}" for number in range(8)] + [AWAY]
+            outcomes = await asyncio.gather(*map(write, names))
+            assert type(outcomes[-1]) is InternalServerError
+            assert outcomes[:-1] == [b"{}"] * 8
+        await runtime.aclose()
+
+    with caplog.at_level(logging.ERROR):
+        run(scenario)
+    alone = min(store.failed)
+    assert len(store.failed) - store.failed.count(alone) == (1 if operation == "PutItem" else 5)
+    item = get("4.7" if operation == "PutItem" else "4.711")
+    assert b"Item" in sync.call("GetItem", msgspec.json.encode(item))
+
+
+def test_a_database_that_is_away_does_not_fill_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaints = ending.Complaints()
+    now = 0.0
+    monkeypatch.setattr(ending, "monotonic", lambda: now)
+    for _ in range(1000):
+        complaints.log("it is away")
+        complaints.log("the disk is full")
+    now = 1.5
+    complaints.log("it is away")
+    assert [record.getMessage() for record in caplog.records] == [
+        "storage: it is away",
+        "storage: the disk is full",
+        "storage: it is away (999 more like this were not logged)",
+    ]
