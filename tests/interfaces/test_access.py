@@ -185,7 +185,7 @@ def test_the_console_acts_by_the_new_generation(tmp_path: Path) -> None:
             "[[principals]]\narn='arn:aws:iam::111111111111:user/a'",
             "account: a principal is of 111111111111, not of 123456789012",
         ),
-        ("[[principals", "access.toml: it is not TOML"),
+        ("[[principals", "access.toml: the file is not valid TOML"),
     ],
 )
 def test_a_faulty_file_stops_the_start(tmp_path: Path, lines: str, message: str) -> None:
@@ -248,7 +248,7 @@ def test_tables_of_another_account_stop_the_start(tmp_path: Path) -> None:
     with hashrange.connect(tmp_path / "app.db") as database:
         create_things(database)
     ended = run("serve", tmp_path / "app.db", *given(tmp_path), "--port", 0)
-    assert "the tables are those of account 000000000000, not of 123456789012" in ended.stderr
+    assert "the tables belong to account 000000000000, not to 123456789012" in ended.stderr
 
 
 def test_over_postgresql(tmp_path: Path, durable_postgres_server: PostgresServer) -> None:
@@ -300,7 +300,7 @@ def test_check(tmp_path: Path) -> None:
         return run("access", "check", policy, *more).stdout
 
     narrow = statement("Allow", ["dynamodb:GetItem"], THINGS, Condition=LEADING)
-    assert "nothing is broader than it looks" in findings(narrow)
+    assert "no statement is broader than it looks" in findings(narrow)
     scan = statement("Allow", "dynamodb:Scan", THINGS)
     assert "Statement[0]: Scan of Statement[1] in spite of" in findings(narrow, scan)
     orders = Path(__file__).parents[2] / "examples" / "orders.py"

@@ -124,7 +124,10 @@ def test_health_is_open(admin: Admin) -> None:
 def test_everything_else_needs_the_token(
     admin: Admin, path: str, headers: Mapping[str, str]
 ) -> None:
-    assert admin.get(path, headers) == (401, "this needs the header Authorization: Bearer TOKEN\n")
+    assert admin.get(path, headers) == (
+        401,
+        "this path needs the header Authorization: Bearer TOKEN\n",
+    )
 
 
 def test_a_route_gets_its_query(admin: Admin) -> None:
@@ -135,12 +138,12 @@ def test_a_route_gets_its_query(admin: Admin) -> None:
 def test_an_unknown_path_names_the_known_ones(admin: Admin) -> None:
     assert admin.get("/absent") == (
         404,
-        "nothing is here; there are /broken, /figures, /healthz, /open\n",
+        "there is no such path; the paths are /broken, /figures, /healthz, /open\n",
     )
 
 
 def test_a_route_that_fails(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
-    assert admin.get("/broken") == (500, "an internal error, which is logged\n")
+    assert admin.get("/broken") == (500, "internal error; the log has the details\n")
     assert caplog.messages == ["the admin port could not answer /broken"]
 
 
@@ -339,7 +342,7 @@ def test_a_request_that_found_no_room() -> None:
         store.rate = 0.0
         assert ready(health) == (
             503,
-            "a request has just found no room on the disk; free some space",
+            "a request has just failed because the disk was full; free some space",
         )
         now[0] += FULL_SECONDS
         assert ready(health) == (200, "ready")

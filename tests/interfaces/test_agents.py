@@ -63,7 +63,7 @@ def test_an_agent_looks_and_queries(target: Target) -> None:
         tools.query("SELECT * FROM nowhere")
     with pytest.raises(Refused, match="nothing was run"):
         tools.query("SELECT * FORM things")
-    with pytest.raises(Refused, match="8,192 letters"):
+    with pytest.raises(Refused, match="8,192 characters"):
         tools.query(f"SELECT * FROM things WHERE pk = '{'x' * 9000}'")
 
 
@@ -105,7 +105,7 @@ def test_answers_are_bounded(target: Target, monkeypatch: pytest.MonkeyPatch) ->
     assert data_of(tools.query("SELECT * FROM things", limit=-1))
     monkeypatch.setattr(database_tools, "UNITS_MAX", 1.0)
     nothing = tools.query("SELECT * FROM things WHERE text = 'nowhere'", limit=1)
-    assert nothing.startswith("0 items; there are more, or more is to be read; consumed ")
+    assert nothing.startswith("0 items; there are more, or there may be more; consumed ")
 
 
 def test_an_item_cannot_leave_its_marks(target: Target) -> None:
@@ -188,7 +188,7 @@ def test_a_client_of_the_protocol_talks_to_it(tmp_path: Path) -> None:
             ClientSession(reading, writing) as session,
         ):
             hello = await session.initialize()
-            assert "only read" in (hello.instructions or "")
+            assert "read-only" in (hello.instructions or "")
             answer: Any = await session.call_tool("look", {})
             assert answer.content[0].text.startswith("0 tables")
             refused: Any = await session.call_tool("query", {"statement": "DROP TABLE x"})

@@ -18,8 +18,8 @@ __all__ = ["folder", "run"]  # fixtures
 pytestmark = pytest.mark.slow
 
 ITEMS = [numbered(number) for number in range(300)]
-BEGUN_AGAIN = "beginning again"
-FROM_BEGINNING = "copying it from its beginning"
+BEGUN_AGAIN = "starting over"
+FROM_BEGINNING = "copying it from the beginning"
 
 
 def lines(items: list[Item]) -> str:
@@ -44,7 +44,7 @@ def finished(run: Run, *arguments: str) -> str:
 def test_a_file_that_is_repaired_behind_the_stored_records_goes_on(folder: Path, run: Run) -> None:
     interrupted(run)
     Path("a.jsonl").write_text(lines(ITEMS))
-    assert "of them 200 before" in finished(run)
+    assert "200 of them before" in finished(run)
     assert content("a.db") == ordered(ITEMS)
 
 

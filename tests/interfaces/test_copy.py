@@ -176,7 +176,7 @@ def following(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
             process.send_signal(signal.SIGINT)
             out, error = process.communicate(timeout=SECONDS_MAX)
     assert (process.returncode, error) == (0, "")
-    assert "s behind; run the same command again to go on from " in out
+    assert "s behind; run the same command again to continue from " in out
     assert out.endswith(".progress, or remove that file\n")
 
 

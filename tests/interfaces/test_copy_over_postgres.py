@@ -70,7 +70,7 @@ def test_a_database_that_stays_away(
     killer.start()
     ended = run("copy", "a.db", address, "--rate", "1000")
     killer.join()
-    assert "run the same command again to go on" in fault(ended)
+    assert "run the same command again to continue" in fault(ended)
     postgres.start()
     other = postgres.new_schema()
     assert "another transfer" in fault(run("copy", "a.db", other)), "of the same database"

@@ -200,7 +200,7 @@ def test_the_kind_of_json_is_found_on_standard_input(
 def test_a_folder_does_not_fit_into_a_pipe(folder: Path, run: Run) -> None:
     fill("a.db", TABLE_ITEMS)
     line = fault(run("export", "a.db", "table", "-o", "-", "--format", "s3-export"))
-    assert line == "a folder cannot be written to standard output; name it"
+    assert line == "a folder cannot be written to standard output; name a folder"
 
 
 # ---- progress ----

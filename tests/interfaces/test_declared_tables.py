@@ -234,7 +234,7 @@ def test_a_table_that_exists_with_another_key_stays(folder: Path, run: Run) -> N
     assert item == {"id": {"N": "1"}, "at": {"S": "2"}}
     for key in ("id", "at", "id:N", "at,id:N", "id:S,at"):
         said = fault(run("import", "a.db", "Users", "a.csv", "--create", "--key", key))
-        assert "with the key id:N,at:S: leave --key out" in said
+        assert "with the key id:N,at:S: omit --key" in said
     Path("sam.json").write_text(json.dumps(SAM))
     said = run("tables", "create", "a.db", "sam.json").out
     assert said == "Users exists already, with other keys; it stays as it is\n"

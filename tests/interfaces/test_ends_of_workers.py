@@ -107,7 +107,7 @@ def test_workers_that_are_killed_lose_nothing_acknowledged(path: Path) -> None:
                 wait_until(lambda: metric(server, "hashrange_workers") == WORKERS)
         status, said = server.end(signal.SIGTERM)
     assert status == 0
-    assert said.count("was ended by SIGKILL; another one takes its place") == 2
+    assert said.count("was ended by SIGKILL; another worker takes its place") == 2
     assert writers.acknowledged
     assert writers.acknowledged <= stored(path, "One")
     assert stored(path, "One") == stored(path, "Other")
@@ -210,7 +210,7 @@ def test_when_no_worker_can_start_any_more_the_server_ends(path: Path) -> None:
     *_, last = said.splitlines()
     assert re.fullmatch(
         r"hashrange: worker [12] has ended with status 1, "
-        "and no other one serves or can be started",
+        "and no other worker serves or can be started",
         last,
     )
     assert f"hashrange: {path}: is a directory; name a file" in said

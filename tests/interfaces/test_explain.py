@@ -124,7 +124,7 @@ def test_the_command(db: Database, tmp_path: Path) -> None:
     assert found.stdout.startswith("ExecuteStatement: 1 read unit\n  1 row read (5,0")
     found = run(path, json.dumps({"Scan": {"TableName": "table"}}), "--json")
     assert json.loads(found.stdout)["rows_read"] == 10
-    assert "it would be refused" in run(path, '{"Scan": {"TableName": "absent"}}').stdout
+    assert "the request would be refused" in run(path, '{"Scan": {"TableName": "absent"}}').stdout
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_an_address_is_refused_without_its_password(arguments: tuple[str, ...]) 
 @pytest.mark.parametrize("command", ["check", "inspect", "serve", "compact", "distribute"])
 def test_the_address_of_a_server_is_not_a_file(command: str) -> None:
     line = fault(command, "http://127.0.0.1:8000")
-    assert line.startswith("http://127.0.0.1:8000: the address of a server; ")
+    assert line.startswith("http://127.0.0.1:8000 is the address of a server; ")
 
 
 @pytest.mark.parametrize("arguments", [("compact",), ("restore", "other.db")])

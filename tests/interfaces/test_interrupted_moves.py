@@ -38,7 +38,7 @@ def test_an_export_goes_on_where_it_was_ended(
     assert not Path(name).exists()
     ended = run("export", many, "table", "-o", name)
     assert ended.status == 0, ended.error
-    assert "before it was interrupted" in ended.out
+    assert "before the interruption" in ended.out
     assert run("import", "b.db", "table", name, "--create").status == 0
     assert content("b.db") == content(str(many))
     assert sorted(path.name for path in Path().iterdir() if path.name.startswith("a.")) == [
@@ -60,7 +60,7 @@ def _end(by: signal.Signals, arguments: tuple[object, ...], progress: Path) -> N
         _, error = process.communicate(timeout=SECONDS_MAX)
     if by == signal.SIGINT:
         assert process.returncode == 130
-        assert error == "hashrange: interrupted; run the same command again to go on\n"
+        assert error == "hashrange: interrupted; run the same command again to continue\n"
 
 
 def _done(progress: Path) -> int:
@@ -84,7 +84,7 @@ def test_an_import_goes_on_where_it_was_ended(
         _end(by, arguments, Path(f"{name}.progress"))
     ended = run("import", "b.db", "table", name)
     assert ended.status == 0, ended.error
-    assert "before it was interrupted" in ended.out
+    assert "before the interruption" in ended.out
     assert not Path(f"{name}.progress").exists()
     assert content("b.db") == content(str(many))
 

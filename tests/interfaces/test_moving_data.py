@@ -242,9 +242,10 @@ def test_mistakes_are_told_in_one_line(folder: Path, run: Run) -> None:
     into = ("import", "a.db", "table")
     assert fault(run(*into, "none.jsonl")) == "none.jsonl: no such file"
     nowhere = fault(run("import", "none.db", "table", "a.jsonl"))
-    assert nowhere == "none.db: no such file; --create makes it"
+    assert nowhere == "none.db: no such file; --create creates it"
     assert (
-        fault(run("import", "a.db", "none", "a.jsonl")) == "a.db: no table none; --create makes it"
+        fault(run("import", "a.db", "none", "a.jsonl"))
+        == "a.db: no table none; --create creates it"
     )
     assert "--create needs" in fault(run("import", "a.db", "none", "a.jsonl", "--create"))
     Path("bad.json").write_text("{}")

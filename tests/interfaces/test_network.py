@@ -174,13 +174,13 @@ def test_wrong_tls_files(certificate: Path, tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"No such file|Is a directory") as told:
             tls_context(*pair)
         assert Path(told.value.filename) in {absent, tmp_path}
-    unreadable = "no certificate, or no private key without a passphrase, in PEM form"
+    unreadable = "not a certificate and a private key without a passphrase in PEM form"
     for pair, reason in (
         ((text, None), f"{text}: {unreadable}"),
         ((certificate, text), f"{certificate}, {text}: {unreadable}"),
         (
             (certificate, other),
-            f"{certificate}, {other}: the private key is not that of the certificate",
+            f"{certificate}, {other}: the private key does not belong to the certificate",
         ),
     ):
         with pytest.raises(ServerError, match=f"^{re.escape(reason)}$"):

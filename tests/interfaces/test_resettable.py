@@ -36,7 +36,7 @@ def test_a_database_in_memory_goes_back_for_tests() -> None:
         assert post("/snapshots/keep?name=../x")[0] == 400
         assert post("/snapshots/load?name=two") == (
             404,
-            "no snapshot of that name; there are: one",
+            "no snapshot of that name; the snapshots are: one",
         )
         assert post("/reset", "GET") == (405, "this path answers only POST")
         assert post("/reset", token="wrong")[0] == 401
@@ -46,4 +46,4 @@ def test_only_a_database_in_memory_goes_back(tmp_path: Path) -> None:
     assert "only a database in memory" in fault("serve", tmp_path / "a.db", "--resettable")
     assert "--admin-port" in fault("serve", "--resettable")
     worst = ("--eventual", "worst", "--admin-port", 0)
-    assert "excludes --eventual" in fault("serve", "--resettable", *worst)
+    assert "cannot be combined with --eventual" in fault("serve", "--resettable", *worst)

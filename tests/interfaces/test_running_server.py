@@ -98,7 +98,7 @@ class TestEnvironment:
             status, said = server.end(signal.SIGTERM)
         assert (status, said) == (
             0,
-            "hashrange: HASHRANGE_DURABILTY is ignored; is HASHRANGE_DURABILITY meant?\n",
+            "hashrange: HASHRANGE_DURABILTY is ignored; did you mean HASHRANGE_DURABILITY?\n",
         )
 
 
@@ -321,7 +321,7 @@ class TestPing:
         with serving(path, "--admin-port", 0) as server:
             url = f"http://127.0.0.1:{server.admin()[0]}/metrics"
             assert fault("ping", url) == (
-                f"{url}: status 401: this needs the header Authorization: Bearer TOKEN"
+                f"{url}: status 401: this path needs the header Authorization: Bearer TOKEN"
             )
 
     def test_a_server_that_is_not_there(self) -> None:
@@ -358,7 +358,7 @@ def test_a_volume_that_is_not_mounted_is_warned_of(tmp_path: Path) -> None:
     assert status == 0
     assert said.endswith(
         f" WARNING hashrange no volume is mounted at {tmp_path}: "
-        f"{path} will be lost with this container\n"
+        f"{path} will be lost when this container is removed\n"
     )
 
 

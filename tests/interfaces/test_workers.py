@@ -331,11 +331,11 @@ def test_new_keys_hold_at_every_worker(path: Path) -> None:
         ((), "--workers needs a file: a database in memory has one process"),
         (
             ("app.db", "--throughput", "enforced"),
-            "--throughput enforced needs --workers 1: each worker would have a meter of its own",
+            "--throughput enforced needs --workers 1: each worker would have its own meter",
         ),
         (
             ("app.db", "--eventual", "drawn"),
-            "--eventual needs --workers 1: old values are kept by one process",
+            "--eventual needs --workers 1: old values are kept in one process",
         ),
     ],
 )

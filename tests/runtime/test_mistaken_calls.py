@@ -55,7 +55,7 @@ def test_a_plain_value(store: kv.Store, execute: Execute, value: object) -> None
         with pytest.raises(SerializationException) as refused:
             execute(database, "PutItem", request)
     [note] = refused.value.__notes__
-    assert note.startswith("A request is a dict, and each attribute value in it is one too: ")
+    assert note.startswith("A request is a dict, and so is each attribute value in it: ")
 
 
 @pytest.mark.parametrize("request_", [None, "{}", b"{}", []])
@@ -83,7 +83,7 @@ def test_a_closed_database(store: kv.Store, execute: Execute) -> None:
 def test_the_name_of_memory_in_sqlite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for name in (":memory:", Path(":memory:")):
-        with pytest.raises(StoreError, match=r"leave the path out for a database in memory$"):
+        with pytest.raises(StoreError, match=r"omit the path for a database in memory$"):
             hashrange.connect(name)
     assert list(tmp_path.iterdir()) == []
 
@@ -104,7 +104,7 @@ def test_invalid_arguments(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=r"^durability is one of .*, not 'fulll'$"):
         hashrange.connect(path, durability="fulll")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^settings is a hashrange\.Settings, not {}$"):
+    with pytest.raises(TypeError, match=r"^settings must be a hashrange\.Settings, not {}$"):
         hashrange.connect(path, settings={})  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
@@ -132,7 +132,7 @@ def test_a_refusal_has_no_chained_exception(store: kv.Store, execute: Execute, k
 
 def test_the_address_of_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StoreError, match=r"^http://127\.0\.0\.1:8000: the address of a server; "):
+    with pytest.raises(StoreError, match=r"^http://127\.0\.0\.1:8000 is the address of a server; "):
         hashrange.connect("http://127.0.0.1:8000")
     assert not list(tmp_path.iterdir())
 

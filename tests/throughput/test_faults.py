@@ -246,5 +246,5 @@ def test_a_rate_on_the_command_line_is_a_number(given: str, rate: str) -> None:
     assert ended.returncode == 1
     assert ended.stderr == (
         "hashrange: --fault: the rate of throttle is a number, 0 or more and at most 1, not "
-        f"{rate}; give for example throttle=0.1\n"
+        f"{rate}; an example is throttle=0.1\n"
     )

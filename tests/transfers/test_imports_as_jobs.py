@@ -203,7 +203,7 @@ def test_a_server_takes_the_buckets_of_s3(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(
     ("option", "place", "told"),
-    [("--objects", "absent", "no such folder"), ("--kinesis", "absent/file", "no such folder")],
+    [("--objects", "absent", "no such folder"), ("--kinesis", "absent/file", "does not exist")],
 )
 def test_a_place_that_is_missing_is_told_at_the_start(
     tmp_path: Path, option: str, place: str, told: str, monkeypatch: pytest.MonkeyPatch

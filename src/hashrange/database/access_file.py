@@ -23,13 +23,13 @@ def read_access(path: Path) -> Access:
         beside = path.parent / name
         _check_safe(beside)
         if beside.stat().st_size > POLICY_FILE_BYTES_MAX:
-            raise AccessError(f"{name}: it is larger than {POLICY_FILE_BYTES_MAX} bytes")
+            raise AccessError(f"{name}: the file is larger than {POLICY_FILE_BYTES_MAX} bytes")
         return _decoded(beside)
 
     try:
         document = tomllib.loads(_decoded(path))
     except tomllib.TOMLDecodeError as fault:
-        raise AccessError(f"it is not TOML: {fault}") from None
+        raise AccessError(f"the file is not valid TOML: {fault}") from None
     return generation.read(document, text_of)
 
 
@@ -46,11 +46,11 @@ def others_may(path: Path, bits: int) -> bool:
 
 def _check_safe(path: Path) -> None:
     if others_may(path, stat.S_IWOTH):
-        raise AccessError(f"{path.name}: every user can change it; run chmod o-w on it")
+        raise AccessError(f"{path.name}: every user can change this file; run chmod o-w on it")
 
 
 def _decoded(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        raise AccessError(f"{path.name}: it is not UTF-8") from None
+        raise AccessError(f"{path.name}: the file is not UTF-8 text") from None

@@ -72,7 +72,7 @@ def connect(
         if settings.accept_unsupported is None:
             settings = settings._replace(accept_unsupported=True)
     elif os.fsdecode(path) == ":memory:":  # SQLite's name for a database in memory
-        raise StoreError(":memory: is not a file; leave the path out for a database in memory")
+        raise StoreError(":memory: is not a file; omit the path for a database in memory")
     else:
         archived = settings.archive is not None
         store = storage.SqliteStore(os.fsdecode(path), durability=durability, archived=archived)
@@ -187,14 +187,14 @@ def _archive(database: Database, path: str, durability: Durability, settings: Se
 def _check(durability: str, settings: object) -> None:
     kv.check_durability(durability)
     if not isinstance(settings, Settings):
-        raise TypeError(f"settings is a hashrange.Settings, not {settings!r}")
+        raise TypeError(f"settings must be a hashrange.Settings, not {settings!r}")
 
 
 def _check_archive(settings: Settings, is_file: bool) -> None:
     if settings.archive is not None and not is_file:
         raise StoreError(
-            "an archive needs a database file; for PostgreSQL, pgBackRest or WAL-G archive the "
-            "log, and a database in memory has none"
+            "an archive needs a database file; for PostgreSQL, archive the log with pgBackRest "
+            "or WAL-G; a database in memory has no log"
         )
 
 
@@ -213,7 +213,7 @@ def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
     kind = kind_of(name)
     if kind == "server":
         raise StoreError(
-            f"{without_password(name)}: the address of a server; connect to it with boto3"
+            f"{without_password(name)} is the address of a server; connect to it with boto3"
         )
     return name if kind == "postgresql" else None
 

@@ -31,9 +31,9 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 _WIRE_FORM = (
-    "A request is a dict, and each attribute value in it is one too: its type and its value, as in "
+    "A request is a dict, and so is each attribute value in it: its type and its value, as in "
     '{"S": "x"}, {"N": "1.5"}, {"B": b"x"}, {"BOOL": True}, {"L": [{"S": "x"}]}. For plain Python '
-    'values there is boto3_session().resource("dynamodb").'
+    'values, use boto3_session().resource("dynamodb").'
 )
 
 

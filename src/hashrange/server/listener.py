@@ -142,7 +142,7 @@ def credentials(
     from hashrange.database.access_file import others_may, read_access
 
     if environment.get(KEYS_VARIABLE):
-        raise ServerError(f"--access takes keys from --keys FILE alone; unset {KEYS_VARIABLE}")
+        raise ServerError(f"--access takes keys only from --keys FILE; unset {KEYS_VARIABLE}")
     if keys_path is None:
         raise ServerError("--access names principals by their access keys: give --keys FILE too")
     if others_may(keys_path, stat.S_IRGRP | stat.S_IROTH):
@@ -188,9 +188,9 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | Non
         # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
-        reason = "no certificate, or no private key without a passphrase, in PEM form"
+        reason = "not a certificate and a private key without a passphrase in PEM form"
         if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
-            reason = "the private key is not that of the certificate"
+            reason = "the private key does not belong to the certificate"
         files = f"{certificate}, {key}" if key else str(certificate)
         raise ServerError(f"{files}: {reason}") from None
 

@@ -95,7 +95,9 @@ class Reload:
         began = self._access
         assert read is not None, "a file without keys is an error"
         if began and read.access and began.account != read.access.account:
-            raise ServerError(f"the account is {began.account} until the server starts again")
+            raise ServerError(
+                f"the account is still {began.account}; restart the server to change it"
+            )
         if self._console_as is not None and read.access:
             try:
                 read.access.principal(self._console_as)

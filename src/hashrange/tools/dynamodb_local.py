@@ -52,7 +52,7 @@ def _options(given: Iterator[str]) -> Iterator[tuple[str, str]]:
         elif argument in (*_FLAGS, "-version", "-help"):
             yield argument, ""
         elif not argument.startswith(("-D", "-X")) and argument not in _IGNORED:
-            _fail(f"{argument}: not an option of DynamoDB Local that is known here")
+            _fail(f"{argument}: unknown option of DynamoDB Local")
 
 
 def _place(options: dict[str, str]) -> list[str]:
@@ -60,15 +60,15 @@ def _place(options: dict[str, str]) -> list[str]:
     apart = [] if "-sharedDb" in options else ["--apart"]
     if "-inMemory" in options:
         if "-dbPath" in options:
-            _fail("-inMemory and -dbPath exclude each other")
+            _fail("-inMemory and -dbPath cannot be combined")
         return apart
     folder = Path(options.get("-dbPath", "."))
     file = folder / FILE
     theirs = [path for form in THEIR_FILES for path in folder.glob(form)]
     if theirs and not any(folder.glob(OUR_FILES)):
         _fail(
-            f"{theirs[0]} is a file of DynamoDB Local, which stays as it is: serve it with "
-            f"DynamoDB Local once more, and run hashrange copy http://... {file}"
+            f"{theirs[0]} is a file of DynamoDB Local and was not changed: serve it with DynamoDB "
+            f"Local again, and run hashrange copy http://... {file}"
         )
     return [str(folder), *apart] if apart else [str(file)]
 

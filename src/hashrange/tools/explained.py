@@ -20,7 +20,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     if found["error"]:
         code = found["error"]["__type"].rpartition("#")[2]
         message = found["error"].get("message") or found["error"].get("Message", "")
-        lines.append(f"  it would be refused: {code}: {message}")
+        lines.append(f"  the request would be refused: {code}: {message}")
     return lines
 
 

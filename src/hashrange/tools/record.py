@@ -38,8 +38,8 @@ WRITES = frozenset({
 WHOLE = frozenset({"TransactGetItems", "TransactWriteItems"})
 EVENTS = ("provide-client-params", "before-call", "after-call")
 THROTTLED = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException"})
-NO_MAP = "the partitions of AWS are not known: they are those of a new table with these settings"
-PARTIQL = "statements of PartiQL are not recorded"
+NO_MAP = "the partitions on AWS are not known; those of a new table with these settings are assumed"
+PARTIQL = "PartiQL statements are not recorded"
 _EQUALITY = re.compile(r"([#\w.-]+)\s*=\s*(:[\w.-]+)")
 Json = dict[str, Any]
 
@@ -86,11 +86,11 @@ class Recording:
         yield PARTIQL
         if self._units:
             share = self._unplaced / self._units
-            yield f"the keys of {100 * share:.1f} % of the units were not seen: placed at random"
+            yield f"{100 * share:.1f} % of the units have unknown keys, which are placed at random"
         if self._retries:
-            yield f"{self._retries:,} attempts were sent again by boto3 and not seen one by one"
+            yield f"{self._retries:,} retries of boto3 were not recorded separately"
         if self._unknown:
-            yield f"{self._unknown:,} answers did not tell what was consumed"
+            yield f"{self._unknown:,} responses did not report the consumed capacity"
 
     # ---- events of botocore ----
 

@@ -39,7 +39,7 @@ def plan_fault(path: Path) -> str:
         ("import json\njson.loads('')", ", line 2: JSONDecodeError: Expecting value: line 1 "),
         ("raise ValueError('two\\nlines')", ", line 1: ValueError: two lines"),
         ("raise ValueError", ", line 1: ValueError"),
-        ("x = 1", ": it declares no st.Table"),
+        ("x = 1", " declares no st.Table"),
     ],
 )
 def test_a_mistake_in_the_file(tmp_path: Path, source: str, told: str) -> None:

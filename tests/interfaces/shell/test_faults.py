@@ -75,7 +75,10 @@ def test_a_caret_is_below_the_place(
         ("UPDATE orders SET a = 1 WHERE customer = 'a'", "WHERE customer = ... AND sk = ..."),
         ("DELETE FROM orders", "WHERE customer = ... AND sk = ..."),
         ("UPDATE orders SET a = 1 WHERE customer = 'a' AND sk = 'b'", "No item with this key"),
-        ("INSERT INTO orders VALUE {'customer': 'bob', 'sk': 'order#1'}", "INSERT adds new items"),
+        (
+            "INSERT INTO orders VALUE {'customer': 'bob', 'sk': 'order#1'}",
+            "INSERT adds only new items",
+        ),
         ("SELECT * FROM orders ORDER BY total", "ORDER BY the sort key"),
         ("SELECT * FROM orders WHERE customer = 'a' ORDER BY total", "needs an index"),
         ("SELECT * FROM orders, b", "one table or index"),

@@ -146,7 +146,7 @@ def test_aws_is_not_written_to_without_asking(tmp_path: Path) -> None:
     keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}
     for db in ("aws@eu-west-1", "https://dynamodb.eu-west-1.amazonaws.com"):
         said = fault(db, "DELETE FROM t WHERE pk = 'a'", **keys)
-        assert said == f"this statement may write to {db}: allow it with --yes"
+        assert said == f"this statement may write to {db}; allow it with --yes"
 
 
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:

@@ -81,8 +81,16 @@ def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
     for name, text, member in (
         ("provisioned_read_capacity_units", "Read units provisioned.", "read_units"),
         ("provisioned_write_capacity_units", "Write units provisioned.", "write_units"),
-        ("on_demand_max_read_request_units", "The maximum on demand.", "read_units_max"),
-        ("on_demand_max_write_request_units", "The maximum on demand.", "write_units_max"),
+        (
+            "on_demand_max_read_request_units",
+            "The maximum of read units on demand.",
+            "read_units_max",
+        ),
+        (
+            "on_demand_max_write_request_units",
+            "The maximum of write units on demand.",
+            "write_units_max",
+        ),
         ("online_index_percentage_progress", "How much of an index is built.", "built"),
     ):
         family = GaugeMetricFamily(f"aws_dynamodb_{name}", text, labels=BY)
@@ -94,7 +102,7 @@ def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
         yield family
     lag = GaugeMetricFamily(
         "hashrange_index_lag_seconds",
-        "How old the oldest change is that the index does not show yet.",
+        "The age of the oldest change that the index does not show yet.",
         labels=BY,
     )
     for each in capacities:

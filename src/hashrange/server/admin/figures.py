@@ -25,32 +25,34 @@ FIGURES = {
     "database_bytes": Figure("The size of the database file.", max),
     "format": Figure("The version of the format of the database file.", max),
     "page_bytes": Figure("The size of a page of the database file.", max),
-    "free_pages": Figure("Empty pages of the database file, which will be used again.", max),
+    "free_pages": Figure("Empty pages of the database file, which will be reused.", max),
     "wal_bytes": Figure(
         "The size of the write-ahead log, which the next checkpoints shorten.", max
     ),
-    "disk_free_bytes": Figure("The room on the file system of the database.", max),
-    "checkpoint_failures": Figure("Checkpoints that failed since the last that succeeded.", max),
+    "disk_free_bytes": Figure("The free space on the file system of the database.", max),
+    "checkpoint_failures": Figure("Failed checkpoints since the last successful one.", max),
     "archive_lag_seconds": Figure(
-        "For how long there may have been commits that are not in the archive.", max
+        "The age of the oldest commit that may be missing from the archive.", max
     ),
-    "archive_failures": Figure(
-        "Attempts to write to the archive that failed since the last that succeeded.", max
-    ),
+    "archive_failures": Figure("Failed writes to the archive since the last successful one.", max),
     "commits": Figure("Commits; writes that wait together share one.", rises=True),
-    "conflicts": Figure("Commits that lost a race and were decided again.", rises=True),
+    "conflicts": Figure(
+        "Commits that failed because of another server's commit and were decided again.", rises=True
+    ),
     "database_connections": Figure("Connections to PostgreSQL that are in use."),
-    "database_connections_max": Figure("How many connections to PostgreSQL there may be."),
-    "database_connections_opened": Figure("Connections to PostgreSQL, opened.", rises=True),
+    "database_connections_max": Figure("The maximum number of connections to PostgreSQL."),
+    "database_connections_opened": Figure(
+        "Connections to PostgreSQL that were opened.", rises=True
+    ),
     "database_connections_waiting": Figure("Requests that wait for a connection to PostgreSQL."),
     "in_doubt": Figure(
-        "Transactions of a cluster that wait for a node which was lost in the middle of them.", max
+        "Transactions of a cluster that wait for a node which failed during their commit.", max
     ),
     "clock_skew_milliseconds": Figure("By how much the clocks of a cluster's nodes differ.", max),
     "connections": Figure("Clients that are connected now."),
-    "connections_max": Figure("How many clients can be connected at once."),
+    "connections_max": Figure("The maximum number of connected clients."),
     "bytes_in_flight": Figure("Bodies of requests that are being received, or wait."),
-    "decoded_bytes_in_flight": Figure("About the memory of decoded requests under way."),
+    "decoded_bytes_in_flight": Figure("The approximate memory of decoded requests in progress."),
     "requests_waiting": Figure("Requests that wait for memory."),
     "workers": Figure("Worker processes that serve now."),
     "worker_restarts": Figure("Workers that have been replaced.", rises=True),

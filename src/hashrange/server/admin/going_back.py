@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SNAPSHOTS_MAX = 100
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-_NO_NAME = "?name= is 1 to 100 letters, digits, dots, dashes and underscores"
+_NO_NAME = "?name= must be 1 to 100 letters, digits, dots, dashes and underscores"
 
 
 class GoingBack:
@@ -46,6 +46,6 @@ class GoingBack:
         name = query.get("name", "")
         if name not in self._states.names:
             kept = ", ".join(self._states.names) or "none"
-            return text_answer(f"no snapshot of that name; there are: {kept}", 404)
+            return text_answer(f"no snapshot of that name; the snapshots are: {kept}", 404)
         self._states.go_back(name)
         return text_answer(f"as it was at {name}")

@@ -87,7 +87,9 @@ class Health:
         A cluster that has lost a node still serves the other nodes' items, so it is ready.
         """
         waiting = self._store_figures().get("in_doubt", 0)
-        remark = f"; {waiting:,} transactions wait for a node that is away" if waiting else ""
+        remark = (
+            f"; {waiting:,} transactions wait for a node that cannot be reached" if waiting else ""
+        )
         return readiness(self.problem(), remark)
 
     def problem(self) -> str:
@@ -114,7 +116,7 @@ class Health:
         if free < FREE_BYTES_MIN:
             return f"the disk is full: {free:,} bytes are free; free some space"
         if self._clock() < self._full_until:
-            return "a request has just found no room on the disk; free some space"
+            return "a request has just failed because the disk was full; free some space"
         return ""
 
     def _lag_of_archive(self) -> str:

@@ -151,7 +151,7 @@ def _of_requests(counts: Counts) -> "Iterator[Metric]":
 
     by = ["operation"]
     latency = HistogramMetricFamily(
-        "hashrange_request_seconds", "From a complete request to its answer.", labels=by
+        "hashrange_request_seconds", "Time from a complete request to its answer.", labels=by
     )
     sent = CounterMetricFamily("hashrange_request_bytes", "Bodies of requests.", labels=by)
     answers = CounterMetricFamily("hashrange_response_bytes", "Responses.", labels=by)
@@ -166,7 +166,7 @@ def _of_requests(counts: Counts) -> "Iterator[Metric]":
             errors.add_metric([name, error], number)
     others = CounterMetricFamily(
         "hashrange_other_responses",
-        "To requests that did not become a call of the API: refusals and health checks.",
+        "Responses to requests that are not valid calls of the API: refusals and health checks.",
         labels=["status"],
     )
     for status, number in sorted(counts.others.items()):

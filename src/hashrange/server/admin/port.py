@@ -105,7 +105,7 @@ class AdminPort:
 
     async def _answer(self, request: "_Request | None") -> Answer:
         if request is None:
-            return text_answer("not a request that the admin port reads", 400)
+            return text_answer("the admin port cannot read this request", 400)
         try:
             self._origins.check_host(request.headers.get("host", "").encode("latin-1"))
         except ForeignHostError:
@@ -124,10 +124,10 @@ class AdminPort:
     async def _route(self, request: "_Request") -> Answer:
         route = self._routes.get(request.path)
         if not (route and route.open) and not self._permits(request):
-            return text_answer("this needs the header Authorization: Bearer TOKEN", 401)
+            return text_answer("this path needs the header Authorization: Bearer TOKEN", 401)
         if route is None:
             known = ", ".join(sorted({HEALTH_PATH, *self._routes}))
-            return text_answer(f"nothing is here; there are {known}", 404)
+            return text_answer(f"there is no such path; the paths are {known}", 404)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(ANSWER_SECONDS_MAX):
@@ -136,7 +136,7 @@ class AdminPort:
             return text_answer(f"no answer within {ANSWER_SECONDS_MAX} seconds", 503)
         except Exception:
             _log.exception("the admin port could not answer %s", request.path)
-            return text_answer("an internal error, which is logged", 500)
+            return text_answer("internal error; the log has the details", 500)
 
     def _permits(self, request: "_Request") -> bool:
         sent = request.headers.get("authorization", "").encode("latin-1")

@@ -121,7 +121,7 @@ def families_of(counts: TableCounts) -> "Iterator[Metric]":
 
     latency = HistogramMetricFamily(
         "aws_dynamodb_successful_request_latency_seconds",
-        "From a complete request to its answer.",
+        "Time from a complete request to its answer.",
         labels=BY,
     )
     returned = CounterMetricFamily(
@@ -140,7 +140,7 @@ def families_of(counts: TableCounts) -> "Iterator[Metric]":
     for name, text, numbers in (
         ("returned_records_count", "Stream records that GetRecords returned.", counts.records),
         ("returned_bytes", "Bytes that GetRecords returned.", counts.record_bytes),
-        ("time_to_live_deleted_item_count", "Items deleted for their age.", counts.expired),
+        ("time_to_live_deleted_item_count", "Items deleted by time to live.", counts.expired),
     ):
         family = CounterMetricFamily(f"aws_dynamodb_{name}", text, labels=BY[:1])
         for table, number in sorted(numbers.items()):
@@ -148,7 +148,7 @@ def families_of(counts: TableCounts) -> "Iterator[Metric]":
         yield family
     yield CounterMetricFamily(
         "aws_dynamodb_user_errors",
-        "Requests that got status 400, without throttling and failed conditions.",
+        "Requests that got status 400, except throttled requests and failed conditions.",
         value=counts.user_errors,
     )
 
@@ -157,7 +157,10 @@ _FAMILIES = {
     "throttled_requests": ("Requests that were throttled.", BY),
     "system_errors": ("Requests that got status 500.", BY),
     "conditional_check_failed_requests": ("Writes whose condition failed.", BY[:1]),
-    "transaction_conflict": ("Item-level requests that met another transaction.", BY[:1]),
+    "transaction_conflict": (
+        "Item-level requests that conflicted with another transaction.",
+        BY[:1],
+    ),
 }
 _NOT_OF_USERS = ("throttled_requests", "system_errors", "conditional_check_failed_requests")
 _OF_MEMBERS = {

@@ -37,7 +37,7 @@ def matcher(pattern: Any, depth: int = 0) -> Matches:
     if not isinstance(pattern, dict) or not pattern:
         raise PatternError(f"{pattern!r} is not an object with rules")
     if depth > DEPTH_MAX:
-        raise PatternError(f"a pattern has at most {DEPTH_MAX} levels")
+        raise PatternError(f"a pattern may have at most {DEPTH_MAX} levels")
     members = [
         _any_of_objects(rules, depth) if name == OR else _member(name, rules, depth)
         for name, rules in pattern.items()
@@ -47,7 +47,7 @@ def matcher(pattern: Any, depth: int = 0) -> Matches:
 
 def _any_of_objects(patterns: Any, depth: int) -> Matches:
     if not isinstance(patterns, list) or not patterns:
-        raise PatternError(f"{OR} has a list of patterns")
+        raise PatternError(f"{OR} must have a list of patterns")
     choices = [matcher(pattern, depth + 1) for pattern in patterns]
     return lambda value: any(matches(value) for matches in choices)
 
@@ -78,13 +78,15 @@ def _leaf(rules: Sequence[Any]) -> Matches:
 def _rule(rule: Any) -> Matches:
     if not isinstance(rule, dict):
         if isinstance(rule, list):
-            raise PatternError(f"{rule!r}: a rule is a value or an operator, not a list")
+            raise PatternError(f"{rule!r}: a rule must be a value or an operator, not a list")
         return lambda value: _equal(value, rule)
     if len(rule) != 1:
-        raise PatternError(f"{rule!r}: a rule has one operator")
+        raise PatternError(f"{rule!r}: a rule must have exactly one operator")
     [(name, operand)] = rule.items()
     if name not in _OPERATORS:
-        raise PatternError(f"{name!r} is not an operator: {', '.join(_OPERATORS)}")
+        raise PatternError(
+            f"{name!r} is not an operator; the operators are {', '.join(_OPERATORS)}"
+        )
     return _OPERATORS[name](operand)
 
 
@@ -101,7 +103,7 @@ def _is_number(value: Any) -> bool:
 
 def _text(name: str, operand: Any) -> str:
     if not isinstance(operand, str):
-        raise PatternError(f"{name} has a text, not {operand!r}")
+        raise PatternError(f"{name} needs a string, not {operand!r}")
     return operand
 
 
@@ -125,14 +127,14 @@ def _anything_but(operand: Any) -> Matches:
     rules = operand if isinstance(operand, list) else [operand]
     excluded = [_rule(rule) for rule in rules]
     if not excluded:
-        raise PatternError("anything-but has at least one value")
+        raise PatternError("anything-but needs at least one value")
     return lambda value: value is not ABSENT and not any(matches(value) for matches in excluded)
 
 
 def _exists(operand: Any) -> Matches:
     """Of a leaf: what has members of its own does not exist in this sense."""
     if not isinstance(operand, bool):
-        raise PatternError(f"exists has true or false, not {operand!r}")
+        raise PatternError(f"exists needs true or false, not {operand!r}")
     return lambda value: (value is not ABSENT and not isinstance(value, Mapping)) is operand
 
 
@@ -140,10 +142,10 @@ def _numeric(operand: Any) -> Matches:
     """Numbers of JSON, not those of DynamoDB, which are texts."""
     pairs = [*zip(operand[::2], operand[1::2], strict=False)] if isinstance(operand, list) else []
     if not 1 <= len(pairs) <= 2 or 2 * len(pairs) != len(operand):
-        raise PatternError('numeric has one or two comparisons: [">", 0, "<=", 5]')
+        raise PatternError('numeric needs one or two comparisons, such as [">", 0, "<=", 5]')
     for sign, number in pairs:
         if sign not in _COMPARISONS or not _is_number(number):
-            raise PatternError(f"numeric compares with {', '.join(_COMPARISONS)} and a number")
+            raise PatternError(f"numeric needs one of {', '.join(_COMPARISONS)} and a number")
     return lambda value: (
         _is_number(value) and all(_COMPARISONS[sign](value, number) for sign, number in pairs)
     )

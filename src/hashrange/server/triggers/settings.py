@@ -90,7 +90,7 @@ def triggers(given: Sequence[str], hosts: Sequence[str]) -> list[Trigger]:
         _check(trigger, hosts)
     names = [trigger.name for trigger in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ServerError(f"--trigger {twice}: is given twice")
+        raise ServerError(f"--trigger {twice} is given twice")
     return found
 
 
@@ -101,7 +101,7 @@ def _read(text: str) -> list[Trigger]:
     path = Path(text)
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
-            raise ServerError(f"--trigger: {text}: a file of triggers has at most 1 MB")
+            raise ServerError(f"--trigger: {text}: the file is larger than 1 MB")
         content = path.read_bytes()
     except OSError as error:
         raise ServerError(
@@ -121,7 +121,7 @@ def _check(trigger: Trigger, hosts: Sequence[str]) -> None:
     if not _is_table(trigger.table_name):
         raise ServerError(f"{where}: {trigger.table_name!r} is not the name of a table")
     if 0 <= trigger.maximum_record_age_in_seconds < 60:
-        raise ServerError(f"{where}: MaximumRecordAgeInSeconds is -1, or from 60 to 604800")
+        raise ServerError(f"{where}: MaximumRecordAgeInSeconds must be -1 or from 60 to 604800")
     trigger.patterns()
     if trigger.is_url:
         _check_url(where, trigger.function, hosts)
@@ -141,7 +141,7 @@ def _check_url(where: str, url: str, hosts: Sequence[str]) -> None:
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not is_plain:
         raise ServerError(f"{where}: not a URL such as http://127.0.0.1:3001/...")
     if parts.username is not None or parts.fragment:
-        raise ServerError(f"{where}: the URL has a user or a fragment, which are not sent")
+        raise ServerError(f"{where}: the URL must not have a user or a fragment")
     if not is_loopback(parts.hostname) and parts.hostname not in [host.lower() for host in hosts]:
         raise ServerError(
             f"{where}: {parts.hostname} is not this machine; if items may be sent there, add "

@@ -181,7 +181,10 @@ class Calls(Worker):
             except ApiError as error:
                 if error.code != TRIMMED:
                     raise
-                _log.error("trigger %s: records are lost: a day has passed", self._trigger.name)
+                _log.error(
+                    "trigger %s: records are lost because the stream keeps them only for a day",
+                    self._trigger.name,
+                )
                 lane.shard.after = lane.shard.iterator = None
                 continue
             lane.add(records, self._matches)
@@ -238,7 +241,11 @@ class Calls(Worker):
 
     def _failed(self, reading: Reading, lane: Lane, count: int, error: Failed | None) -> None:
         """Try the first `count` records again, in halves or as they are, or give them up."""
-        reason = str(error) if error else f"it reported the failure of {counted(count, 'record')}"
+        reason = (
+            str(error)
+            if error
+            else f"the function reported the failure of {counted(count, 'record')}"
+        )
         most = self._trigger.maximum_retry_attempts
         if error and count > 1 and self._trigger.bisect_batch_on_function_error:
             lane.divide(count)
@@ -249,7 +256,7 @@ class Calls(Worker):
                 return
         pause = lane.fail()
         lane.begin_at(lane.handled)
-        _log.error("trigger %s: %s; again in %g s", self._trigger.name, reason, pause)
+        _log.error("trigger %s: %s; retrying in %g s", self._trigger.name, reason, pause)
 
     def _too_old(self, lane: Lane) -> int:
         """How many of the first records are older than the function wants them."""

@@ -111,7 +111,7 @@ async def _check_account(database: "Database", account: str) -> None:
         owner = described["Table"]["TableArn"].split(":")[4]
         if owner != account:
             raise ServerError(
-                f"--access: the tables are those of account {owner}, not of {account}: name "
+                f"--access: the tables belong to account {owner}, not to {account}: name "
                 f"principals of {owner}"
             )
 

@@ -64,7 +64,7 @@ class Apart:
         if len(self._databases) == DATABASES_MAX:
             raise LimitExceededException(
                 f"There are databases for {DATABASES_MAX} keys and regions already; use one of "
-                "their keys, or serve one database for all"
+                "these keys, or serve one database for all keys"
             )
         if self._folder is None:
             return self._open(None)

@@ -47,7 +47,7 @@ NO_AUTH = (
     "use it only on a network that nobody else can reach"
 )
 
-NO_VOLUME = "no volume is mounted at %s: %s will be lost with this container"
+NO_VOLUME = "no volume is mounted at %s: %s will be lost when this container is removed"
 
 _log = logging.getLogger("hashrange")
 
@@ -208,18 +208,24 @@ class Options(NamedTuple):
             raise ServerError("--workers needs a file: a database in memory has one process")
         if self.throughput == "enforced":
             raise ServerError(
-                "--throughput enforced needs --workers 1: each worker would have a meter of its own"
+                "--throughput enforced needs --workers 1: each worker would have its own meter"
             )
         if self.record is not None:
-            raise ServerError("--record needs --workers 1: each worker sees a part of the load")
+            raise ServerError(
+                "--record needs --workers 1: each worker sees only a part of the load"
+            )
         if self.eventual:
-            raise ServerError("--eventual needs --workers 1: old values are kept by one process")
+            raise ServerError("--eventual needs --workers 1: old values are kept in one process")
         if self.console:
-            raise ServerError("--console needs --workers 1; or run hashrange console URL beside it")
+            raise ServerError(
+                "--console needs --workers 1; or run hashrange console URL separately"
+            )
 
     def _check_apart(self) -> None:
         if self.path is not None and not (isinstance(self.path, Path) and self.path.is_dir()):
-            raise ServerError(f"--apart: {self._where()}: name a folder for the files, or none")
+            raise ServerError(
+                f"--apart: {self._where()}: name a folder for the files, or omit PATH"
+            )
         other = {
             "--workers": self.workers > 1,
             "--tables": self.tables,
@@ -233,7 +239,9 @@ class Options(NamedTuple):
             "--record": self.record,
         }
         if given := [name for name, value in other.items() if value]:
-            raise ServerError(f"--apart excludes {given[0]}, which is for a single database")
+            raise ServerError(
+                f"--apart cannot be combined with {given[0]}, which is for a single database"
+            )
 
     def _check_outside(self) -> None:
         """Check the places outside the database that the server works with."""
@@ -243,7 +251,7 @@ class Options(NamedTuple):
                 f"bucket, or {S3}"
             )
         if self.kinesis and "://" not in self.kinesis and not Path(self.kinesis).parent.is_dir():
-            raise ServerError(f"--kinesis: {self.kinesis}: there is no such folder for the file")
+            raise ServerError(f"--kinesis: {self.kinesis}: the folder of the file does not exist")
 
     def _check_console(self) -> None:
         if self.console_as and not (self.console and self.access):
@@ -251,18 +259,18 @@ class Options(NamedTuple):
         if self.console and self.access and not self.console_as:
             raise ServerError(
                 "--console with --access needs --console-as ARN: the principal whose policies "
-                "hold for its pages"
+                "apply to its pages"
             )
 
     def _check_resettable(self) -> None:
         if self.path is not None:
-            raise ServerError("--resettable is for tests: only a database in memory goes back")
+            raise ServerError("--resettable is for tests: only a database in memory can be reset")
         if self.admin_port is None:
-            raise ServerError("--resettable needs --admin-port, where POST /reset is answered")
+            raise ServerError("--resettable needs --admin-port, which answers POST /reset")
         if self.eventual or self.throughput == "enforced" or self.record:
             raise ServerError(
-                "--resettable excludes --eventual, --throughput enforced and --record: they keep "
-                "what would be another state's"
+                "--resettable cannot be combined with --eventual, --throughput enforced or "
+                "--record: they keep state that a reset does not restore"
             )
 
 
@@ -294,7 +302,8 @@ def _admin_token() -> tuple[str, str]:
         return made, f"Authorization: Bearer {made}"
     if len(token) < TOKEN_LETTERS_MIN or not (token.isascii() and token.isprintable()):
         raise ServerError(
-            f"{TOKEN_VARIABLE}: a token is at least {TOKEN_LETTERS_MIN} printable ASCII letters"
+            f"{TOKEN_VARIABLE}: a token must have at least {TOKEN_LETTERS_MIN} printable ASCII "
+            "characters"
         )
     return token, f"its token is in {TOKEN_VARIABLE}"
 
@@ -310,7 +319,7 @@ def _faults(given: list[str]) -> Faults | None:
     try:
         faults.check()
     except ValueError as error:
-        raise ServerError(f"--fault: {error}; give for example throttle=0.1") from None
+        raise ServerError(f"--fault: {error}; an example is throttle=0.1") from None
     return faults if rates else None
 
 

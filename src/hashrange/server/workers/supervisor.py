@@ -240,10 +240,10 @@ class Supervisor:
         self._failed_starts += not ended.served
         told = f"worker {number} {ended.told}"
         if self._failed_starts >= STARTS_MAX and not self.serving():
-            self._problem = f"{told}, and no other one serves or can be started"
+            self._problem = f"{told}, and no other worker serves or can be started"
             self._end()
         else:
-            _log.error("%s; another one takes its place", told)
+            _log.error("%s; another worker takes its place", told)
 
     async def _rest(self, seconds: float) -> None:
         with suppress(TimeoutError):

@@ -71,7 +71,7 @@ class DatabaseTools:
         capacity units.
         """
         if not isinstance(_statement(statement), tree.Select):
-            raise Refused("query runs one SELECT; nothing was run")
+            raise Refused("query runs only a SELECT; nothing was run")
         return _answer(self._select, statement, _values(parameters), limit)
 
     def explain(self, statement: str) -> str:
@@ -82,7 +82,7 @@ class DatabaseTools:
     def write(self, statement: str, parameters: list[Any] | None = None) -> str:
         """Run one PartiQL INSERT, UPDATE or DELETE, which writes one item, and tell its cost."""
         if not isinstance(_statement(statement), tree.Insert | tree.Update | tree.Delete):
-            raise Refused("write runs one INSERT, UPDATE or DELETE; nothing was run")
+            raise Refused("write runs only an INSERT, UPDATE or DELETE; nothing was run")
         return _answer(self._write, statement, _values(parameters))
 
     def _tables(self) -> str:
@@ -91,7 +91,7 @@ class DatabaseTools:
         described = [client.describe_table(TableName=name) for name in names[:DESCRIBED_MAX]]
         lines = [json_line(_short(each["Table"])) for each in described]
         lines += [json_line({"TableName": name}) for name in names[DESCRIBED_MAX:]]
-        more = " (only the first are shown)" if len(names) == TABLES_MAX else ""
+        more = " (only the first tables are shown)" if len(names) == TABLES_MAX else ""
         return f"{counted(len(names), 'table')}{more}\n{marked(lines)}"
 
     def _table(self, table: str) -> str:
@@ -116,7 +116,7 @@ class DatabaseTools:
             more = page.more or len(items) > most
             if len(items) >= most or units >= UNITS_MAX:
                 break
-        rest = "; there are more, or more is to be read" if more else ""
+        rest = "; there are more, or there may be more" if more else ""
         return f"{counted(min(len(items), most))}{rest}; {consumed}\n" + marked(
             map(item_line, items[:most])
         )
@@ -137,7 +137,7 @@ def _short(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _statement(text: str) -> tree.Statement:
     if len(text) > STATEMENT_LETTERS_MAX:
-        raise Refused(f"a statement has at most {STATEMENT_LETTERS_MAX:,} letters")
+        raise Refused(f"a statement may have at most {STATEMENT_LETTERS_MAX:,} characters")
     try:  # a statement that only another parser understands might do anything
         return partiql.parse(text)
     except ApiError as error:

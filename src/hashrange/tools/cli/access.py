@@ -119,4 +119,4 @@ def check(policy: Path, model: Path | None) -> None:
         print(line)
     if lines:
         raise SystemExit(1)
-    print(f"{policy}: nothing is broader than it looks")
+    print(f"{policy}: no statement is broader than it looks")

@@ -67,7 +67,7 @@ def _print_spans(contents: "Contents", place: str) -> None:
         )
         before = span.last.time
     if before is None:
-        fail(f"{place}: there is nothing here that could be restored")
+        fail(f"{place}: there is nothing to restore")
 
 
 def check(place: str) -> None:

@@ -88,11 +88,11 @@ def restore(source: Path | str, path: Path, replace: bool, at: float | None) -> 
 
     if isinstance(source, str) or source.is_dir():
         if replace:
-            fail("--replace is for a backup: from an archive, DB is a new file")
+            fail("--replace is only for a backup; from an archive, DB must be a new file")
         _restore_from_archive(str(source), path, at)
         return
     if at is not None:
-        fail(f"{source}: a backup has one moment; --at is for an archive")
+        fail(f"{source}: --at is only for an archive; a backup holds one moment")
     with told_in_one_line():
         put_back(existing(source), path, replace=replace)
     print(f"restored {path} from {source}")

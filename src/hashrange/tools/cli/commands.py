@@ -44,7 +44,7 @@ def database_name(text: str) -> Path | str:
     from hashrange.database.addresses import kind_of
 
     if kind_of(text) == "server":
-        fail(f"{printed(text)}: the address of a server; DB is a file or postgresql://...")
+        fail(f"{printed(text)} is the address of a server; DB must be a file or postgresql://...")
     return text if kind_of(text) == "postgresql" else Path(text)
 
 

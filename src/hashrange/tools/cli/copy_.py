@@ -61,7 +61,7 @@ def copy_(
     from hashrange.tools.target import open_target
 
     with (
-        told("run the same command again to go on"),
+        told("run the same command again to continue"),
         open_target(source) as origin,
         open_target(target, create=True) as copied,
     ):
@@ -105,7 +105,7 @@ def _follow(copy: "Copy") -> None:
         if shown:
             sys.stderr.write("\r\x1b[K")
         print(
-            f"{_state(*last)}; run the same command again to go on from {copy.bookmark.path}, "
+            f"{_state(*last)}; run the same command again to continue from {copy.bookmark.path}, "
             "or remove that file"
         )
 

@@ -76,4 +76,4 @@ def _warn_of_misspelt(environment: Mapping[str, str], known: Iterable[str]) -> N
 
     for name in strange:
         if meant := get_close_matches(name, names, n=1, cutoff=0.9):
-            print(f"hashrange: {name} is ignored; is {meant[0]} meant?", file=sys.stderr)
+            print(f"hashrange: {name} is ignored; did you mean {meant[0]}?", file=sys.stderr)

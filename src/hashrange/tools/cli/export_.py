@@ -54,12 +54,12 @@ def export_(
 
     to_stdout = output == STANDARD
     if to_stdout and format == formats.S3_EXPORT:
-        fail("a folder cannot be written to standard output; name it")
-    with told("run the same command again to go on"), printed_file(output) as file:
+        fail("a folder cannot be written to standard output; name a folder")
+    with told("run the same command again to continue"), printed_file(output) as file:
         chosen = formats.for_output(file, format or (FORMATS[0] if to_stdout else None))
         with open_target(db) as target:
             done = export(target, table, file, chosen, threads(target, parallel), rate)
-    again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
+    again = f" ({done.resumed:,} of them before the interruption)" if done.resumed else ""
     print(
         f"{'standard output' if to_stdout else output}: {counted(done.items)}{again} of {table} "
         f"{done.speed}, {between(done.began, done.ended)}",

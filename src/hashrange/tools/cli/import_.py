@@ -100,14 +100,14 @@ def import_(
     from hashrange.tools.moving.standard_streams import named_file
     from hashrange.tools.target import open_target
 
-    with told("run the same command again to go on"), named_file(path) as (source, name):
+    with told("run the same command again to continue"), named_file(path) as (source, name):
         chosen = formats.for_input(source, format, name)
         if key is not None and create is None:
-            fail("--key describes the table that --create makes; give both")
+            fail("--key describes a new table, so it needs --create")
         wanted = None if create is None else _wanted(table, path, create, key)
         if kind_of(db) == "file" and not Path(db).exists():
             if wanted is None:
-                fail(f"{db}: no such file; --create makes it")
+                fail(f"{db}: no such file; --create creates it")
             _try_to_create(table, wanted)
         with open_target(db, create=wanted is not None) as target:
             ask_before_writing(target, f"Write the items of {name} to {table}", yes)
@@ -124,7 +124,7 @@ def import_(
                 rate,
                 name,
             )
-    again = f" (of them {done.resumed:,} before it was interrupted)" if done.resumed else ""
+    again = f" ({done.resumed:,} of them before the interruption)" if done.resumed else ""
     print(f"{table}: {counted(done.items)}{again} of {name} {done.speed}")
 
 
@@ -134,7 +134,7 @@ def _wanted(name: str, path: Path, create: Path, key: str | None) -> "Wanted":
 
     if key is not None:
         if create != Path():
-            fail("--key and a DESCRIPTION exclude each other")
+            fail("--key cannot be combined with a DESCRIPTION")
         by_key = tables.of_key(key)
         return lambda: by_key
     where = create if create != Path() else tables.beside(path)
@@ -154,7 +154,7 @@ def _expect_key(info: "TableInfo", key: str) -> None:
     columns = [(each["AttributeName"], each["AttributeType"]) for each in wanted]
     if columns != [(name, info.types[name]) for name in info.key]:
         there = ",".join(f"{name}:{info.types[name]}" for name in info.key)
-        fail(f"{info.name} is there already, with the key {there}: leave --key out to write to it")
+        fail(f"{info.name} exists already, with the key {there}: omit --key to write to it")
 
 
 def _table(target: "Target", name: str, wanted: "Wanted | None") -> "TableInfo":
@@ -168,7 +168,7 @@ def _table(target: "Target", name: str, wanted: "Wanted | None") -> "TableInfo":
         if refusal.code != "ResourceNotFoundException":
             raise
     if wanted is None:
-        fail(f"{target.name}: no table {name}; --create makes it")
+        fail(f"{target.name}: no table {name}; --create creates it")
     _create(target, name, wanted)
     return tables.describe(target.client, target.name, name)
 

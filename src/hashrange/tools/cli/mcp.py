@@ -55,5 +55,5 @@ def mcp(db: str | None, model: Path | None, write: bool, skill: bool) -> None:
         fail(f"the tools are not installed (no {missing.name}): pip install 'hashrange[mcp]'")
     with opened_target(db) as target:
         if write and target.is_aws:
-            print("hashrange: AWS is only read: --write is ignored", file=sys.stderr)
+            print("hashrange: AWS is read-only: --write is ignored", file=sys.stderr)
         server_of(target, model, write).run()

@@ -136,9 +136,9 @@ def _prove(path: Path) -> None:
     from hashrange.runtime.prediction.reading import Trace
 
     proof = prove(Trace(str(path)))
-    print(f"{proof.asks:,} questions, {proof.refusals:,} refusals: ", end="")
+    print(f"{proof.asks:,} checks, {proof.refusals:,} refusals: ", end="")
     if proof.difference is None:
-        print("the replay gives the same, one by one")
+        print("the replay gives the same answers")
         return
     print(f"{proof.differences:,} answers differ; the first: {proof.difference}")
     sys.exit(DIFFERS)

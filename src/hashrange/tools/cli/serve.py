@@ -178,8 +178,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="call a function with the records of the table's stream, as Lambda does: "
-        "module:handler, in a process of its own, or http://127.0.0.1:3001/.../invocations; or "
-        "a file of JSON with such triggers and their settings; may be repeated",
+        "module:handler, in a separate process, or http://127.0.0.1:3001/.../invocations; or a "
+        "JSON file with such triggers and their settings; may be repeated",
     )
     parser.add_argument(
         "--trigger-host",

@@ -39,7 +39,7 @@ def create(db: str, file: Path, yes: bool) -> None:
     from hashrange.declared.creating import create_missing
     from hashrange.declared.reading import read
 
-    with told("run the same command again to go on"):
+    with told("run the same command again to continue"):
         declared = read(file)
         for remark in declared.remarks:
             print(f"hashrange: {remark}", file=sys.stderr)

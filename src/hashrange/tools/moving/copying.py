@@ -27,7 +27,7 @@ from hashrange.tools.moving.sink import Sink
 if TYPE_CHECKING:
     from hashrange.tools.target import Target
 
-AGAIN = "run the same command again to go on"
+AGAIN = "run the same command again to continue"
 
 _IDLE_SECONDS = 0.25
 """A shard may be read five times a second."""
@@ -70,8 +70,8 @@ class Copy:
             with Progress(lambda items: items / total, resumed) as progress:
                 for table, _ in changed:
                     progress.say(
-                        f"{self.bookmark.path}: {table.name} is not the table that the copy that "
-                        "was interrupted has read or written; copying it from its beginning"
+                        f"{self.bookmark.path}: {table.name} is not the table of the interrupted "
+                        "copy; copying it from the beginning"
                     )
                 for table, copied in zip(found, there, strict=True):
                     fresh = TableState([Position() for _ in range(segments)], time.time())
@@ -196,5 +196,5 @@ def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
             tables.create(asking, target.name, found, table.name)
         return tables.describe(target.client, target.name, table.name)
     if there.key != table.key or any(there.types[name] != table.types[name] for name in table.key):
-        raise DataError(f"{target.name}: {table.name} is there already, with another key")
+        raise DataError(f"{target.name}: {table.name} exists already, with another key")
     return there

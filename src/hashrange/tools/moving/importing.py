@@ -91,8 +91,8 @@ def import_(
                 _run(_Import(reading, sink, presence, state), bookmark, progress)
             except _Changed:
                 progress.say(
-                    f"{bookmark.path}: {name} or {table.name} has changed since the import "
-                    "that was interrupted; beginning again"
+                    f"{bookmark.path}: {name} or {table.name} has changed since the interrupted "
+                    "import; starting over"
                 )
                 progress.begin_again()
                 state, resumed = _State(table.id), 0
@@ -184,7 +184,7 @@ class _Reading:
         """What is done before records are stored, for the line of progress."""
         if self._opened is not None and self._opened.doing:
             return self._opened.doing
-        return "looking for the records that are stored" if self.verifying else ""
+        return "looking for records that are already stored" if self.verifying else ""
 
     def share(self, items: int) -> float:
         """How much of all bytes has been read, from 0 to 1."""

@@ -44,7 +44,7 @@ class Presence:
             if left and not found:
                 attempt += 1
                 if attempt == ATTEMPTS_MAX:
-                    raise Refused("", f"{self._name}: reads are throttled; give a lower --rate")
+                    raise Refused("", f"{self._name}: reads are throttled; set a lower --rate")
                 pause(attempt)
             waiting = left
         return count == len(wanted)

@@ -129,7 +129,7 @@ class Bookmark:
             return None
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DataError(
-                f"{self.path}: not readable: {error}; remove it to begin again"
+                f"{self.path}: not readable: {error}; remove it to start over"
             ) from None
         if content.get("what") != self._what:
             raise DataError(

@@ -44,7 +44,7 @@ def stream_of(table: TableInfo, place: str) -> str:
     """The ARN of a stream that can be followed. Raises DataError."""
     if table.stream_arn is None or table.stream_view not in _VIEWS:
         raise DataError(
-            f"{place}: to follow {table.name}, it needs a stream with the view NEW_IMAGE or "
+            f"{place}: to follow {table.name}, the table needs a stream with the view NEW_IMAGE or "
             "NEW_AND_OLD_IMAGES"
         )
     return table.stream_arn
@@ -56,8 +56,8 @@ class Replicator:
     def __init__(self, source: "Target", arn: str, state: TableState, sink: Sink) -> None:
         if not state.sequences and time.time() - state.began > RETENTION_SECONDS - _MARGIN_SECONDS:
             raise DataError(
-                f"{source.name}: the copy began more than a day ago, which is how long a stream "
-                "keeps its records; copy again"
+                f"{source.name}: the copy began more than a day ago, but a stream keeps its "
+                "records only for a day; copy again"
             )
         self._connection = _Patient(connect(source.streams, service="dynamodbstreams"))
         self._place = source.name
@@ -101,8 +101,8 @@ class Replicator:
             if refusal.code != TRIMMED:
                 raise
         raise DataError(
-            f"{self._place}: the stream no longer has the records that follow, because it keeps "
-            "them for a day; copy again"
+            f"{self._place}: the stream no longer has the next records, because it keeps them "
+            "only for a day; copy again"
         )
 
     def _apply(self, records: list[Any]) -> None:

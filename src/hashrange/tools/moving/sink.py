@@ -129,7 +129,7 @@ class Sink:
             if not left:
                 return None
             if attempt >= ATTEMPTS_MAX:
-                raise Refused("", f"{self._table.name}: writes are throttled; give a lower --rate")
+                raise Refused("", f"{self._table.name}: writes are throttled; set a lower --rate")
             again = {"RequestItems": left}
             return encode(again | {"ReturnConsumedCapacity": "TOTAL"} if self._asking else again)
         if outcome.code in _OF_AN_ITEM:

@@ -23,7 +23,7 @@ class Spool:
         self._file = open(path, "r+b") if size else open_new(path)  # noqa: SIM115
         if os.fstat(self._file.fileno()).st_size < size:
             self._file.close()
-            raise DataError(f"{path}: is shorter than it was; remove it and begin again")
+            raise DataError(f"{path}: is shorter than it was; remove it and start over")
         self._file.truncate(size)
         self._file.seek(size)
 

@@ -35,8 +35,8 @@ _KEYS = (
 BY_TEXT = _entries(
     (
         r"\bCOUNT(?=\s*\()",
-        "DynamoDB computes no aggregates. .schema shows the number of items of a table; the Query "
-        "and Scan APIs count with Select=COUNT; a count that is read often is kept in an item.",
+        "DynamoDB computes no aggregates. .schema shows the number of items of a table; the "
+        "Query and Scan APIs count with Select=COUNT; keep a count that is read often in an item.",
     ),
     (
         r"\b(SUM|AVG|MIN|MAX)(?=\s*\()",
@@ -56,17 +56,18 @@ BY_TEXT = _entries(
     ),
     (
         r"\bGROUP\s+BY\b|\bHAVING\b",
-        "DynamoDB does not group. Items with the same partition key are a group already: select "
-        "one by its key; an index can group by another attribute.",
+        "DynamoDB does not group. Items with the same partition key are already a group, which "
+        "you select by its key; an index can group by another attribute.",
     ),
     (
         r"\bOFFSET\s+[0-9?]+",
-        "There are no offsets: results are read page by page, each from where the last one ended. "
-        "To start elsewhere, give a condition of the sort key: AND sk > '...'.",
+        "There are no offsets: results are read page by page, and each page starts where the "
+        "previous one ended. To start elsewhere, give a condition of the sort key: AND sk > "
+        "'...'.",
     ),
     (
         r"\bLIMIT\s+\S+",
-        "The number of items is not part of the statement: use .limit N here, and --limit N with "
+        "A statement does not limit the number of items: use .limit N here, and --limit N with "
         "`hashrange query`.",
     ),
     (
@@ -94,12 +95,12 @@ BY_TEXT = _entries(
     ),
     (
         r"^\s*(SHOW|DESCRIBE|DESC)\b",
-        "The shell shows that: .tables, .schema TABLE, .indexes TABLE.",
+        "Use commands of the shell: .tables, .schema TABLE, .indexes TABLE.",
     ),
-    (r"^\s*EXPLAIN\b", "The shell does that: .explain STATEMENT."),
+    (r"^\s*EXPLAIN\b", "Use a command of the shell: .explain STATEMENT."),
     (
         r"^\s*(BEGIN|COMMIT|ROLLBACK|START)\b",
-        "Each statement is committed by itself. Several writes in one transaction are one call: "
+        "Each statement is committed by itself. To make several writes in one transaction, call "
         "ExecuteTransaction or TransactWriteItems.",
     ),
     (
@@ -109,11 +110,11 @@ BY_TEXT = _entries(
     ),
     (r"\bSET\s+\*", "SET names its attributes: SET a = 1, b = 'x'."),
     (r"\bCASE\b|\bCAST\b", "There is no CASE and no CAST: values are returned as they are stored."),
-    (r"`+", "Names are in double quotes, and strings in single quotes."),
+    (r"`+", "Names are enclosed in double quotes, and strings in single quotes."),
     (r"==", "Equality is one `=`."),
     (
         r"(?:(?<=FROM )|(?<=INTO )|(?<=UPDATE ))\w+-[\w-]+",
-        'A name with such characters has double quotes: "my-table".',
+        'A name with such characters needs double quotes: "my-table".',
     ),
     (
         r"^\s*(?!(SELECT|INSERT|UPDATE|DELETE|FROM|EXISTS)\b)\S+",
@@ -140,7 +141,7 @@ BY_MESSAGE = _entries(
     ),
     (
         r"Duplicate primary key",
-        "INSERT adds new items only. UPDATE changes the item that is there.",
+        "INSERT adds only new items. UPDATE changes an existing item.",
     ),
     (
         r"data type should match",
@@ -148,7 +149,7 @@ BY_MESSAGE = _entries(
     ),
     (
         r"Unrecognized function",
-        f"Conditions have {', '.join(CONDITION_FUNCTIONS)} and IS [NOT] MISSING.",
+        f"Conditions can use {', '.join(CONDITION_FUNCTIONS)} and IS [NOT] MISSING.",
     ),
     (r"does not have the specified index", "The shell command .indexes lists the indexes."),
     (

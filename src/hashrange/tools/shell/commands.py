@@ -53,14 +53,14 @@ class Commands:
             Command(".create TABLE KEY", "a table, e.g. orders customer,sk:N", self._create),
             Command(".drop TABLE", "delete a table with its items", self._drop),
             Command(".mode table|json|csv", "how results are shown", self._mode),
-            Command(".limit N|off", "show N items of a result at most", self._limit),
-            Command(".capacity on|off", "tell what each statement consumed", self._capacity),
-            Command(".explain STATEMENT", "what it would read, without running it", self._explain),
+            Command(".limit N|off", "show at most N items of a result", self._limit),
+            Command(".capacity on|off", "show what each statement consumed", self._capacity),
+            Command(".explain STATEMENT", "show what a statement would read", self._explain),
             Command(".read FILE", "run the statements in a file", self.read),
-            Command(".output [FILE]", "write results to a file; alone: here again", self._output),
+            Command(".output [FILE]", "write results to a file; no FILE: here again", self._output),
             Command(".history on|off|clear", "keep statements for later sessions", self._keep),
             Command(".help", "this list", self._help),
-            Command(".quit", "leave, as does Ctrl-D", self._quit),
+            Command(".quit", "leave; so does Ctrl-D", self._quit),
         )
         # fmt: on
 
@@ -90,7 +90,7 @@ class Commands:
         """Run the statements and commands in a file, up to the first error."""
         path = Path(_unquoted(name or _missing(".read FILE"))).expanduser()
         if len(self._reading) >= _READ_LEVELS_MAX:
-            raise Failed(f"{path}: .read within .read, more than {_READ_LEVELS_MAX} levels deep")
+            raise Failed(f"{path}: .read is nested more than {_READ_LEVELS_MAX} levels deep")
         self._reading.append(path)
         try:
             with path.open(encoding="utf-8") as file:

@@ -64,7 +64,7 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
     if advice:
         lines += wrap(advice.text, min(LINE_CHARACTERS_MAX, shutil.get_terminal_size().columns))
     elif span and (word := _keyword_at(statement, span, message)):
-        lines.append(f'{word} is a keyword. As a name it has double quotes: "{word}"')
+        lines.append(f'{word} is a keyword. As a name it needs double quotes: "{word}"')
     return Failed("\n".join(lines))
 
 

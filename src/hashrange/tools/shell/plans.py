@@ -54,7 +54,7 @@ def _read(select: partiql.Select, table: Described) -> str:
     count = len({str(query.hash_values) for query in plan.queries})
     by_sort = any(query.range_equals or query.operator for query in plan.queries)
     conditions = f"{key['HASH']} and {key['RANGE']}" if by_sort else key["HASH"]
-    rest = "; the other conditions are evaluated on what was read" if plan.filter else ""
+    rest = "; the other conditions are evaluated on the items read" if plan.filter else ""
     return (
         f"Query of {count} {'partition' if count == 1 else 'partitions'} of {name} by "
         f"{conditions}{rest}"
@@ -63,5 +63,5 @@ def _read(select: partiql.Select, table: Described) -> str:
 
 def _reason(select: partiql.Select, key: Mapping[str, str]) -> str:
     if partiql_keys.names_partitions(select.where, key["HASH"]):
-        return f"its conditions of {' and '.join(key.values())} do not fit a query"
+        return f"its conditions on {' and '.join(key.values())} cannot be used in a query"
     return f"no condition names {key['HASH']} with ="

@@ -105,7 +105,7 @@ class Session:
         if self._yes or not self.target.is_aws:
             return
         if self._confirm is None:
-            raise Failed(f"this statement may write to {self.target.name}: allow it with --yes")
+            raise Failed(f"this statement may write to {self.target.name}; allow it with --yes")
         shown = shortened(printable(" ".join(statement.split())), _SHOWN_CHARACTERS)
         if not self._confirm(f"{shown}\nThis may write to {self.target.name}. Run it? [y/N] "):
             raise Failed("not run")

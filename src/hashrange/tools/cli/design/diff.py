@@ -28,7 +28,7 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
     found = [compare(one, other) for one, other in tables_of_both(before, after)]
     if not found:
         names = ", ".join(table.name for table in before)
-        fail(f"{new}: it declares none of the tables {names}")
+        fail(f"{new} declares none of the tables {names}")
     gone = sorted(
         {t.name for t in before} - {one.table for one in found} if len(before) > 1 else ()
     )

@@ -85,7 +85,7 @@ def _view(model: Path, tables: "list[Table]", view: str | None) -> "tuple[Table,
         return _declared(tables, name), rest
     if len(tables) > 1:
         names = ", ".join(table.name for table in tables)
-        fail(f"{model}: it declares {names}: name one in --view, e.g. {tables[0].name}:{rest}")
+        fail(f"{model} declares {names}: name one in --view, e.g. {tables[0].name}:{rest}")
     return tables[0], rest
 
 

@@ -98,7 +98,7 @@ def _migration(old: Path, new: Path, options: Options) -> "Migration":
     changed = [(a, b) for a, b in pairs if len(pairs) == 1 or _differs(a, b)]
     if len(changed) != 1:
         names = ", ".join(a.name for a, _ in changed) or "none"
-        fail(f"a migration is of one table, but {names} of those in {old} change in {new}")
+        fail(f"a migration must change one table of {old}; {new} changes {names}")
     settings: Options = {"guards": options["guards"], "accept": options["accept"]}
     if options["lease"] is not None:
         settings["lease_seconds"] = options["lease"]
@@ -127,7 +127,7 @@ def _told() -> "Iterator[None]":
     except (DesignError, BotoCoreError, ClientError) as error:
         fail(error)
     except KeyboardInterrupt:
-        say("interrupted: go on with `hashrange design migrate resume`")
+        say("interrupted: continue with `hashrange design migrate resume`")
         raise
 
 
@@ -157,7 +157,10 @@ def _change(name: str, what: str, options: Options) -> None:
             _show(steps, target)
             return
         if name == "start" and not migration.keeps_out(target.client):
-            say("programs that do not follow are not kept out: see the policy of `plan`")
+            say(
+                "writes of programs that do not follow the migration are not refused: see the "
+                "policy of `plan`"
+            )
         ask_before_writing(target, f"{what} the migration of {migration.old.name}", options["yes"])
         from hashrange.design.execute.connection import connect
         from hashrange.design.execute.steps import run

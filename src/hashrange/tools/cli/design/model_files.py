@@ -28,7 +28,7 @@ def add_model(parser: "argparse.ArgumentParser") -> None:
 
 def add_endpoint(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
-        "--endpoint", metavar="URL", help="e.g. http://127.0.0.1:8000; default: AWS itself"
+        "--endpoint", metavar="URL", help="e.g. http://127.0.0.1:8000; default: AWS"
     )
     parser.add_argument(
         "--region", help="default: as boto3 is configured, or us-east-1 with --endpoint"
@@ -42,7 +42,7 @@ def tables_of(path: Path) -> "list[Table]":
     module = _run(existing(path))
     tables = [value for value in vars(module).values() if isinstance(value, Table)]
     if not tables:
-        fail(f"{path}: it declares no st.Table")
+        fail(f"{path} declares no st.Table")
     return list(dict.fromkeys(tables))
 
 
@@ -87,7 +87,7 @@ def client(endpoint: str | None, region: str | None) -> Any:
         given = server_arguments(session, endpoint) if endpoint else {}
         return session.client("dynamodb", **given)
     except NoRegionError:
-        fail("no region: give one with --region or AWS_DEFAULT_REGION")
+        fail("no region: set it with --region or AWS_DEFAULT_REGION")
     except (BotoCoreError, ValueError) as error:  # for a wrong profile, endpoint or region
         fail(error)
 
