@@ -26,7 +26,7 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.operations.operation import Operation
-from hashrange.runtime.decisions import Costly, Proposal, Reading, begin, concluded
+from hashrange.runtime.decisions import Costly, Proposal, Reading, Suspended, begin, concluded
 from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.storage.paging import bytes_of
@@ -53,9 +53,9 @@ class Submission(Struct, eq=False):
     `outcome` is None until it is decided, and is final when the submission is `settled`. If it
     came from an event loop, `done` is called on that `loop` with the outcome. `news` wakes a
     thread that sleeps until then. If it is costly and has been decided aside, it has a `proposal`;
-    `attempts` counts the proposals that could not be committed. `earlier` is what its batch has
-    decided before it lost a race. A batch whose first submission is `bulk` may take longer, and
-    others wait as long.
+    `attempts` counts the proposals that could not be committed. `suspended` is its decision, begun
+    before its batch; `earlier` is what its batch has decided before it lost a race. A batch whose
+    first submission is `bulk` may take longer, and others wait as long.
     """
 
     operation: Operation
@@ -70,6 +70,7 @@ class Submission(Struct, eq=False):
     settled: bool = False
     outcome: Outcome | None = None
     proposal: Proposal | None = None
+    suspended: Suspended | None = None
     earlier: Proposal | None = None
     attempts: int = 0
     bulk: bool = False
@@ -143,10 +144,9 @@ class Batch(Struct, eq=False):
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
         settings, meter = self.environment.settings, self.environment.meter
-        awaited, pressure = self.environment.awaited, self.environment.back_pressure
+        awaited = self.environment.awaited
         follow = awaited is not None and awaited.indexes_follow
-        if pressure is not None:
-            pressure = self.environment.pressure()
+        pressure = self.environment.pressure() if follow else None
         asks = pressure is not None or (meter is not None and meter.asks)
         remembers, timer = self.remembers, self.environment.clock.timer
         deadline = self._deadline() if len(self.submissions) > 1 else 0.0
@@ -177,17 +177,22 @@ class Batch(Struct, eq=False):
                         continue
                     if submission.proposal is not None:
                         raise Costly
-                caller, entropy = submission.caller, submission.entropy
-                moment = Moment(now, entropy, caller, settings, 0.0, follow, asks)
-                steps = begin(submission.operation, submission.request, moment, tables)
+                begun, submission.suspended = submission.suspended, None
                 # In a generator of its own, this loop would be resumed again for each read.
-                reply: Any = None
+                reply: Any
                 units = 0
                 try:
+                    if begun is None or begun.version != head[0] or redefined or asks:
+                        caller, entropy = submission.caller, submission.entropy
+                        moment = Moment(now, entropy, caller, settings, 0.0, follow, asks)
+                        steps = begin(submission.operation, submission.request, moment, tables)
+                        read = next(steps)
+                    else:
+                        steps, read = begun.steps, begun.read
                     while True:
-                        read = steps.send(reply)
                         if type(read) is Admit:
                             reply = (pressure or account).limits(read)  # type: ignore[union-attr]
+                            read = steps.send(reply)
                             continue
                         reply = yield read
                         if remembers:
@@ -197,6 +202,7 @@ class Batch(Struct, eq=False):
                             units += submission.price(reply)
                             if units > UNITS_MAX:
                                 raise Costly
+                        read = steps.send(reply)
                 except StopIteration as end:
                     decision: Decision = end.value
                 writes, response = concluded(decision, now)

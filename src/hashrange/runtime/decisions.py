@@ -5,7 +5,7 @@ have to be decided again.
 """
 
 from collections.abc import Generator, Hashable
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from msgspec import Struct
 
@@ -87,6 +87,28 @@ def within_price(steps: Steps, weight: int, body: bytes) -> Steps:
     except StopIteration as end:
         decision: Decision = end.value
         return decision
+
+
+class Suspended(NamedTuple):
+    """The decision of an operation `on_table` that waits for the answer to its first read.
+
+    That read is a timeless one, so the decision can go on at any time, if the tables are still
+    those of `version`.
+    """
+
+    steps: Steps
+    read: kv.Read
+    version: bytes | None
+
+
+def is_timeless(first: kv.Read | None) -> bool:
+    """Whether a decision that reads this first is the same at any time, unless it is refused.
+
+    It reads items of a table that was there already.
+    """
+    if type(first) is kv.Get:
+        return kv.SYSTEM_SPACE not in dict(first.keys)
+    return type(first) is kv.Range and first.space != kv.SYSTEM_SPACE
 
 
 Reading = tuple[kv.Read, Any]

@@ -91,28 +91,29 @@ class Overlay:
 
     # ---- answers ----
 
+    def known(self, read: kv.Get) -> list[bytes | None] | None:
+        """The answer, if the store need not be asked."""
+        values: list[bytes | None] = []
+        for key in read.keys:
+            space, name = key
+            own = self._rows.get(space)
+            if own is not None and name in own:
+                values.append(own[name])
+            elif space in self._own_spaces:
+                values.append(None)
+            elif key in self._known_rows:
+                values.append(self._known_rows[key])
+            else:
+                return None
+        return values
+
     def _get(self, read: kv.Get) -> Asking:
-        unknown = [key for key in read.keys if not self._knows(key)]
-        if unknown:
-            asked = kv.Get(tuple(unknown))
+        values = self.known(read)
+        if values is None:
+            asked = kv.Get(tuple([key for key in read.keys if self.known(kv.Get((key,))) is None]))
             self.learn(asked, (yield asked))
-        return [self._value(key) for key in read.keys]
-
-    def _knows(self, key: kv.Key) -> bool:
-        space, name = key
-        own = self._rows.get(space)
-        return (
-            key in self._known_rows
-            or space in self._own_spaces
-            or (own is not None and name in own)
-        )
-
-    def _value(self, key: kv.Key) -> bytes | None:
-        space, name = key
-        own = self._rows.get(space)
-        if own is not None and name in own:
-            return own[name]
-        return None if space in self._own_spaces else self._known_rows[key]
+            values = self.known(read)
+        return values
 
     def _head(self, read: kv.Head) -> Asking:
         [value] = yield from self._get(kv.Get((read.key,)))

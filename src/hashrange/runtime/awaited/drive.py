@@ -157,9 +157,12 @@ async def _decide(
     overlay = Overlay()
     try:
         ahead = [HEAD, *first]
-        for read, answer in zip(ahead, await transaction.read(ahead), strict=False):
+        answers = await transaction.read(ahead)
+        for read, answer in zip(ahead, answers, strict=False):
             overlay.learn(read, answer)
-        writes = await drive_over(overlay, batch.decide(), transaction)
+        steps = batch.decide()
+        next(steps)  # HEAD
+        writes = await drive_over(overlay, steps, transaction, answers[0])
     except GeneratorExit:
         raise
     except BaseException:
@@ -174,12 +177,12 @@ async def drive_over(
     overlay: Overlay,
     steps: Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None],
     transaction: kv.AsyncTransaction,
+    reply: Any = None,
 ) -> list[kv.Write] | None:
     """Answer the reads of `steps`, with their earlier writes laid over the answers.
 
-    Returns all writes, or None if there are none.
+    `reply` answers the first. Returns all writes, or None if there are none.
     """
-    reply: Any = None
     since = perf_counter()
     while True:
         try:
@@ -192,7 +195,9 @@ async def drive_over(
             overlay.write(step)
             reply = None
         else:
-            reply = await _ask(overlay.read(step), transaction)  # type: ignore[arg-type]
+            reply = overlay.known(step) if type(step) is kv.Get else None
+            if reply is None:
+                reply = await _ask(overlay.read(step), transaction)  # type: ignore[arg-type]
         if perf_counter() - since > SLICE_SECONDS:
             await asyncio.sleep(0)  # let others be served
             since = perf_counter()

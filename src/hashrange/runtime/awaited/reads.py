@@ -24,7 +24,7 @@ from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.catalog import Tables
-from hashrange.runtime.decisions import Costly, begin, within_price
+from hashrange.runtime.decisions import Costly, begin, is_timeless, within_price
 from hashrange.runtime.ending import Done, Outcome, charged, encode, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.read_queue import ReadQueue
@@ -288,7 +288,7 @@ class Reads:
                     await self._slices.next()
                 one.answer(answer)
             refused = one.read is None and isinstance(one.result, Exception)
-            if outdated or (behind and (refused or not _is_timeless(first[at]))):
+            if outdated or (behind and (refused or not is_timeless(first[at]))):
                 driven[at] = self._begin(read, tables, now)
         await drive_together(driven, snapshot, self._slices)
 
@@ -346,13 +346,3 @@ class Reads:
                 self._tell(read, refusal)
         if not isinstance(error, Exception):
             raise error
-
-
-def _is_timeless(first: kv.Read | None) -> bool:
-    """Whether a decision that reads this first is the same at any time, unless it is refused.
-
-    It reads items of a table that was there already.
-    """
-    if isinstance(first, kv.Get):
-        return all(space != kv.SYSTEM_SPACE for space, _ in first.keys)
-    return isinstance(first, kv.Range) and first.space != kv.SYSTEM_SPACE

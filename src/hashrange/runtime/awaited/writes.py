@@ -25,7 +25,7 @@ from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
 from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission
-from hashrange.runtime.decisions import begin
+from hashrange.runtime.decisions import Suspended, begin, is_timeless
 from hashrange.runtime.ending import Done, Outcome, internal_error, tell
 from hashrange.runtime.environment import Environment
 
@@ -50,24 +50,32 @@ class QueuedWrite:
         self.machine = ONE
 
     def look_ahead(self, environment: Environment, store: kv.AsyncStore) -> None:
-        self._look(environment)
+        submission = self.submission
+        if submission.proposal is not None:
+            self.first = [read for read, _ in submission.proposal.reads]
+            self.tickets = tickets_of(self.first)
+        else:
+            self._begin(submission, environment)
         if store.machine_of(b"") is not None:
             elsewhere = EVERY in self.tickets
             self.machine = SEVERAL if elsewhere else machine_of(store, self.first)
 
-    def _look(self, environment: Environment) -> None:
-        submission = self.submission
-        if submission.proposal is not None:
-            self.first = [read for read, _ in submission.proposal.reads]
-        else:
-            tables, now = environment.catalog.known[1], environment.clock.now()
-            moment = environment.moment(now, submission.caller, submission.entropy)
-            with suppress(Exception):  # a refusal or a bug: the batch will meet it again
-                steps = begin(submission.operation, submission.request, moment, tables)
-                self.first = [next(steps)]
-            if submission.operation.on_table and any(map(_is_of_system, self.first)):
+    def _begin(self, submission: Submission, environment: Environment) -> None:
+        """Run the decision up to its first read. The batch goes on from there if it can."""
+        version, tables = environment.catalog.known
+        now = environment.clock.now()
+        moment = environment.moment(now, submission.caller, submission.entropy)
+        try:
+            steps = begin(submission.operation, submission.request, moment, tables)
+            read = next(steps)
+        except Exception:  # a refusal or a bug: the batch will meet it again
+            return
+        self.first = [read]
+        if submission.operation.on_table:
+            if not is_timeless(read):
                 self.tickets = frozenset([EVERY])
                 return
+            submission.suspended = Suspended(steps, read, version)
         self.tickets = tickets_of(self.first)
 
 
@@ -172,7 +180,7 @@ class Writes:
     # ---- batches ----
 
     def _start(self, line: "Line") -> None:
-        while line.batches < line.batches_max:
+        while line.waiting and line.batches < line.batches_max:
             wanted = self._wanted_by_others(line)
             requests = take(line.waiting, self._held, wanted, line.requests_max)
             if not requests:
@@ -218,8 +226,7 @@ class Writes:
 
     def _end(self, batch: Batch, line: "Line", requests: Sequence[QueuedWrite]) -> None:
         line.batches -= 1
-        costly = {id(submission) for submission in batch.costly}
-        late = {id(submission) for submission in batch.late}
+        costly, late = set(map(id, batch.costly)), set(map(id, batch.late))
         left = [one for one in requests if id(one.submission) in late and one in self._backlog]
         line.waiting.extendleft(reversed(left))
         self._note_locked(batch, requests)
@@ -317,7 +324,3 @@ def _is_divided(failure: BaseException | None, machine: int) -> bool:
     if type(failure) is kv.Locked:
         return True
     return machine == SEVERAL and type(failure) is kv.StoreError
-
-
-def _is_of_system(read: kv.Read) -> bool:
-    return isinstance(read, kv.Get) and any(space == kv.SYSTEM_SPACE for space, _ in read.keys)
