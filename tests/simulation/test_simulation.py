@@ -20,9 +20,11 @@ from hashrange.engine import changes, transition
 from hashrange.engine.effects import Effects
 from hashrange.engine.log import records
 from hashrange.runtime import drive
+from hashrange.runtime.awaited import writes
+from hashrange.runtime.awaited.writes import Line, QueuedWrite, Writes
 from hashrange.runtime.batch import Batch, call_done
 from hashrange.runtime.catalog import Catalog, Tables
-from hashrange.runtime.decisions import Proposal
+from hashrange.runtime.decisions import Proposal, Steps, Suspended
 from hashrange.runtime.overlay import Overlay
 from hashrange.runtime.threaded import committer
 from hashrange.runtime.threaded.committer import Committer
@@ -281,7 +283,52 @@ def races_go_unnoticed() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def tickets_are_kept() -> Iterator[None]:
+    end = Writes._end
+    ticks = count(1)
+
+    def planted(self: Writes, batch: Batch, line: Line, requests: Sequence[QueuedWrite]) -> None:
+        end(self, batch, line, requests)
+        if next(ticks) % 20 == 0:
+            self._held |= requests[0].tickets
+
+    with patch.object(Writes, "_end", planted):
+        yield
+
+
+@contextmanager
+def requests_end_twice() -> Iterator[None]:
+    answer = Writes._answer
+    ticks = count(1)
+
+    def planted(self: Writes, request: QueuedWrite) -> None:
+        answer(self, request)
+        if next(ticks) % 20 == 0:
+            call_done([request.submission])
+
+    with patch.object(Writes, "_answer", planted):
+        yield
+
+
+class AnyVersion(bytes):
+    def __ne__(self, other: object) -> bool:
+        return False
+
+
+@contextmanager
+def suspended_decisions_outlive_their_tables() -> Iterator[None]:
+    def planted(steps: Steps, read: kv.Read, version: bytes | None) -> Suspended:
+        return Suspended(steps, read, AnyVersion())
+
+    with patch.object(writes, "Suspended", planted):
+        yield
+
+
 PLANTED_WHERE_AWAITED = [
+    tickets_are_kept,
+    requests_end_twice,
+    suspended_decisions_outlive_their_tables,
     decisions_see_no_earlier_ones,
     every_decision_stands,
     races_go_unnoticed,

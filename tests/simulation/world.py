@@ -21,7 +21,7 @@ import msgspec
 
 from hashrange import kv
 from hashrange.engine import fetch
-from hashrange.model.errors import ApiError
+from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.operations import OPERATIONS
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.runtime import AsyncRuntime
@@ -250,6 +250,8 @@ class World:
         self.processes = [self._process() for _ in range(PROCESSES)]
         self._clients: dict[str, Any] = {}
         self._waiting: dict[str, tuple[Process, object]] = {}
+        self._wrong: list[str] = []
+        """What clients were told that no runtime may tell them, even if the runtime goes on."""
         self._answers: dict[str, Response | BaseException | None] = {}
 
     def now(self) -> float:
@@ -285,7 +287,7 @@ class World:
             process.loop.close()
 
     def check(self) -> None:
-        found = list(problems(self.inner))
+        found = self._wrong or list(problems(self.inner))
         if found:
             raise Violation("; ".join(found))
 
@@ -346,7 +348,11 @@ class World:
 
         def told(outcome: Response | BaseException) -> None:
             if self._waiting.get(name, (None, None))[1] is not asked:
-                raise Violation(f"{name} was told twice, or by the dead")
+                self._wrong.append(f"{name} was told twice, or by the dead")
+                return
+            cause = outcome.__cause__ if isinstance(outcome, InternalServerError) else None
+            if cause is not None and not isinstance(cause, kv.StoreError):
+                self._wrong.append(f"{operation} met a bug: {cause!r}")
             del self._waiting[name]
             self._answers[name] = outcome
             self.trace.append(f"{name}: {operation} {_short(outcome)}")
