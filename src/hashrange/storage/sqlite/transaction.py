@@ -1,4 +1,4 @@
-"""The write transaction: rows go to SQLite at once, counters and the last number at commit."""
+"""The write transaction: rows go to SQLite at once, appended rows and counters at commit."""
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -43,6 +43,7 @@ class SqliteTransaction:
 
     __slots__ = (
         "_added",
+        "_appended",
         "_connection",
         "_cursor",
         "_ended",
@@ -63,6 +64,8 @@ class SqliteTransaction:
         self._ended = ended
         self._added: dict[bytes, int] = {}
         self._raised: dict[bytes, int] = {}
+        self._appended: dict[int, list[tuple[bytes, bytes]]] = {}
+        """By space: written at once, they take two thirds of the time of single statements."""
         self._sequence: int | None = None
 
     def read(self, read: Read, /) -> Answer:
@@ -88,19 +91,17 @@ class SqliteTransaction:
                     self._cursor.execute(put, (write.key, write.value))
                 elif type(write) is Append:
                     key = write.prefix + self._next_number().to_bytes(8, "big")
-                    self._cursor.execute(statements(write.space).put, (key, write.value))
+                    self._appended.setdefault(write.space, []).append((key, write.value))
                 else:
                     self._write(write)
-        except NO_TABLE as error:
-            if not absent_space(error):
-                raise
-            raise LookupError(f"a write to a space that is not there: {error}") from error
         except apsw.Error as error:
-            raise self._explain(error, False) from error
+            raise self._problem(error, False) from error
 
     def commit(self) -> None:
         committing = False
         try:
+            for space, rows in self._appended.items():
+                self._cursor.executemany(statements(space).put, rows)
             if self._sequence is not None:
                 self._raised[SEQUENCE] = self._sequence
             if self._added or self._raised:
@@ -110,7 +111,7 @@ class SqliteTransaction:
             committing = True
             self._cursor.execute("COMMIT")
         except apsw.Error as error:
-            problem = self._explain(error, committing)
+            problem = self._problem(error, committing)
             self.rollback()
             raise problem from error
         except BaseException:
@@ -128,6 +129,11 @@ class SqliteTransaction:
         finally:
             self._ended()
 
+    def _problem(self, error: apsw.Error, committing: bool) -> Exception:
+        if isinstance(error, NO_TABLE) and absent_space(error):
+            return LookupError(f"a write to a space that is not there: {error}")
+        return self._explain(error, committing)
+
     def _write(self, write: Write) -> None:
         execute = self._cursor.execute
         match write:
@@ -140,6 +146,7 @@ class SqliteTransaction:
             case CreateSpace():
                 create_space(self._connection, write.space)
             case DropSpace():
+                self._appended.pop(write.space, None)
                 execute(f"ALTER TABLE s{write.space:d} RENAME TO d{write.space:d}")
             case Purge():
                 self._purge(write.space, write.rows_max)
