@@ -123,8 +123,8 @@ ROWS: list[tuple[str, dict[str, Any], list[dict[str, tuple[str, ...]]]]] = [
     ),
     (
         "ExecuteStatement",
-        text("SELECT x FROM things WHERE pk IN ['a', 'b'] AND y = 1 ORDER BY pk"),
-        [keys("a b", select=SOME, attributes="pk x y", fulltablescan="false")],
+        text("SELECT x FROM things WHERE pk IN ['a', 'b'] AND y = 1 ORDER BY z"),
+        [keys("a b", select=SOME, attributes="pk x y z", fulltablescan="false")],
     ),
     ("ExecuteStatement", text("SELECT * FROM things"), [keys(select=ALL, fulltablescan="true")]),
     (

@@ -190,6 +190,7 @@ def test_nobody_locks_the_door_behind_him(database: hashrange.Database) -> None:
         (document(granting("Allow", "s3:GetObject", USER)), "is not one of DynamoDB"),
         (document(granting("Allow", "dynamodb:GetItem", "*")), "unbounded access"),
         (" " * 20_481, "exceeds the maximum size"),
+        ("é" * 10_241, "exceeds the maximum size"),
         (document(granting("Allow", "dynamodb:GetItem", f"{USER}*")), "names nobody"),
         (document(granting("Deny", "dynamodb:GetItem", "bob")), "names nobody"),
     ],

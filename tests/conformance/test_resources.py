@@ -208,11 +208,18 @@ def test_streams() -> None:
     assert resources("ListContributorInsights", listed) == [("ListContributorInsights", "*")]
 
 
-def test_creation_with_tags_needs_the_action_that_tags() -> None:
-    request = {"TableName": "books", **NEEDED["CreateTable"], "Tags": [{"Key": "a", "Value": "b"}]}
+@pytest.mark.parametrize(
+    ("action", "more"),
+    [
+        ("TagResource", {"Tags": [{"Key": "a", "Value": "b"}]}),
+        ("PutResourcePolicy", {"ResourcePolicy": "{}"}),
+    ],
+)
+def test_creation_with_more_needs_its_action(action: str, more: dict[str, Any]) -> None:
+    request = {"TableName": "books", **NEEDED["CreateTable"], **more}
     assert resources("CreateTable", request) == [
         ("CreateTable", f"{ARN}books"),
-        ("TagResource", f"{ARN}books"),
+        (action, f"{ARN}books"),
     ]
 
 

@@ -13,6 +13,7 @@ from hashrange.access import patterns
 from hashrange.access.actions import ACTIONS, SERVICE
 from hashrange.access.conditions import ALL, Condition
 from hashrange.access.patterns import NOTHING, Pattern
+from hashrange.access.plans import needs
 from hashrange.access.policy import Policy, Statement
 
 _LEADING = frozenset({"dynamodb:leadingkeys", "dynamodb:firstpartitionkeyvalues"})
@@ -153,8 +154,7 @@ def _takes_back(denial: Statement, action: str, statement: Statement) -> bool:
     if not denial.conditions:
         return True
     asked = _keys(denial) <= _LEADING | {"dynamodb:fulltablescan"} and action in _WITHOUT_KEYS
-    condition = denial.condition()
-    return asked and condition is not None and condition(_WholeTable())
+    return asked and all(each.holds(_WholeTable()) for each in needs(denial))
 
 
 class _WholeTable:

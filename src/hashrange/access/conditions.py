@@ -59,6 +59,18 @@ class Condition(Struct, frozen=True):
     def operator(self) -> Operator:
         return OPERATORS[self.name]
 
+    @property
+    def asks(self) -> frozenset[str]:
+        """The condition keys that it depends on."""
+        return frozenset((self.key, *(key for each in self.values for key in each.variables)))
+
+    @property
+    def fits_at_once(self) -> bool:
+        """Whether a single value of a key meets it just if `Operator.fixed` says so."""
+        operator = self.operator
+        fixed = operator.fixed is not None and not operator.negated
+        return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)
+
     def bound(self, known: Context) -> "Condition":
         """The same condition for requests that all have these values."""
         return replace(self, values=tuple(each.bound(known) for each in self.values))

@@ -10,50 +10,31 @@ Source: IAM user guide, "Policy evaluation logic" and "Permissions boundaries fo
 for one account.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from hashrange.access.operators import OPERATORS, Fits
 from hashrange.access.patterns import NOTHING
-from hashrange.access.policy import Policy, Statement, Test
+from hashrange.access.plans import (
+    BOUNDARY,
+    IDENTITY,
+    LEADINGS,
+    RESOURCE,
+    SESSION,
+    Candidate,
+    Group,
+    Keys,
+    Plan,
+    Source,
+    Verdict,
+    needs,
+)
+from hashrange.access.policy import Policy, Statement
 from hashrange.access.principals import Principal
-
-IDENTITY = "an identity-based policy"
-BOUNDARY = "a permissions boundary"
-SESSION = "a session policy"
-RESOURCE = "a resource-based policy"
-"""The kinds of policies, as messages name them."""
-
-
-class Source(Struct, frozen=True):
-    """The statement that decided, and the policy that it is in."""
-
-    policy: str
-    statement: str
-
-
-class Verdict(Struct, frozen=True):
-    """`because` completes the message of a denial; it is empty if the request is allowed."""
-
-    because: str
-    source: Source | None = None
-
-    @property
-    def allowed(self) -> bool:
-        return not self.because
-
-
-Keys = Mapping[str, tuple[str, ...]]
 
 
 def _no_keys() -> Keys:
     return {}
-
-
-_LEADING = "dynamodb:leadingkeys"
-_LEADINGS = frozenset({_LEADING, "dynamodb:firstpartitionkeyvalues"})
 
 
 class RequestContext:
@@ -80,7 +61,7 @@ class RequestContext:
         self._around: Keys | None = None
 
     def values(self, key: str, /) -> tuple[str, ...]:
-        if self._leading is not None and key in _LEADINGS:
+        if self._leading is not None and key in LEADINGS:
             return self._leading
         if key in self._principal:
             return self._principal[key]
@@ -102,95 +83,6 @@ class RequestContext:
 
     def all(self) -> dict[str, tuple[str, ...]]:
         return {**self._principal, **self.around, **self.items}
-
-
-class _Candidate(Struct, frozen=True):
-    """A statement about an action and a resource. Without `condition` it applies to any request.
-
-    `verdict` is what it decides if it allows.
-    """
-
-    statement: Statement
-    verdict: Verdict
-    condition: Test | None
-
-
-class _Group:
-    """Some of the candidates of a plan."""
-
-    def __init__(self, candidates: Iterable[_Candidate]) -> None:
-        self._candidates = tuple(candidates)
-        self._may_fit = _shared_test(each.statement for each in self._candidates)
-
-    @property
-    def varies(self) -> bool:
-        return any(each.condition for each in self._candidates)
-
-    def first(self, context: RequestContext) -> Verdict | None:
-        """The verdict of the first one that applies."""
-        if self._may_fit is not None:
-            values = context.values(_LEADING)
-            if len(values) == 1 and not self._may_fit(values[0], context):
-                return None
-        for each in self._candidates:
-            condition = each.condition
-            if condition is None or condition(context):
-                return each.verdict
-        return None
-
-
-def _shared_test(statements: Iterable[Statement]) -> Fits | None:
-    """What a single leading key must fit if any of several statements is to apply.
-
-    None if they do not all ask for it, each by the same operator.
-    """
-    asked = [each.needed(_LEADING) for each in statements]
-    names = {each.name for each in asked if each}
-    if len(asked) < 2 or None in asked or len(names) > 1:
-        return None
-    [name] = names
-    fixed = OPERATORS[name].fixed
-    assert fixed
-    return fixed([value for each in asked if each for value in each.values])
-
-
-class Plan(Struct):
-    """What decides about an action of a principal on a resource, prepared for many requests.
-
-    `by_name` are the Allows of the resource's policy that name the principal. There is no
-    `boundary` or `session` if it is None. `verdict` is there if it is the same for any request.
-    """
-
-    action: str
-    denials: tuple[tuple[str, _Group], ...]
-    by_name: _Group
-    boundary: _Group | None
-    session: _Group | None
-    allowing: _Group
-    verdict: Verdict | None = None
-
-    @property
-    def varies(self) -> bool:
-        groups = (self.by_name, self.boundary, self.session, self.allowing)
-        every = (*(group for _, group in self.denials), *filter(None, groups))
-        return any(group.varies for group in every)
-
-    def decide(self, context: RequestContext) -> Verdict:
-        if self.verdict is not None:
-            return self.verdict
-        for kind, denials in self.denials:
-            if denial := denials.first(context):
-                return Verdict(f"with an explicit deny in {kind}", denial.source)
-        if by_name := self.by_name.first(context):
-            return by_name
-        if self.boundary is not None and not self.boundary.first(context):
-            return Verdict(self._nothing_allows(BOUNDARY))
-        if self.session is not None and not self.session.first(context):
-            return Verdict(self._nothing_allows(SESSION))
-        return self.allowing.first(context) or Verdict(self._nothing_allows(IDENTITY))
-
-    def _nothing_allows(self, kind: str) -> str:
-        return f"because no {kind.partition(' ')[2]} allows the {self.action} action"
 
 
 def evaluate(
@@ -216,15 +108,15 @@ def plan(
     return found
 
 
-def _bound(principal: Principal, policy: Policy) -> list[_Candidate]:
+def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
     """The statements with the values of a principal, shared by all its plans."""
     asked = (policy.name, policy.text)
-    found: list[_Candidate] | None = principal.remembered.get(asked)
+    found: list[Candidate] | None = principal.remembered.get(asked)
     if found is None:
         known = RequestContext(principal.keys())
         statements = [each.bound(known) for each in policy.statements]
         found = [
-            _Candidate(each, Verdict("", Source(policy.name, each.place)), each.condition())
+            Candidate(each, Verdict("", Source(policy.name, each.place)), needs(each))
             for each in statements
         ]
         principal.remember(asked, found)
@@ -233,10 +125,10 @@ def _bound(principal: Principal, policy: Policy) -> list[_Candidate]:
 
 def _about(
     principal: Principal, policies: Iterable[Policy], action: str, resource: str
-) -> list[_Candidate]:
+) -> list[Candidate]:
     """Of a statement with variables as resources it is left open whether it is about this one."""
     return [
-        replace(each, condition=each.statement.condition(resource))
+        replace(each, tests=needs(each.statement, resource))
         if each.statement.has_variable_resources
         else each
         for policy in policies
@@ -247,7 +139,7 @@ def _about(
 
 
 def _plan(principal: Principal, action: str, resource: str, resource_policy: Policy | None) -> Plan:
-    def about(*policies: Policy | None) -> list[_Candidate]:
+    def about(*policies: Policy | None) -> list[Candidate]:
         return _about(principal, filter(None, policies), action, resource)
 
     own, session = about(*principal.policies), about(*principal.session)
@@ -260,21 +152,19 @@ def _plan(principal: Principal, action: str, resource: str, resource_policy: Pol
     }
     by_name = [each for each in of_resource if _names_itself(principal, each.statement)]
     shared = [each for each in of_resource if _grants(principal, each.statement)]
-    found = Plan(
+    known = principal.keys()
+    return Plan(
         action,
-        tuple((kind, _Group(candidates)) for kind, candidates in denials.items() if candidates),
+        tuple((kind, Group(candidates)) for kind, candidates in denials.items() if candidates),
         _allows(by_name),
         _allows(boundary) if principal.boundary else None,
         _allows(session) if principal.session else None,
         _allows([*own, *shared]),
-    )
-    if not found.varies:
-        found.verdict = found.decide(RequestContext({}))
-    return found
+    ).settled(RequestContext(known), lambda key: key in known or key.startswith("aws:principal"))
 
 
-def _allows(candidates: Iterable[_Candidate]) -> _Group:
-    return _Group(each for each in candidates if each.statement.allows)
+def _allows(candidates: Iterable[Candidate]) -> Group:
+    return Group(each for each in candidates if each.statement.allows)
 
 
 # ---- the principals of a resource's policy ----

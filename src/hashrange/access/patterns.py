@@ -99,9 +99,13 @@ class Pattern:
         self._regex = None if literal or self.varies else _compiled(parts, arn)
 
     @property
+    def variables(self) -> list[str]:
+        """The condition keys whose values the text has."""
+        return [part.key for part in self.parts if isinstance(part, Variable)]
+
+    @property
     def varies(self) -> bool:
-        """Whether the text has variables."""
-        return any(isinstance(part, Variable) for part in self.parts)
+        return bool(self.variables)
 
     @property
     def prefix(self) -> str | None:

@@ -6,7 +6,6 @@ language".
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from functools import partial, reduce
 from typing import Any
 
 from msgspec import Struct
@@ -64,36 +63,10 @@ class Statement(Struct, frozen=True):
         named = patterns.any_of(each.matches(resource, context) for each in self.resources)
         return None if named is None else named is not self.but_resources
 
-    def condition(self, resource: str | None = None) -> Callable[[Context], bool] | None:
-        """Whether it applies to a request; None if it applies to each.
-
-        The resource is asked for too if it is given. If that depends on a variable without a value,
-        a Deny applies and an Allow does not.
-        """
-        tests = [each.test(lenient=not self.allows) for each in self.conditions]
-        if resource is not None:
-            tests.append(partial(self._applies_to, resource))
-        return reduce(_both, tests) if tests else None
-
-    def needed(self, key: str) -> Condition | None:
-        """A condition without variables that one value of a key must meet, by an operator that can
-        test many values at once."""
-        for each in self.conditions:
-            fixed = each.operator.fixed is not None and not each.operator.negated
-            if each.key == key and fixed and not any(value.varies for value in each.values):
-                return each
-        return None
-
-    def _applies_to(self, resource: str, context: Context) -> bool:
+    def applies_to(self, resource: str, context: Context) -> bool:
+        """If that depends on a variable without a value, a Deny applies and an Allow does not."""
         named = self.names_resource(resource, context)
         return not self.allows if named is None else named
-
-
-Test = Callable[[Context], bool]
-
-
-def _both(first: Test, second: Test) -> Test:
-    return lambda context: first(context) and second(context)
 
 
 class Policy(Struct, frozen=True):

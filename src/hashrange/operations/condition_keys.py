@@ -20,6 +20,7 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.tables import Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item
+from hashrange.operations.item_shapes import key_text, named
 from hashrange.operations.partiql.statements import table_name
 from hashrange.operations.resources import Resources, index_arn, table_arn, table_of
 
@@ -77,17 +78,6 @@ def of_one_table(name: str, request: Any, table: Table) -> Keys:
     return _OTHERS.get(name, _none)(request)(table)
 
 
-_ITEM = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutItem": "item"}
-
-
-def leading(name: str, request: Any, table: Table) -> tuple[str, ...] | None:
-    """The leading keys of a request about one item; None for another request."""
-    if name not in _ITEM:
-        return None
-    text = _text(getattr(request.given, _ITEM[name]).get(table.hash[0]))
-    return (text,) if text else ()
-
-
 _NAMING = ("TableName", "SourceTableName", "TargetTableName")
 
 
@@ -111,12 +101,6 @@ def _member(
 # ---- the values of keys ----
 
 
-def _text(value: AttributeValue | None) -> str | None:
-    """A partition key value as policies write it: text, a number's digits, or base64."""
-    [(kind, content)] = value.items() if value else [("", None)]
-    return content if kind in ("S", "N", "B") and isinstance(content, str) else None
-
-
 def _leading(
     source: TableOrIndex | None, values: Callable[[str], Iterable[AttributeValue | None]]
 ) -> Keys:
@@ -125,7 +109,7 @@ def _leading(
     if source is None:
         return found
     for key, attribute in zip(LEADING, source.hash, strict=False):
-        texts = dict.fromkeys(filter(None, map(_text, values(attribute))))
+        texts = dict.fromkeys(filter(None, map(key_text, values(attribute))))
         if texts:
             found[key] = tuple(texts)
     if LEADING[0] in found:
@@ -140,11 +124,6 @@ def _of_items(table: Table | None, items: Iterable[Item]) -> Keys:
 def _attributes(*names: Iterable[str]) -> Keys:
     every = sorted({name for each in names for name in each})
     return {"dynamodb:attributes": tuple(every)} if every else {}
-
-
-def _named(part: Any) -> frozenset[str]:
-    """The attributes that a condition, projection or update names; none if it is absent."""
-    return frozenset() if part is None else getattr(part, "named", None) or part.attributes
 
 
 def _given(given: Any, select: str | None = None) -> Keys:
@@ -171,14 +150,14 @@ def _selected(projection: Any) -> str:
 
 def _read_keys(given: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
     """Of a GetItem, alone or in a transaction. Without a projection it names no attributes."""
-    names = _attributes(given.key, _named(projection)) if projection is not None else {}
+    names = _attributes(given.key, named(projection)) if projection is not None else {}
     select = _given(given, _selected(projection))
     return {**_of_items(table, [given.key]), **names, **select, **also}
 
 
 def _write_keys(given: Any, condition: Any, update: Any, also: Keys, table: Table | None) -> Keys:
     item = given.item if hasattr(given, "item") else given.key
-    names = _attributes(item, _named(condition), _named(update))
+    names = _attributes(item, named(condition), named(update))
     return {**_of_items(table, [item]), **names, **_given(given), **also}
 
 
@@ -196,7 +175,7 @@ def _page_keys(request: Any, table: Table | None) -> Keys:
     whole = "ALL_ATTRIBUTES" if given.index_name is None else "ALL_PROJECTED_ATTRIBUTES"
     derived = whole if shared.projection is None else "SPECIFIC_ATTRIBUTES"
     found = _given(given, given.select or derived)
-    found |= _attributes(_named(condition), _named(shared.filter), _named(shared.projection))
+    found |= _attributes(named(condition), named(shared.filter), named(shared.projection))
     if condition is not None:
         found |= _leading(_source(table, given.index_name), lambda name: [condition.equals(name)])
     return found
@@ -216,7 +195,7 @@ def _page(request: Any) -> OfTable:
 def _batch_get(request: Any, caller: Caller) -> Iterator[Member]:
     for name, wanted in request.given.request_items.items():
         projection = request.projections[name]
-        names = _attributes(*wanted.keys, _named(projection)) if projection is not None else {}
+        names = _attributes(*wanted.keys, named(projection)) if projection is not None else {}
         also = {**names, **_given(request.given, _selected(projection))}
         yield _member("BatchGetItem", name, caller, partial(_batch_keys, wanted.keys, also))
 
@@ -274,7 +253,7 @@ def _statement_keys(statement: Statement, also: Keys, table: Table | None) -> Ke
         case Insert():
             found = _of_items(table, [statement.item]) | _attributes(statement.item)
         case Update() | Delete():
-            update = _named(getattr(statement, "changes", None))
+            update = named(getattr(statement, "changes", None))
             found = _written(table, statement.where) | _attributes(
                 attributes_of(statement.where), update
             )
@@ -293,10 +272,10 @@ def _written(table: Table | None, where: Node | None) -> Keys:
     if table is None or where is None:
         return {}
     try:
-        named = partiql_keys.one_key(where, table.key)
+        key = partiql_keys.one_key(where, table.key)
     except ApiError:  # the statement is refused for it, once it is allowed
         return {}
-    return _of_items(table, [named[0]]) if named else {}
+    return _of_items(table, [key[0]]) if key else {}
 
 
 def _returned(returning: Any) -> str:

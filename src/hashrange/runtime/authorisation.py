@@ -14,14 +14,16 @@ from typing import Any, NamedTuple, cast
 from msgspec import Struct
 
 from hashrange.access import evaluation, policy
-from hashrange.access.evaluation import Plan, RequestContext, Source, Verdict
+from hashrange.access.evaluation import RequestContext
+from hashrange.access.patterns import NOTHING
+from hashrange.access.plans import LEADINGS, Plan, Source, Verdict
 from hashrange.access.policy import Policy
 from hashrange.access.principals import Principal
 from hashrange.engine.fetch import Fetch, Moment, find_table, plain_name
 from hashrange.model.caller import Caller
 from hashrange.model.errors import AccessDeniedException, ApiError, ResourceNotFoundException
 from hashrange.model.tables import Table
-from hashrange.operations import condition_keys
+from hashrange.operations import condition_keys, item_shapes
 from hashrange.operations.condition_keys import Keys, Member
 from hashrange.operations.operation import Operation
 from hashrange.operations.resources import table_arn, table_of
@@ -59,13 +61,46 @@ def _allows(
 ) -> bool:
     if plan.verdict is not None:
         return plan.verdict.allowed
+    leading = item_shapes.leading(name, request, table)
+    if leading is not None:
+        by_key = plan.by_key or _of_shape(plan, name, request, table).by_key
+        if by_key is not None:
+            return bool(by_key(leading, NOTHING))
     context = RequestContext(
         _principal_keys(principal),
         lambda: condition_keys.of_one_table(name, request, table),
         lambda: _surroundings(table, table.arn, moment),
-        condition_keys.leading(name, request, table),
+        None if leading is None else (leading,),
     )
     return not plan.decide(context).because
+
+
+SHAPES_MAX = 200
+SHAPE_CHARACTERS_MAX = 5000
+"""The names of attributes in a request may be long."""
+
+
+def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
+    """The plan for all requests about one item that have the same shape.
+
+    It is the same plan if more than the leading key would be left to ask for.
+    """
+    if not plan.asks_items:
+        return plan
+    shape = item_shapes.shape(name, request)
+    found = plan.shapes.get(shape)
+    if found is None:
+        keys = condition_keys.of_one_table(name, request, table)
+        found = plan.settled(RequestContext(keys), _is_shared)
+        if len(repr(shape)) <= SHAPE_CHARACTERS_MAX:
+            if len(plan.shapes) >= SHAPES_MAX:
+                plan.shapes.clear()
+            plan.shapes[shape] = found
+    return found
+
+
+def _is_shared(key: str) -> bool:
+    return key not in LEADINGS
 
 
 def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:

@@ -1,0 +1,257 @@
+"""What decides about an action of a principal on a resource, prepared for many requests.
+
+A plan has the statements that are about the action and the resource. Conditions that depend on the
+principal alone are decided when it is made, and `Plan.settled` decides those that depend on what
+many requests share. If only the leading key is left to ask for, `Plan.by_key` is there: it tries
+the values of all statements at once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hashrange.access.conditions import Condition
+from hashrange.access.operators import OPERATORS, Fits
+from hashrange.access.patterns import Context, Known, Pattern
+from hashrange.access.policy import Statement
+
+IDENTITY = "an identity-based policy"
+BOUNDARY = "a permissions boundary"
+SESSION = "a session policy"
+RESOURCE = "a resource-based policy"
+"""The kinds of policies, as messages name them."""
+
+
+class Source(Struct, frozen=True):
+    """The statement that decided, and the policy that it is in."""
+
+    policy: str
+    statement: str
+
+
+class Verdict(Struct, frozen=True):
+    """`because` completes the message of a denial; it is empty if the request is allowed."""
+
+    because: str
+    source: Source | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return not self.because
+
+
+Keys = Mapping[str, tuple[str, ...]]
+
+LEADING = "dynamodb:leadingkeys"
+LEADINGS = frozenset({LEADING, "dynamodb:firstpartitionkeyvalues"})
+"""Two names of one condition key."""
+
+
+class _OneKey(Struct, frozen=True):
+    """The context of a request of which only the leading key matters."""
+
+    text: str
+
+    def values(self, key: str, /) -> tuple[str, ...]:
+        return (self.text,) if key in LEADINGS else ()
+
+
+class Test(Struct, frozen=True):
+    """Whether a statement may apply to a request, as far as these `keys` tell.
+
+    `condition` is there if a single value of a key with several values meets it just if it fits
+    one of the policy's values.
+    """
+
+    keys: frozenset[str]
+    holds: Callable[[Context], bool]
+    condition: Condition | None = None
+
+
+def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]:
+    """Those that a statement must meet. The resource is asked for too if it is given."""
+    lenient = not statement.allows
+    found = [
+        Test(each.asks, each.test(lenient), each if each.fits_at_once else None)
+        for each in statement.conditions
+    ]
+    if resource is not None:
+        asks = frozenset(key for each in statement.resources for key in each.variables)
+        found.append(Test(asks, partial(statement.applies_to, resource)))
+    return tuple(found)
+
+
+class Candidate(Struct, frozen=True):
+    """A statement about an action and a resource, which applies if all tests hold.
+
+    `verdict` is what it decides if it allows.
+    """
+
+    statement: Statement
+    verdict: Verdict
+    tests: tuple[Test, ...]
+
+    def applies(self, context: Context) -> bool:
+        for each in self.tests:  # noqa: SIM110 - a generator would cost more than the tests
+            if not each.holds(context):
+                return False
+        return True
+
+    def settled(self, known: Context, knows: Callable[[str], bool]) -> "Candidate | None":
+        """What is left of it if some keys are known; None if it does not apply."""
+        left = []
+        for each in self.tests:
+            if not all(map(knows, each.keys)):
+                left.append(each)
+            elif not each.holds(known):
+                return None
+        return replace(self, tests=tuple(left))
+
+
+class Group:
+    """Some of the candidates of a plan."""
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self.candidates = tuple(candidates)
+        self.keys = frozenset(
+            key for each in self.candidates for test in each.tests for key in test.keys
+        )
+        self.by_key = _by_key(self.candidates) if self.keys <= LEADINGS else None
+        """Whether one of them applies to a request with a single leading key."""
+
+    @property
+    def varies(self) -> bool:
+        return any(each.tests for each in self.candidates)
+
+    def first(self, context: Context) -> Verdict | None:
+        """The verdict of the first one that applies."""
+        if self.by_key is not None:
+            values = context.values(LEADING)
+            if len(values) == 1 and not self.by_key(values[0], context):
+                return None
+        for each in self.candidates:
+            if each.applies(context):
+                return each.verdict
+        return None
+
+    def settled(self, known: Context, knows: Callable[[str], bool]) -> "Group":
+        left = [each.settled(known, knows) for each in self.candidates]
+        return Group(each for each in left if each is not None)
+
+
+def _by_key(candidates: Iterable[Candidate]) -> Fits:
+    values: dict[str, list[Pattern]] = {}
+    fits: list[Fits] = []
+    for each in candidates:
+        condition = each.tests[0].condition if len(each.tests) == 1 else None
+        if condition is not None:
+            values.setdefault(condition.name, []).extend(condition.values)
+        else:
+            fits.append(partial(_applies_to_key, each))
+    for name, patterns in values.items():
+        fixed = OPERATORS[name].fixed
+        assert fixed is not None
+        fits.append(fixed(patterns))
+    return _any_of(fits)
+
+
+def _never(text: str, context: Context) -> bool:
+    return False
+
+
+def _any_of(several: list[Fits]) -> Fits:
+    fits = [each for each in several if each is not _never]
+    if len(fits) < 2:
+        return fits[0] if fits else _never
+    return lambda text, context: any(each(text, context) for each in fits)
+
+
+def _all_of(fits: list[Fits]) -> Fits:
+    if len(fits) == 1:
+        return fits[0]
+    return lambda text, context: all(each(text, context) for each in fits)
+
+
+def _applies_to_key(candidate: Candidate, text: str, context: Context) -> bool:
+    return candidate.applies(_OneKey(text))
+
+
+class Plan(Struct):
+    """`by_name` are the Allows of the resource's policy that name the principal. There is no
+    `boundary` or `session` if it is None.
+
+    `verdict` is there if it is the same for any request. `by_key` is there if only the leading key
+    matters: it says whether a request with a single one is allowed. `asks_items` means that it asks
+    for nothing but the items of a request. `shapes` is for users of the plan: what they settled.
+    """
+
+    action: str
+    denials: tuple[tuple[str, Group], ...]
+    by_name: Group
+    boundary: Group | None
+    session: Group | None
+    allowing: Group
+    verdict: Verdict | None = None
+    by_key: Fits | None = None
+    asks_items: bool = False
+    shapes: dict[object, "Plan"] = {}
+
+    def __post_init__(self) -> None:
+        groups = self._groups()
+        if not any(group.varies for group in groups):
+            self.verdict = self.decide(_OneKey(""))
+        elif all(group.by_key for group in groups):
+            self.by_key = self._by_key()
+        keys = [key for group in groups for key in group.keys]
+        self.asks_items = all(key.startswith("dynamodb:") for key in keys)
+
+    def decide(self, context: Context) -> Verdict:
+        if self.verdict is not None:
+            return self.verdict
+        for kind, denials in self.denials:
+            if denial := denials.first(context):
+                return Verdict(f"with an explicit deny in {kind}", denial.source)
+        if by_name := self.by_name.first(context):
+            return by_name
+        if self.boundary is not None and not self.boundary.first(context):
+            return Verdict(self._nothing_allows(BOUNDARY))
+        if self.session is not None and not self.session.first(context):
+            return Verdict(self._nothing_allows(SESSION))
+        return self.allowing.first(context) or Verdict(self._nothing_allows(IDENTITY))
+
+    def settled(self, known: Context, knows: Callable[[str], bool]) -> "Plan":
+        """The plan of requests that have the same values of all keys that `knows` is true of."""
+        return Plan(
+            self.action,
+            tuple((kind, group.settled(known, knows)) for kind, group in self.denials),
+            self.by_name.settled(known, knows),
+            self.boundary and self.boundary.settled(known, knows),
+            self.session and self.session.settled(known, knows),
+            self.allowing.settled(known, knows),
+        )
+
+    def _groups(self) -> list[Group]:
+        some = (self.by_name, self.boundary, self.session, self.allowing)
+        return [*(group for _, group in self.denials), *filter(None, some)]
+
+    def _by_key(self) -> Fits:
+        def of(*groups: Group | None) -> list[Fits]:
+            return [each.by_key for each in groups if each is not None and each.by_key]
+
+        denies = _any_of(of(*(group for _, group in self.denials)))
+        by_name = _any_of(of(self.by_name))
+        needed = _all_of(of(self.boundary, self.session, self.allowing))
+        if denies is by_name is _never:
+            return needed
+
+        def allowed(text: str, context: Context) -> Known:
+            if denies(text, context):
+                return False
+            return by_name(text, context) or needed(text, context)
+
+        return allowed
+
+    def _nothing_allows(self, kind: str) -> str:
+        return f"because no {kind.partition(' ')[2]} allows the {self.action} action"

@@ -1,0 +1,40 @@
+"""What policies may ask about requests for one item, so that many requests are decided at once.
+
+The condition keys of such a request are its leading key and what depends on its shape alone.
+"""
+
+from collections.abc import Hashable
+from typing import Any
+
+from hashrange.model.tables import Table
+from hashrange.model.values import AttributeValue
+
+_ITEM = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutItem": "item"}
+
+
+def leading(name: str, request: Any, table: Table) -> str | None:
+    """The leading key of a request about one item. None for another, or if it has none."""
+    if name not in _ITEM:
+        return None
+    return key_text(getattr(request.given, _ITEM[name]).get(table.hash[0]))
+
+
+def key_text(value: AttributeValue | None) -> str | None:
+    """A partition key value as policies write it: text, a number's digits, or base64."""
+    [(kind, content)] = value.items() if value else [("", None)]
+    return content if kind in ("S", "N", "B") and isinstance(content, str) else None
+
+
+def shape(name: str, request: Any) -> Hashable:
+    """Equal for requests about one item whose condition keys differ in the leading keys at most."""
+    given = request.given
+    shared = tuple(getattr(given, _ITEM[name])), given.return_consumed_capacity
+    if name == "GetItem":
+        return (*shared, request.projection and request.projection.attributes)
+    update = getattr(request, "update", None)
+    return (*shared, given.return_values, named(request.condition), named(update))
+
+
+def named(part: Any) -> frozenset[str]:
+    """The attributes that a condition, projection or update names; none if it is absent."""
+    return frozenset() if part is None else getattr(part, "named", None) or part.attributes
