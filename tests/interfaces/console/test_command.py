@@ -109,7 +109,7 @@ def test_a_server_is_looked_at_from_outside(opened: Open) -> None:
             console = Browserless(url).enter()
             page = console.ask("/table/shop/query?pk=customer%23ann&run=1").text
             assert f"endpoint_url=&#39;{server.url}&#39;" in page
-            assert "its cost is known when it has run" in page
+            assert "its cost is known only after it has run" in page
             assert re.search(r"13 items read, 13 on this page, [\d.]+ read unit", page)
 
 

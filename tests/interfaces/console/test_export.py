@@ -112,4 +112,4 @@ def test_a_file_is_not_read_for_ever(console: Browserless, monkeypatch: pytest.M
     for path in ("/table/shop/export/file?", "/partiql/file?statement=SELECT+*+FROM+shop&count=1&"):
         answer = console.ask(f"{path}format=json")
         assert answer.status == 400
-        assert "hashrange export has no limit of time" in answer.text
+        assert "hashrange export has no time limit" in answer.text

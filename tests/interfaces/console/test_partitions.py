@@ -146,7 +146,7 @@ def test_an_admin_port_that_does_not_answer(of_db: Target, client: Any) -> None:
         assert answer.status == 502
         assert "does not answer" in answer.text
     for address in ("127.0.0.1:9000", "ftp://127.0.0.1", "http://"):
-        with pytest.raises(ValueError, match=r"is like http://"):
+        with pytest.raises(ValueError, match=r"must be like http://"):
             AdminClient(address, TOKEN)
 
 

@@ -39,7 +39,7 @@ BODY_BYTES_MAX = 8 * 2**20
 
 HERE = Path(__file__).parent
 
-READ_ONLY = "This console only reads. Start it with --write to change anything."
+READ_ONLY = "This console is read-only. Start it with --write to change items."
 
 
 def application(console: Console, port: int, token: str) -> Guard:
@@ -128,7 +128,7 @@ class _Answering:
                 visit = self._visit(request, form)
                 given = request.headers.get(CSRF_HEADER) or form.get(CSRF_FIELD, "")
                 if not same(given, self._csrf()):
-                    text = "The form is not from this console, or from before it was restarted."
+                    text = "The form is not from this console, or the console was restarted."
                     return _problem(visit, 403, text)
             return await run_in_threadpool(_answer, route, visit)
 

@@ -60,10 +60,10 @@ NO_TOKEN = (
     "whole address, with <code>?token=&hellip;</code>, from the terminal into this window."
 )
 OTHER_SITE = (
-    "Another web page asked for this one. Copy the address that the command printed into the "
+    "Another web page requested this page. Copy the address that the command printed into the "
     "address bar."
 )
-OTHER_HOST = "The console answers only under the address that the command printed."
+OTHER_HOST = "The console answers only at the address that the command printed."
 
 
 def log_mistake(error: Exception) -> None:

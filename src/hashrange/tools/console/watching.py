@@ -21,7 +21,7 @@ class AdminClient:
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("the address of an admin port is like http://127.0.0.1:9000")
+            raise ValueError("the address of an admin port must be like http://127.0.0.1:9000")
         self._connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._host, self._port = parts.hostname, parts.port
         self._token = token

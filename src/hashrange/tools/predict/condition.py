@@ -47,7 +47,7 @@ def condition(text: str) -> Condition:
     found = FORM.fullmatch(text.strip())
     if found is None or found[4] not in (None, UNITS[found[1]]):
         raise TraceError(
-            f"--fail-if {text!r}: give for example 'throttled > 0.1%', 'lag > 5s' or "
+            f"--fail-if {text!r}: write for example 'throttled > 0.1%', 'lag > 5s' or "
             "'dollars > 100$'"
         )
     number = float(found[3])

@@ -223,12 +223,12 @@ def read(path: Path, models: Any) -> Loads:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TraceError(f"{path}: {error}") from None
     if unknown := set(given) - {"model", "table", "minutes", "rates"}:
-        raise TraceError(f"{path}: {min(unknown)}: only model, table, minutes and rates are known")
+        raise TraceError(f"{path}: {min(unknown)}: use only model, table, minutes and rates")
     name, table = given.get("model"), given.get("table")
     if not isinstance(name, str):
         raise TraceError(f'{path}: model is missing, e.g. model = "model.py"')
     if table is not None and not isinstance(table, str):
-        raise TraceError(f"{path}: table is the name of a table, not {table!r}")
+        raise TraceError(f"{path}: table must be the name of a table, not {table!r}")
     return Loads(path, _one(path, models(path.parent / name), table), given)
 
 

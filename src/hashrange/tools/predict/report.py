@@ -14,8 +14,8 @@ from hashrange.runtime.prediction.sensitivity import LAG, Range
 from hashrange.tools.predict.dollars import usd_a_month
 
 CHANGES_SHOWN = 12
-OPEN_LOOP = "each request is sent once, when it was sent first: no refusal is sent again"
-OURS = "ranges are of assumptions that are ours, not of confidence: docs/reference/predict.md"
+OPEN_LOOP = "each request is sent once, when it was first sent; refused requests are not retried"
+OURS = "the ranges are no confidence intervals: see docs/reference/predict.md"
 
 
 class Report:
@@ -205,7 +205,7 @@ class Report:
                 f"{percent(found.base.throttled)}): {'; '.join(spread)}"
             )
         else:
-            yield f"  no assumption that was varied changes the share refused{thinned}"
+            yield f"  no varied assumption changes the share of refused requests{thinned}"
 
     def _provisioning(self) -> Iterator[str]:
         smallest = self.found.smallest

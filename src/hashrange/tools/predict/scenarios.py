@@ -39,7 +39,7 @@ def _add(made: dict[str, Any], text: str, part: str) -> None:
         read, write = made["changed"].get(found[1], (None, None))
         made["changed"][found[1]] = (units, write) if found[2] == "read" else (read, units)
     else:
-        raise TraceError(f"{text!r}: no scenario; there are {FORMS}, and several joined with &")
+        raise TraceError(f"{text!r}: not a scenario; use {FORMS}, or join several with &")
 
 
 def _number(text: str, digits: str, most: int) -> int:

@@ -68,7 +68,7 @@ def _keys(visit: Visit, entity: "Entity") -> dict[str, Any]:
     try:
         image = _image(visit, entity)
     except FieldFaults:
-        reason = "They are computed when all fields that are needed are there."
+        reason = "They are computed when all required fields have values."
     except DesignError as error:
         reason = str(error)
     found = [
@@ -123,7 +123,7 @@ def create(visit: Visit) -> Response:
     try:
         item = table.load(plain(stored))
         if item is None:
-            raise Mistake("The model knows no entity of this item.")
+            raise Mistake("The item belongs to no entity of the model.")
         connection = connect(visit.console.writer, table.model.binary)
         OpenStore(StoreSteps(table.model, (), None, None), connection).create(item)
     except DesignError as error:

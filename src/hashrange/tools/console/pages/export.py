@@ -118,7 +118,7 @@ def items_read(
         if time.monotonic() - start > SECONDS_MAX:
             raise Mistake(
                 f"The items were not read within {SECONDS_MAX} seconds. "
-                "hashrange export has no limit of time."
+                "hashrange export has no time limit."
             )
         portion = read(min(left, READ_AT_ONCE), after)
         yield [dumps(item).encode() for item in portion.items]

@@ -59,7 +59,7 @@ def file(visit: Visit) -> Response:
     """What a SELECT has returned, as a file."""
     statement = visit.given.get("statement", "")
     if not selects(statement):
-        raise Mistake("Only the result of a SELECT is a file.")
+        raise Mistake("Only the result of a SELECT can be downloaded.")
     most = visit.number("count", 0, 0, 10**15)
     pages = items_read(_reading(visit, statement), visit.given.get("after") or None, most)
     format = format_of(visit)
