@@ -26,7 +26,7 @@ from waiting import run
 
 from hashrange import kv
 from hashrange.engine import fetch
-from hashrange.model.errors import ApiError
+from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.runtime import back_pressure
 from hashrange.runtime.awaited import propagator
 from hashrange.runtime.awaited.propagator import Propagator
@@ -74,8 +74,20 @@ def test_another_server_carries_out_what_one_has_left_behind(inner: MemoryStore)
     compare(inner)
 
 
+@pytest.mark.parametrize(
+    ("problem", "seconds"),
+    [
+        (ThrottlingException("Other writers are in the way."), back_pressure.LAG_SECONDS_MAX),
+        (kv.StoreError("the node at db3 is away"), back_pressure.AWAY_SECONDS_MAX),
+    ],
+    ids=["slow", "away"],
+)
 def test_a_table_whose_indexes_fall_behind_is_throttled(
-    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    inner: MemoryStore,
+    problem: Exception,
+    seconds: float,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scenario() -> None:
         clock = TestClock()
@@ -85,15 +97,20 @@ def test_a_table_whose_indexes_fall_behind_is_throttled(
         carry_out = Propagator._carry_out
 
         async def fails(*_: object) -> dict[propagator.LogSlot, float]:
-            raise kv.StoreError("the database is away")
+            raise problem
 
         monkeypatch.setattr(Propagator, "_carry_out", fails)
         await server.send("PutItem", put("one", color="red"))
-        clock.advance(back_pressure.LAG_SECONDS_MAX + 1)
+        await asyncio.sleep(0.01)  # until the first step has failed
+        clock.advance(seconds - 1)
+        await server.send("PutItem", put("two"))
+        clock.advance(2)
         with pytest.raises(ApiError) as refused:
             await server.send("PutItem", put("two"))
         error: Any = refused.value
         assert error.code == "ThrottlingException"
+        named = f"writes to {TABLE} are throttled: the node at db3 is away" in caplog.text
+        assert named == isinstance(problem, kv.StoreError)
         assert error.message == (
             "Throughput exceeds the current capacity for one or more global secondary indexes. "
             "DynamoDB is automatically scaling your index so please try again shortly."

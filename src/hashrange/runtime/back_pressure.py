@@ -3,26 +3,57 @@
 An index that follows from a log may be slower than the writes to its table. Then the log would
 grow without end, and what the index shows would become older and older. DynamoDB throttles such
 writes too. Source: developer guide, throttling of a table whose global index is behind.
+
+While a machine with entries of the index is away, throttling does not help the index to catch up.
+It only limits the log, so writers whose own machine is there go on for much longer.
 """
 
 from collections.abc import Callable, Collection, Sequence
 
 from hashrange.engine.fetch import Admit
 from hashrange.engine.throughput import Limit
+from hashrange.runtime.ending import complaints
 
 LAG_SECONDS_MAX = 10.0
 """Writes are throttled while a change that is older than this is not in all indexes yet."""
+AWAY_SECONDS_MAX = 300.0
+"""The same for a change that the store has failed to carry out. This is enough time for a standby
+to take over."""
+
+
+class Lag:
+    """How far the indexes of a table are behind, in seconds."""
+
+    def __init__(self) -> None:
+        self.slow = self.away = 0.0
+        """That of changes that wait their turn, and of those that the store cannot carry out."""
+        self.cause = ""
+        """What the store said about the oldest of these."""
+
+    def add(self, seconds: float, cause: str) -> None:
+        if not cause:
+            self.slow = max(self.slow, seconds)
+        elif seconds > self.away:
+            self.away, self.cause = seconds, cause
+
+    @property
+    def throttles(self) -> bool:
+        return self.slow > LAG_SECONDS_MAX or self.away > AWAY_SECONDS_MAX
 
 
 class BackPressure:
-    """`lags` returns how many seconds the indexes of each table are behind, by the table's name."""
+    """`lags` returns how far the indexes of each table are behind, by the table's name."""
 
-    def __init__(self, lags: Callable[[], dict[str, float]]) -> None:
+    def __init__(self, lags: Callable[[], dict[str, Lag]]) -> None:
         self._lags = lags
 
     def throttled_tables(self) -> Collection[str]:
         """The names of the tables whose writes are throttled now."""
-        return [name for name, lag in self._lags().items() if lag > LAG_SECONDS_MAX]
+        found = {name: lag for name, lag in self._lags().items() if lag.throttles}
+        for name, lag in found.items():
+            if lag.cause:
+                complaints.log(f"writes to {name} are throttled: {lag.cause}")
+        return list(found)
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
         """The indexes that a write has to wait for."""

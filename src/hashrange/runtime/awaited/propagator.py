@@ -6,7 +6,7 @@ the upkeep (`upkeep.Pending`).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from hashrange.model.errors import ApiError
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.gathering import Spawn
+from hashrange.runtime.back_pressure import Lag
 from hashrange.runtime.batch import Batch, submission_of
 from hashrange.runtime.ending import internal_error
 from hashrange.runtime.environment import Environment
@@ -27,7 +28,7 @@ STEPS_MAX = 2
 """How many steps are under way at once."""
 SLOTS_PER_STEP = 32
 PAUSE_SECONDS = 0.05
-"""The pause after a step that has failed. It doubles with each failure in a row."""
+"""How long a slot rests after a step that has failed. It doubles with each failure in a row."""
 PAUSE_SECONDS_MAX = 2.0
 
 PROPAGATE = UPKEEP["upkeep.Propagate"]
@@ -53,21 +54,27 @@ class Propagator:
         self._under_way: dict[LogSlot, float] = {}
         self._names: dict[int | None, str] = {}
         """The name of the table that each log belongs to, by the log's space."""
+        self._failures: dict[LogSlot, int] = {}
+        """How often the steps of a slot have failed in a row."""
+        self._resting: set[LogSlot] = set()
+        """Slots that wait until they are tried again."""
+        self._causes: dict[LogSlot, str] = {}
+        """What the store said about the last failure of a slot."""
         self._steps = 0
-        self._failures = 0
         self.closing = False
 
     def __len__(self) -> int:
         """How many slots have records that this process has yet to carry out."""
         return 0 if self._failures and self.closing else len(self._waiting) + self._steps
 
-    def lags(self) -> dict[str, float]:
-        """How long the oldest record of each table has waited, in seconds. Called in any thread."""
+    def lags(self) -> dict[str, Lag]:
+        """By the table's name. Called in any thread."""
         now = self._environment.clock.now()
-        found: dict[str, float] = {}
+        found: dict[str, Lag] = {}
         for slots in (dict(self._waiting), dict(self._under_way)):
             for slot, since in slots.items():
-                found[slot.table_name] = max(found.get(slot.table_name, 0.0), now - since)
+                lag = found.setdefault(slot.table_name, Lag())
+                lag.add(now - since, self._causes.get(slot, ""))
         return found
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
@@ -96,20 +103,24 @@ class Propagator:
     def _take(self) -> dict[LogSlot, float]:
         """Slots of one log on one machine, those that have waited longest first.
 
-        After a failure they are taken one by one, so that those whose entries are on a machine that
+        A slot that has failed is taken by itself, so that those whose entries are on a machine that
         is away do not hold up the others.
         """
         taken: dict[LogSlot, float] = {}
         place = None
-        slots_max = 1 if self._failures else SLOTS_PER_STEP
         for slot, since in self._waiting.items():
-            if slot in self._under_way:
+            if slot in self._under_way or slot in self._resting:
                 continue
+            if slot in self._failures:
+                if taken:
+                    continue
+                taken[slot] = since
+                break
             machine = self._store.machine_of(logs.index_prefix(slot.number))
             if place in (None, (slot.log, machine)):
                 place = slot.log, machine
                 taken[slot] = since
-                if len(taken) == slots_max:
+                if len(taken) == SLOTS_PER_STEP:
                     break
         for slot in taken:
             del self._waiting[slot]
@@ -125,17 +136,32 @@ class Propagator:
             if not isinstance(error, ApiError):  # these are logged by the batch
                 internal_error(error)
             left = slots
-            self._failures += 1
-            pause = PAUSE_SECONDS * (1 << min(self._failures, 10))
-            await asyncio.sleep(0 if self.closing else min(pause, PAUSE_SECONDS_MAX))
+            self._failed(slots, error)
         else:
-            self._failures = 0
+            for slot in slots:
+                self._failures.pop(slot, None)
+                self._causes.pop(slot, None)
         for slot in slots:
             del self._under_way[slot]
         for slot, since in left.items():
             self._waiting[slot] = min(since, self._waiting.get(slot, since))
         self._steps -= 1
         if not (self._failures and self.closing):
+            self._start()
+
+    def _failed(self, slots: Iterable[LogSlot], error: Exception) -> None:
+        """Let the slots rest."""
+        cause = error if isinstance(error, kv.StoreError) else error.__cause__
+        for slot in slots:
+            failures = self._failures[slot] = self._failures.get(slot, 0) + 1
+            self._causes[slot] = str(cause) if isinstance(cause, kv.StoreError) else ""
+            self._resting.add(slot)
+            pause = min(PAUSE_SECONDS * (1 << min(failures, 10)), PAUSE_SECONDS_MAX)
+            asyncio.get_running_loop().call_later(pause, self._try_again, slot)
+
+    def _try_again(self, slot: LogSlot) -> None:
+        self._resting.discard(slot)
+        if not self.closing:
             self._start()
 
     async def _carry_out(self, slots: dict[LogSlot, float]) -> dict[LogSlot, float]:

@@ -33,7 +33,7 @@ from hashrange.runtime.awaited.threads import (
     wait_for,
 )
 from hashrange.runtime.awaited.writes import Writes
-from hashrange.runtime.back_pressure import BackPressure
+from hashrange.runtime.back_pressure import BackPressure, Lag
 from hashrange.runtime.base import BaseRuntime
 from hashrange.runtime.batch import Batch, submission_of
 from hashrange.runtime.catalog import Catalog
@@ -201,7 +201,7 @@ class AsyncRuntime(BaseRuntime):
         waiting = len(self._reads) + len(self._writes) + len(self._propagator)
         return bool(self._tasks) or waiting > 0
 
-    def _lags(self) -> dict[str, float]:
+    def _lags(self) -> dict[str, Lag]:
         return self._propagator.lags()
 
     def after_fork_in_child(self) -> None:

@@ -27,7 +27,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -43,7 +43,7 @@ SPACE = -1
 of the row of the catalog at the version before it was closed."""
 OPEN, CLOSED = 0, 1
 
-RESCUE_SECONDS = 3.0
+RESCUE_SECONDS = 0.5
 """How long a fence is met closed before somebody looks whether the change is still under way."""
 CHANGE_SECONDS_MAX = 60
 """After this time it is taken for lost."""
@@ -72,7 +72,7 @@ _OPEN = (
     f"WHERE space = {SPACE} AND slot = ANY ('{{slots}}') "
     "AND version = ANY ('{numbers}')"
 )
-_FENCES = f"SELECT DISTINCT version FROM rows WHERE space = {SPACE} AND slot = ANY ($1)"
+_FENCES = f"SELECT DISTINCT version, weight FROM rows WHERE space = {SPACE} AND slot = ANY ($1)"
 MAKE = (
     "INSERT INTO rows (space, slot, key, version, weight, value) "
     f"SELECT {SPACE}, s, '', coalesce(c.version, 0), {OPEN}, coalesce(c.value, '') "
@@ -125,10 +125,14 @@ class Fences:
     async def close(self) -> int:
         """Close all of them. Returns the number that they have then.
 
-        Raises the error of a node that cannot be reached; the others may be closed then.
+        Raises the error of a node that cannot be reached. If that is found out too late, others are
+        closed then.
         """
         number = new_version()
         nodes = [node for node in self._nodes.all if node.shards]
+        async with AsyncExitStack() as stack:
+            for node in nodes:
+                await stack.enter_async_context(node.near.connection())
         await _together([self._close_node(node, number) for node in nodes])
         return number
 
@@ -184,18 +188,20 @@ class Fences:
             self._rescue = None
 
     async def rescue(self) -> None:
-        """Open all fences that are not of the catalog's version, as far as nodes can be reached."""
-        numbers: set[int] = set()
+        """If any fence is closed, or not of the same version as the others, open all, as far as
+        nodes can be reached."""
+        found: set[tuple[int, int]] = set()
 
         async def look(node: Node) -> None:
             slots = [slot for shard in node.shards for slot in shard.slots]
             async with node.near.transaction() as connection:
-                numbers.update(row[0] for row in await connection.fetch(_FENCES, slots))
+                found.update(map(tuple, await connection.fetch(_FENCES, slots)))
 
         nodes = [node for node in self._nodes.all if node.shards]
         problems = await asyncio.gather(*map(look, nodes), return_exceptions=True)
-        version, value = await self._raise_version()
-        await self._open(sorted(numbers - {version}), version, value)
+        if len(found) > 1 or any(weight == CLOSED for _, weight in found):
+            version, value = await self._raise_version()
+            await self._open(sorted({number for number, _ in found}), version, value)
         _raise_first(problems)
 
     async def _raise_version(self) -> tuple[int, bytes]:

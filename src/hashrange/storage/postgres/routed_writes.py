@@ -7,7 +7,8 @@ still be the version by which the transaction was decided: see `fences`.
 
 Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take it
 shared after they have written, since only then a shard stays where it is, and a transaction that
-has read a range holds it alone before it looks at the range again.
+has read a range holds it alone before it looks at the range again. They do not wait for it, because
+who holds it alone may wait for their rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -151,10 +152,14 @@ async def pass_fences(
         spaces[slot_of_commit(folded)] = set()
     for slot, numbers in _by_node(nodes, spaces).items():
         shared = sorted(numbers | {SYSTEM_SPACE})
-        locks = "".join(f", pg_advisory_xact_lock_shared($2, ${i + 3})" for i in range(len(shared)))
+        locks = "".join(
+            f", pg_try_advisory_xact_lock_shared($2, ${i + 3})" for i in range(len(shared))
+        )
         fetched = await connection.fetchrow(_FENCE.format(locks), slot, namespace, *shared)
         assert fetched is not None, "fences are missing"
-        version, weight = fetched[0], fetched[1]
+        version, weight, *locked = fetched
+        if not all(locked):
+            raise Conflict("a range with rows that are written is being read")
         if closed is not None:
             passes = version == closed and weight == fences.CLOSED
         else:
