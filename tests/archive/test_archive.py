@@ -123,7 +123,7 @@ def test_another_program_that_empties_the_log_breaks_the_chain(
     archived.clock.advance(10)
     with archived.open() as database:
         put(database, "last")
-    assert "generation 2 of the archive begins: the log does not go on" in caplog.text
+    assert "generation 2 of the archive begins: the log does not continue" in caplog.text
     assert keys(archived.restore()[0]) == {"first", "unseen", "last"}
     assert keys(archived.restore(archived.clock.now() - 5)[0]) == {"first"}
 

@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Callable[[PostgresServer], str], str]] = {
     "no encoding": (without_encoding, "SQL_ASCII"),
     "no schema": (lambda server: server.dsn(search_path="nowhere"), "search_path"),
     "unknown option": (lambda server: server.dsn(foo="bar"), "foo"),
-    "wrong sslmode": (lambda server: server.dsn(sslmode="some"), "sslmode is one of"),
+    "wrong sslmode": (lambda server: server.dsn(sslmode="some"), "sslmode must be one of"),
     "no certificate": (
         lambda server: server.dsn(sslmode="verify-full", sslrootcert="/no/such"),
         "no such file: /no/such",

@@ -187,7 +187,7 @@ def test_the_address_says_how_many_connections(dsn: str) -> None:
     with hashrange.connect(f"{dsn}&pool=7") as database:
         assert database.figures()["database_connections_max"] == 7
     for size in ("0", "many", "65"):
-        with pytest.raises(hashrange.StoreError, match="pool is a number from 1 to 64"):
+        with pytest.raises(hashrange.StoreError, match="pool must be a number from 1 to 64"):
             hashrange.connect(f"{dsn}&pool={size}")
 
 

@@ -61,7 +61,7 @@ def test_cells_of_several_types_are_counted(tmp_path: Path) -> None:
         read("pk,zip,ok\n" + "a,10001,true\n" * 9 + "b,00501,no\n", path, pk="S")
     assert str(raised.value) == (
         f"{path}: columns with cells of several types: zip: 9 numbers, 1 text (line 11: '00501'); "
-        "ok: 9 booleans, 1 text (line 11: 'no'); say which it is, such as --types zip:S,ok:S"
+        "ok: 9 booleans, 1 text (line 11: 'no'); name the types, such as --types zip:S,ok:S"
     )
     assert read(path.read_bytes(), path, zip="S", ok="S")[0]["zip"] == {"S": "10001"}
 
@@ -191,7 +191,7 @@ def test_the_kind_of_json_is_found_on_standard_input(
     assert run("import", "b.db", "table", "-").out.startswith("table: 1 item of standard input in")
     monkeypatch.setattr(sys, "stdin", piped(b"pk,sk\n"))
     line = fault(run("import", "b.db", "table", "-"))
-    assert line == "standard input: the format is not known; give one with --format"
+    assert line == "standard input: the format is not known; set it with --format"
     monkeypatch.setattr(sys, "stdin", piped(b"pk,sk\na,b,c\n"))
     line = fault(run("import", "b.db", "table", "-", "--format", "csv"))
     assert line == "standard input:2: 3 cells, but the header has 2"

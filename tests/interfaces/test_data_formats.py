@@ -210,13 +210,13 @@ LONG = '{"pk":"' + "x" * (9 * 1024 * 1024)
         ("a.jsonl", '{"pk":NaN}', ":1: not an item in JSON: NaN is not a number of DynamoDB"),
         ("a.jsonl", '{"pk":{"$NS":["a"]}}', r":1: .*the content of \$NS is not a NS"),
         ("a.jsonl", "[" * 100_000, "not an item in JSON"),
-        ("a.jsonl", '{"a":' * 100_000, ":1: not an item in JSON: it is nested too deep"),
+        ("a.jsonl", '{"a":' * 100_000, ":1: not an item in JSON: it is nested too deeply"),
         ("a.jsonl", LONG, ":1: the line is longer than 8,388,608 bytes"),
         ("a.json", '[\n{"pk":"a"},\n{"pk":', ":3: not an item in JSON, or cut short"),
         ("a.json", '[\n{"pk":"a"}\n', ":3: the array is cut short"),
         ("a.json", '[{"pk":"a"} {"pk":"b"}]', ":1: a comma is missing"),
         ("a.json", '[{"pk":"a"}]\nmore', ":2: something follows the array"),
-        ("a.json", "[1]", ":1: not an item in JSON: an item is an object"),
+        ("a.json", "[1]", ":1: not an item in JSON: an item must be an object"),
         ("a.json", f"[{LONG}", ":1: not an item in JSON"),
         ("a.json", "pk,sk", ":1: not an array of JSON objects"),
         ("a.csv", "pk:S,n:N\na,1\nb,2,3\n", ":3: 3 cells, but the header has 2"),
@@ -230,7 +230,7 @@ LONG = '{"pk":"' + "x" * (9 * 1024 * 1024)
         ("a.yaml", "- pk: [", ":1: not YAML"),
         ("a.yaml", "- &a {pk: a}\n- *a", ":2: not YAML: aliases are not read"),
         ("a.yaml", "- !!python/object:os.system {}", ":1: not YAML: could not determine"),
-        ("a.yaml", "- pk: " + "[" * 50_000, "nested too deep"),
+        ("a.yaml", "- pk: " + "[" * 50_000, "nested too deeply"),
         ("a.yaml", "- {pk: !!timestamp now}", ":1: a tag does not fit its value"),
         ("a.yaml", "- {pk: !!bool maybe}", ":1: a tag does not fit its value"),
         ("a.yaml", "- {pk: !!int ''}", ":1: a tag does not fit its value"),
@@ -330,7 +330,7 @@ def test_a_folder_that_is_wrong(tmp_path: Path) -> None:
     files = folder / "manifest-files.json"
     said = files.read_text()
     files.write_text(said.replace('"itemCount":10', '"itemCount":11'))
-    refused("does not have its checksum; it was changed")
+    refused("the checksum is wrong; the file was changed")
     (folder / "manifest-files.md5").unlink()
     refused("10 items, but the manifest says 11")
     files.write_text(said)
@@ -342,4 +342,4 @@ def test_a_folder_that_is_wrong(tmp_path: Path) -> None:
     summary.write_text(json.dumps(json.loads(content) | {"outputFormat": "PARQUET"}))
     refused("the format is PARQUET, not DYNAMODB_JSON or ION")
     summary.write_text(json.dumps(json.loads(content) | {"exportType": "INCREMENTAL_EXPORT"}))
-    refused("an incremental export; only full ones are read")
+    refused("an incremental export; only full exports can be read")

@@ -245,7 +245,7 @@ def test_a_wrong_key_is_one_line(folder: Path, run: Run) -> None:
     arguments = ("import", "a.db", "users", "a.csv")
     assert "NAME:TYPE" in fault(run(*arguments, "--create", "--key", "id:X"))
     assert "NAME,NAME" in fault(run(*arguments, "--create", "--key", "a,b,c"))
-    assert "give both" in fault(run(*arguments, "--key", "id"))
+    assert "it needs --create" in fault(run(*arguments, "--key", "id"))
     assert "or --key" in fault(run(*arguments, "--create"))
     assert not Path("a.db").exists()
 
@@ -283,20 +283,20 @@ ENDLESS = (
         ('{"Resources": {"B": 3}}', "no table"),
         (json.dumps(declaring("KeySchema", {"Ref": "Keys"})), "!Ref Keys in its KeySchema"),
         (json.dumps(declaring("AttributeDefinitions", [])), "no AttributeDefinitions"),
-        (json.dumps({"DataModel": [{}]}), "not of the form"),
-        (json.dumps({"DataModel": [3]}), "not of the form"),
-        (json.dumps({"Resources": {"B": {"Type": []}}}), "not of the form"),
-        (json.dumps(declaring("GlobalSecondaryIndexes", 3)), "not of the form"),
-        (json.dumps({"values": {"root_module": {"resources": 3}}}), "not of the form"),
+        (json.dumps({"DataModel": [{}]}), "has the wrong form"),
+        (json.dumps({"DataModel": [3]}), "has the wrong form"),
+        (json.dumps({"Resources": {"B": {"Type": []}}}), "has the wrong form"),
+        (json.dumps(declaring("GlobalSecondaryIndexes", 3)), "has the wrong form"),
+        (json.dumps({"values": {"root_module": {"resources": 3}}}), "has the wrong form"),
         (json.dumps(declaring("ResourcePolicy", "x")), "not an object"),
         (
             "service: a\ncustom: {a: '${self:custom.a}'}\nresources: ${self:custom.a}",
             "${self:custom.a} is",
         ),
-        ("service: a\nresources: {a: '${self:x1}'}\n" + ENDLESS, "no end"),
+        ("service: a\nresources: {a: '${self:x1}'}\n" + ENDLESS, "without end"),
         ("service: a\nresources: 3\n", "no resources"),
         (json.dumps(declaring("TableName", "x")), REFUSED),
-        ("x: " + "[" * 5000, "nested too deep"),
+        ("x: " + "[" * 5000, "nested too deeply"),
     ],
 )
 def test_a_file_that_declares_no_table_is_one_line(

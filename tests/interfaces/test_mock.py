@@ -153,7 +153,9 @@ class TestSeveral:
     def test_entered_twice(self) -> None:
         mock = hashrange.mock()
         with mock:
-            with pytest.raises(MockError, match=r"^this .* is open since \S+test_mock\.py:\d+;"):
+            with pytest.raises(
+                MockError, match=r"^this .* has been open since \S+test_mock\.py:\d+;"
+            ):
                 mock.__enter__()
             assert tables() == []
         with mock:

@@ -235,7 +235,7 @@ def test_mistakes_are_told_in_one_line(folder: Path, run: Run) -> None:
     assert "ResourceNotFoundException" in fault(run("export", "a.db", "none", "-o", "b.csv"))
     assert fault(run(*out, "a.jsonl")) == "a.jsonl: exists already; name a new file"
     assert "create it first" in fault(run(*out, "none/b.csv"))
-    assert "give one with --format" in fault(run(*out, "b.txt"))
+    assert "set it with --format" in fault(run(*out, "b.txt"))
     assert "is not compressed" in fault(run(*out, "b.parquet.gz"))
     closed = "http://127.0.0.1:9"
     assert closed in fault(run("export", closed, "table", "-o", "b.csv"))

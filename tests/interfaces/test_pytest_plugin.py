@@ -255,7 +255,7 @@ import pytest
         ),
         (
             '@pytest.mark.hashrange("tables.json")\ndef test_it(hashrange_client): ...',
-            'the marker takes names: @pytest.mark.hashrange(tables="tables.json")',
+            'the marker takes only keyword arguments: @pytest.mark.hashrange(tables="tables.json")',
         ),
         (
             "@pytest.mark.hashrange(delay=5)\ndef test_it(hashrange_client): ...",

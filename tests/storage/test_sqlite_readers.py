@@ -52,7 +52,7 @@ def test_many_threads_share_few_connections(tmp_path: Path) -> None:
 def test_a_reader_that_gets_no_connection_in_time_is_refused(tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path / "test.db"), durability="relaxed", busy_seconds=0.05)
     snapshots = [store.snapshot() for _ in range(READERS_MAX)]
-    with pytest.raises(kv.Busy, match="are reading"):
+    with pytest.raises(kv.Busy, match="readers are active"):
         store.snapshot()
     for snapshot in snapshots:
         snapshot.close()

@@ -312,7 +312,7 @@ def test_an_index_by_type_has_one_key_for_each_entity(tmp_path: Path) -> None:
     [
         ("", "model is missing"),
         ("model = 7", "model is missing"),
-        ('model = "sensors.py"\nspeed = 1', "speed: only"),
+        ('model = "sensors.py"\nspeed = 1', "speed: use only"),
         ('model = "sensors.py"\nminutes = 0', "minutes is a number above 0"),
         ('model = "sensors.py"\nminutes = 1e9', "requests are too many"),
         ('model = "sensors.py"\n[rates]\n"create Reading" = -1', 'rates."create Reading".rate'),

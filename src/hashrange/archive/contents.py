@@ -120,7 +120,7 @@ class Contents:
             for snapshot in (each for each in snapshots if each.generation == number):
                 if digests.get(snapshot.through) != snapshot.digest:
                     name = f.segment_name(number, snapshot.through)
-                    raise ArchiveError(f"{name}: is missing, or not the segment of its snapshot")
+                    raise ArchiveError(f"{name}: is missing, or does not belong to its snapshot")
                 for part in range(len(snapshot.parts)):
                     self.part(snapshot, part)
                 count += 1 + len(snapshot.parts)
@@ -130,9 +130,9 @@ class Contents:
     def _snapshot(self, name: str) -> Snapshot:
         snapshot = self._manifest(name, Snapshot)
         if name != f.snapshot_name(snapshot.generation, snapshot.through):
-            raise ArchiveError(f"{name}: is damaged: it says that it is another snapshot")
+            raise ArchiveError(f"{name}: is damaged: it names another snapshot")
         if len(snapshot.parts) != -(-snapshot.size // f.PART_BYTES):
-            raise ArchiveError(f"{name}: is damaged: its parts are not of its size")
+            raise ArchiveError(f"{name}: is damaged: its parts do not match its size")
         if snapshot.start > snapshot.through:
             raise ArchiveError(f"{name}: is damaged: it ends before it begins")
         return snapshot
@@ -151,7 +151,7 @@ def _expect_next(before: Read, read: Read) -> None:
     one, other = before.segment, read.segment
     name = f.segment_name(other.generation, other.number)
     if other.before != before.digest:
-        raise ArchiveError(f"{name}: is damaged: it does not follow the segment before it")
+        raise ArchiveError(f"{name}: is damaged: it does not follow the previous segment")
     follows = other.first == one.frame if other.log == one.log else other.first == 0
     if not follows or other.page_bytes != one.page_bytes:
-        raise ArchiveError(f"{name}: is damaged: its frames do not follow those before it")
+        raise ArchiveError(f"{name}: is damaged: its frames do not follow the previous frames")

@@ -127,7 +127,7 @@ def encode(manifest: Struct) -> bytes:
 def decode(name: str, body: bytes, kind: type[T]) -> T:
     line, _, digest = body.rstrip(b"\n").rpartition(b" ")
     if digest != digest_of(line).encode():
-        raise ArchiveError(f"{name}: is damaged: it has not its checksum")
+        raise ArchiveError(f"{name}: is damaged: its checksum is wrong")
     try:
         return msgspec.json.decode(line, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -144,13 +144,13 @@ def unpack_segment(name: str, body: bytes) -> tuple[Segment, bytes]:
         raise ArchiveError(f"{name}: is damaged: it has no header")
     segment = decode(name, body[:end], Segment)
     if name != segment_name(segment.generation, segment.number):
-        raise ArchiveError(f"{name}: is damaged: it says that it is another segment")
+        raise ArchiveError(f"{name}: is damaged: it names another segment")
     frames = unpack(name, body[end + 1 :], segment.size, segment.sha256)
     stride = segment.page_bytes + 24
     count, rest = divmod(len(frames), stride)
     read = segment.frame - segment.first
     if rest or count > read or bool(count) != bool(read):
-        raise ArchiveError(f"{name}: is damaged: it has not the frames that it says")
+        raise ArchiveError(f"{name}: is damaged: the number of its frames is wrong")
     return segment, frames
 
 
@@ -166,9 +166,9 @@ def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:
     except zlib.error as error:
         raise ArchiveError(f"{name}: is damaged: {error}") from None
     if len(data) != size or not (unpacking.eof or size == 0):
-        raise ArchiveError(f"{name}: is damaged: it has not the size that it says")
+        raise ArchiveError(f"{name}: is damaged: its size is wrong")
     if digest_of(data) != digest:
-        raise ArchiveError(f"{name}: is damaged: it has not its checksum")
+        raise ArchiveError(f"{name}: is damaged: its checksum is wrong")
     return data
 
 

@@ -123,10 +123,10 @@ def _apply(contents: Contents, snapshot: Snapshot, until: float, file: BinaryIO)
             break
         if segment.number == snapshot.through and digest != snapshot.digest:
             name = f.segment_name(segment.generation, segment.number)
-            raise ArchiveError(f"{name}: is damaged: it is not the segment of the snapshot")
+            raise ArchiveError(f"{name}: is damaged: it does not belong to the snapshot")
         if segment.page_bytes != snapshot.page_bytes:
             name = f.segment_name(segment.generation, segment.number)
-            raise ArchiveError(f"{name}: is damaged: its pages are of another size")
+            raise ArchiveError(f"{name}: is damaged: its pages have another size")
         pages = write_frames(segment, frames, file) or pages
         last = segment
     if last is None or last.number < snapshot.through:
@@ -147,7 +147,7 @@ def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
     for start in range(0, len(frames), FRAME_HEADER_BYTES + segment.page_bytes):
         page, pages, frame_salts, _ = FRAME.unpack_from(frames, start)
         if frame_salts != salts or page == 0:
-            raise ArchiveError(f"{name}: is damaged: a frame is not of its log")
+            raise ArchiveError(f"{name}: is damaged: a frame belongs to another log")
         file.seek((page - 1) * segment.page_bytes)
         begin = start + FRAME_HEADER_BYTES
         file.write(frames[begin : begin + segment.page_bytes])

@@ -140,7 +140,7 @@ class Shipper(Background):
             self._tail.pause()
         else:
             if self._failures and not (self._discards or self._ended):
-                _log.warning("the archive is written again, after %d failures", self._failures)
+                _log.warning("the archive can be written again, after %d failures", self._failures)
                 self._failures = 0
 
     def _step(self) -> None:
@@ -169,7 +169,7 @@ class Shipper(Background):
             try:
                 self._chain = self._found_chain()
             except ArchiveError as error:
-                reason = f"the last one cannot go on: {error}"
+                reason = f"the last generation cannot be continued: {error}"
         if self._chain is not None:
             try:
                 self._tail.open(self._chain.position)
@@ -274,12 +274,12 @@ class Shipper(Background):
             self._look_at = monotonic() + _LOOK_SECONDS
             last = self._contents.last_generation()
             if last > self._chain.generation:
-                raise Taken(f"generation {last} is not of this server")
+                raise Taken(f"generation {last} belongs to another server")
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
         if self._failures == 1:
-            _log.error("the archive cannot be written, which is tried again: %s", error)
+            _log.error("the archive cannot be written; retrying: %s", error)
         if self._discards:
             self._discard()
         elif self._kept_too_much():
@@ -299,7 +299,7 @@ class Shipper(Background):
         self._discard()
 
     def _end(self, reason: str) -> None:
-        _log.error("nothing more is archived until the server is started again: %s", reason)
+        _log.error("nothing is archived until the server is restarted: %s", reason)
         self._failures += 1
         self._ended = reason
         self._chain = None
@@ -315,4 +315,4 @@ class Shipper(Background):
                 self._tail.checkpoint()
         except (kv.StoreError, Gap) as error:
             self._tail.pause()
-            _log.error("the log cannot begin again, which is tried again: %s", error)
+            _log.error("the log cannot be restarted; retrying: %s", error)

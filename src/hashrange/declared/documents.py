@@ -29,7 +29,7 @@ def read(path: Path) -> Json:
     try:
         document = _parsed(path, content)
     except RecursionError:
-        raise DataError(f"{path}: it is nested too deep") from None
+        raise DataError(f"{path}: it is nested too deeply") from None
     if not isinstance(document, dict):
         raise DataError(f"{path}: not a description of a table")
     return document

@@ -37,7 +37,7 @@ class Intrinsics:
         try:
             return self._value(value)
         except RecursionError:
-            raise DataError("its functions are nested too deep") from None
+            raise DataError("its functions are nested too deeply") from None
 
     def condition(self, name: Any) -> Any:
         """Whether a condition of the template holds: a boolean, or `Unresolved`."""

@@ -33,10 +33,10 @@ def read(path: Path) -> Declared:
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     except RecursionError:
-        raise DataError(f"{path}: it is nested too deep") from None
+        raise DataError(f"{path}: it is nested too deeply") from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         # Files come from anywhere; the readers of their parts take the form for granted.
-        raise DataError(f"{path}: a part is not of the form it should have: {error!r}") from None
+        raise DataError(f"{path}: a part has the wrong form: {error!r}") from None
 
 
 def described(path: Path, name: str) -> Description:

@@ -153,7 +153,7 @@ def of_key(text: str) -> Description:
     """A table on demand whose key is `NAME[:TYPE][,NAME[:TYPE]]`. Raises DataError."""
     columns = [_column(part) for part in text.split(",")]
     if len(columns) > len(_KEY_KINDS):
-        raise DataError(f"{text!r}: a key is a partition key, or NAME,NAME with a sort key")
+        raise DataError(f"{text!r}: a key must be NAME, or NAME,NAME with a sort key")
     schema = [
         {"AttributeName": name, "KeyType": kind}
         for (name, _), kind in zip(columns, _KEY_KINDS, strict=False)

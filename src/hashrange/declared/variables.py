@@ -46,7 +46,7 @@ class Variables:
         while found := _INNERMOST.search(text):
             self._expansions += 1
             if self._expansions > _EXPANSIONS_MAX or len(text) > _CHARACTERS_MAX:
-                raise DataError(f"its variables have no end: {whole[:80]}")
+                raise DataError(f"its variables expand without end: {whole[:80]}")
             value = self._variable(found[1])
             if value is _MISSING:
                 return Unresolved(found[0])

@@ -117,7 +117,8 @@ def _hostile_settings() -> dict[str, Any]:
 def _options(marker: pytest.Mark) -> dict[str, Any]:
     if marker.args:
         pytest.fail(
-            'the marker takes names: @pytest.mark.hashrange(tables="tables.json")', pytrace=False
+            'the marker takes only keyword arguments: @pytest.mark.hashrange(tables="tables.json")',
+            pytrace=False,
         )
     return dict(marker.kwargs)
 

@@ -38,7 +38,7 @@ class TooManyColumns(DataError):
     def __init__(self) -> None:
         super().__init__(
             f"the items have more than {COLUMNS_MAX:,} attributes, which are too many columns; "
-            "take another format"
+            "use another format"
         )
 
 

@@ -158,7 +158,7 @@ def _several_types(source: Input, mixed: Mapping[str, _Count]) -> DataError:
     more = f"; {len(told) - _NAMED_MAX} more" if len(told) > _NAMED_MAX else ""
     return DataError(
         f"{source.name}: columns with cells of several types: "
-        f"{'; '.join(told[:_NAMED_MAX])}{more}; say which it is, such as --types {types}"
+        f"{'; '.join(told[:_NAMED_MAX])}{more}; name the types, such as --types {types}"
     )
 
 

@@ -100,7 +100,7 @@ def for_output(path: Path, name: str | None) -> Format | None:
         return None
     found = FORMATS[name] if name else _by_suffix(path)
     if found is None:
-        raise DataError(f"{path}: the name does not tell the format; give one with --format")
+        raise DataError(f"{path}: the name does not show the format; set it with --format")
     if path.name.endswith(".gz") and not found.text:
         raise DataError(f"{path}: {found.name} is not compressed; choose another name")
     return _installed(found)
@@ -119,7 +119,7 @@ def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
     if found is None or found.name in ("dynamodb-json", "json"):
         found = _by_content(path) or found
     if found is None:
-        raise DataError(f"{shown or path}: the format is not known; give one with --format")
+        raise DataError(f"{shown or path}: the format is not known; set it with --format")
     return _installed(found)
 
 

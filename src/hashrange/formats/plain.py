@@ -54,13 +54,13 @@ def _plain(value: dict[str, Any], number: Callable[[str], Any]) -> Any:
 def from_plain(content: Any) -> WireItem:
     """The attributes of an item. Raises NotPlain."""
     if not isinstance(content, dict):
-        raise NotPlain("an item is an object")
+        raise NotPlain("an item must be an object")
     return {_name(name): _value(value) for name, value in content.items()}
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or isinstance(name, Number):
-        raise NotPlain(f"the name of an attribute is a text, not {name!r}")
+        raise NotPlain(f"the name of an attribute must be a string, not {name!r}")
     return name
 
 
@@ -79,7 +79,7 @@ def _value(content: Any) -> dict[str, Any]:
         if len(content) == 1 and MARKS & content.keys():
             return _marked(*next(iter(content.items())))
         return {"M": from_plain(content)}
-    raise NotPlain(f"a value of type {type(content).__name__} stands for no attribute value")
+    raise NotPlain(f"a value of type {type(content).__name__} is not an attribute value")
 
 
 def _marked(mark: str, content: Any) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _utf8() -> Any:
 
 def _what(error: BaseException) -> str:
     if isinstance(error, RecursionError):
-        return "it is nested too deep"
+        return "it is nested too deeply"
     return one_line(error)
 
 

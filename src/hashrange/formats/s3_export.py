@@ -121,7 +121,7 @@ def data_files(path: Path) -> list[DataFile]:
     summary = _manifest(folder, SUMMARY)
     export = _decoded(folder / SUMMARY, summary, _Summary)
     if export.exportType != "FULL_EXPORT":
-        raise DataError(f"{folder / SUMMARY}: an incremental export; only full ones are read")
+        raise DataError(f"{folder / SUMMARY}: an incremental export; only full exports can be read")
     if export.outputFormat not in _WAYS:
         raise DataError(
             f"{folder / SUMMARY}: the format is {one_line(export.outputFormat)[:80]}, not "
@@ -177,7 +177,7 @@ def _manifest(folder: Path, name: str) -> bytes:
         with suppress(FileNotFoundError):
             stored = _bounded((folder / name).with_suffix(f".{suffix}")).strip()
             if stored != _md5(content).encode():
-                raise DataError(f"{folder / name}: does not have its checksum; it was changed")
+                raise DataError(f"{folder / name}: the checksum is wrong; the file was changed")
     return content
 
 

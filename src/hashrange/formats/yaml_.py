@@ -54,7 +54,7 @@ def read(source: Input) -> Iterator[Record]:
         problem = getattr(error, "problem", None) or error
         raise DataError(f"{source.name}:{line}: not YAML: {one_line(problem)}") from None
     except RecursionError:
-        raise DataError(f"{source.name}:{line}: it is nested too deep") from None
+        raise DataError(f"{source.name}:{line}: it is nested too deeply") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}:{line}: {one_line(error)}") from None
     except (LookupError, AttributeError):  # PyYAML's, if a tag and its text do not go together

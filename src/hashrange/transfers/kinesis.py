@@ -217,7 +217,7 @@ class Deliveries(Worker):
     def _tell(self, arn: str, reason: str) -> None:
         if self._trouble.get(arn) != reason:
             self._trouble[arn] = reason
-            _log.error("%s: no records can be sent, which is tried again: %s", arn, reason)
+            _log.error("%s: no records can be sent; retrying: %s", arn, reason)
 
 
 _decode_batch = msgspec.json.Decoder(Batch).decode

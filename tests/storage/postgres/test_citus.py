@@ -242,7 +242,7 @@ def test_each_statement_is_routed_to_one_shard(dsn: str, monkeypatch: pytest.Mon
 
 
 def test_a_dialect_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
-    with pytest.raises(StoreError, match="dialect is citus, or left out, not 'oracle'"):
+    with pytest.raises(StoreError, match="dialect must be citus or omitted, not 'oracle'"):
         PostgresStore(postgres_dsn + "&dialect=oracle")
 
 

@@ -114,12 +114,12 @@ def test_an_address_that_makes_no_sense() -> None:
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("sslmode=bogus", "sslmode is one of disable, allow"),
+        ("sslmode=bogus", "sslmode must be one of disable, allow"),
         ("sslmode=verify-full", "needs sslrootcert=FILE"),
         ("sslmode=verify-full&sslrootcert=/no/such.pem", "sslrootcert: no such file: /no/such.pem"),
         ("sslkey=/no/such.key", "sslkey: no such file"),
-        ("pgbouncer=maybe", "pgbouncer is 1, or left out"),
-        ("pool=0", "pool is a number"),
+        ("pgbouncer=maybe", "pgbouncer must be 1 or omitted"),
+        ("pool=0", "pool must be a number"),
     ],
 )
 def test_an_option_that_makes_no_sense(

@@ -63,7 +63,7 @@ class Watch:
                 self._end(f"took {used - began:.0f} seconds of processor time for one step")
 
     def _end(self, told: str) -> None:
-        _log.error("the process for costly requests %s; another one takes its place", told)
+        _log.error("the process for costly requests %s; another process takes its place", told)
         self._process.kill()
         self._closed.set()
 

@@ -172,7 +172,7 @@ class Predictor:
         runs = [self._variations(each, thinned, demand) for each in predicted]
         everything = [replay for run in runs for replays in run.values() for replay in replays]
         if everything:
-            self._progress(f"varying what is not known: {len(everything)} replays")
+            self._progress(f"varying the assumptions: {len(everything)} replays")
             self._replay_some(everything, thinned)
         for each, run in zip(predicted, runs, strict=True):
             whole = Result.of(each.outcome)

@@ -122,7 +122,7 @@ class _Checked:
         for source in (table, *table.indexes):
             starts = source.partition_starts
             if not starts or starts[0] != b"" or list(starts) != sorted(set(starts)):
-                raise self._trace.error(number, f"the partitions of {table.name} make no sense")
+                raise self._trace.error(number, f"the partitions of {table.name} are not valid")
             if self._spaces.get(source.space, table.name) != table.name:
                 raise self._trace.error(number, f"two tables have the space {source.space}")
             self._spaces[source.space] = table.name
@@ -130,7 +130,7 @@ class _Checked:
     def _check(self, number: int, event: Event) -> None:
         if event.time < self._latest:
             raise self._trace.error(
-                number, f"the time goes back from {self._latest} to {event.time} microseconds"
+                number, f"the time goes backwards from {self._latest} to {event.time} microseconds"
             )
         self._latest = event.time
         each: Ask | Paid
@@ -140,7 +140,7 @@ class _Checked:
                     number, f"no table or index of the trace has the space {each.space}"
                 )
             if not 0 <= each.units <= UNITS_MAX:
-                raise self._trace.error(number, f"{each.units:g} units are none")
+                raise self._trace.error(number, f"{each.units:g} is not a number of units")
 
 
 class Load(Protocol):

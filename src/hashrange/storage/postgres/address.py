@@ -29,19 +29,19 @@ def without_option(dsn: str, name: str) -> tuple[str, str]:
 
 def is_citus(text: str, name: str) -> bool:
     if text not in ("", "citus"):
-        raise StoreError(f"{name}: dialect is citus, or left out, not {text!r}")
+        raise StoreError(f"{name}: dialect must be citus or omitted, not {text!r}")
     return text == "citus"
 
 
 def pool_size(text: str, name: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= POOL_MAX:
-        raise StoreError(f"{name}: pool is a number from 1 to {POOL_MAX}, not {text!r}")
+        raise StoreError(f"{name}: pool must be a number from 1 to {POOL_MAX}, not {text!r}")
     return int(text)
 
 
 def is_set(text: str, option: str, name: str) -> bool:
     if text not in ("", "0", "1"):
-        raise StoreError(f"{name}: {option} is 1, or left out, not {text!r}")
+        raise StoreError(f"{name}: {option} must be 1 or omitted, not {text!r}")
     return text == "1"
 
 
@@ -50,7 +50,7 @@ def check_tls(dsn: str, name: str) -> None:
     options = dict(_options(dsn))
     mode = options.get("sslmode") or os.environ.get("PGSSLMODE", "prefer")
     if mode not in TLS_MODES:
-        raise StoreError(f"{name}: sslmode is one of {', '.join(TLS_MODES)}, not {mode!r}")
+        raise StoreError(f"{name}: sslmode must be one of {', '.join(TLS_MODES)}, not {mode!r}")
     files = {key: options.get(key) or os.environ.get(f"PG{key.upper()}") for key in _FILES}
     for key, file in files.items():
         if file and not Path(file).is_file():

@@ -25,7 +25,7 @@ _WORDS: dict[str, tuple[type[StoreError], str]] = {
     "25006": (ReadOnly, "the database is read-only"),
     "53100": (Full, "the disk of the server is full"),
     "53300": (Busy, "the server has no connection to spare"),
-    "55P03": (Locked, "a lock was not free in time"),
+    "55P03": (Locked, "a lock was not released in time"),
     "57014": (Busy, "a statement took too long"),
 }
 

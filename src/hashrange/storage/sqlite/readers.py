@@ -130,7 +130,7 @@ class Readers:
             self._waiting += 1  # before it looks, because `give` looks at this afterwards
             try:
                 if not self._given.wait_for(found_one, self._busy_seconds):
-                    raise Busy(f"{self._path}: {most} others are reading; try again later")
+                    raise Busy(f"{self._path}: {most} other readers are active; try again later")
             finally:
                 self._waiting -= 1
         return found.pop() if found else self._connect_one()

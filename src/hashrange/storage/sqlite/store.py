@@ -124,7 +124,7 @@ class SqliteStore(forks.Forkable):
 
     def begin(self, wait: bool = True, /) -> SqliteTransaction:
         if self._checkpointer.hold_up(self._busy_seconds if wait else 0):
-            raise Busy(f"{self.path}: a checkpoint holds writers up; try again when it is done")
+            raise Busy(f"{self.path}: writers wait for a checkpoint; try again when it is done")
         if not self._writing.acquire(wait, self._busy_seconds if wait else -1):
             raise Busy(f"{self.path}: another thread is writing; try again when it is done")
         self._using.acquire()
@@ -243,8 +243,8 @@ class SqliteStore(forks.Forkable):
         if self._durability == "full":
             raise Damaged(
                 f"{self.path}-wal: {damage}; restore a backup, or open the file once in relaxed "
-                "durability to go on without them (if it was last written so, a power cut "
-                "explains this)"
+                "durability to go on without them (if it was last written in relaxed durability, "
+                "a power cut explains this)"
             )
         _log.warning("%s-wal: %s: the database goes on without them", self.path, damage)
         with suppress(apsw.BusyError):

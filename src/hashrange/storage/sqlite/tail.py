@@ -129,7 +129,7 @@ class Tail:
                     frame = end if moved == end else 0
                     self.position = Position(log, frame, self._sums(frame))
                 elif not self._goes_on(position, log, end, moved):
-                    raise Gap("the log does not go on where the archive ends")
+                    raise Gap("the log does not continue where the archive ends")
                 else:
                     self.position = position
                 self._may_begin_again = self.position.frame == end
@@ -261,7 +261,7 @@ class Tail:
         position = self.position
         if log != position.log:
             if not self._may_begin_again:
-                raise Gap("another program has begun the log again")
+                raise Gap("another program has restarted the log")
             position = Position(log, 0, b"")
             self._checkpoint_at = FRAMES_EVERY
         elif end < position.frame:
@@ -309,7 +309,7 @@ class Tail:
             end, _ = self._state()
             if self._log() == log:
                 return log, end
-        raise Busy(f"{self.path}: the log begins again all the time")
+        raise Busy(f"{self.path}: the log restarts all the time")
 
     def _state(self) -> tuple[int, int]:
         """The number of frames, and of those that are in the file."""

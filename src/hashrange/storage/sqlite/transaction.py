@@ -131,7 +131,7 @@ class SqliteTransaction:
 
     def _problem(self, error: apsw.Error, committing: bool) -> Exception:
         if isinstance(error, NO_TABLE) and absent_space(error):
-            return LookupError(f"a write to a space that is not there: {error}")
+            return LookupError(f"a write to a space that does not exist: {error}")
         return self._explain(error, committing)
 
     def _write(self, write: Write) -> None:
