@@ -46,6 +46,8 @@ def arrangements(condition: Document) -> Iterator[dict[str, Any]]:
         principal = {"Principal": {"AWS": who}}
         yield {"identity": [document(statement("Allow", OTHERS))],
                "own": document({**allowing, **principal})}  # fmt: skip
+        yield {"identity": [EVERYTHING], "boundary": document(statement("Allow", OTHERS)),
+               "own": document({**allowing, **principal})}  # fmt: skip
         yield {"identity": [EVERYTHING], "own": document({**denying, **principal})}
 
 

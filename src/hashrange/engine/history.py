@@ -43,8 +43,8 @@ def append(history: History, change: ItemChange, effects: Effects) -> None:
         value = encode_row(change.key.raw, epoch, 0)
     else:
         value = encode_row(change.key.raw, epoch + old.json, old.size)
-    record = kv.Append(history.space, history.slot, logs.prefix(history.slot, effects.now), value)
-    effects.writes.append(record)
+    slot = history.slot
+    effects.writes.append(kv.Append(history.space, slot, logs.prefix(slot, effects.now), value))
 
 
 class Undone(NamedTuple):

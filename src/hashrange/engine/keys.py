@@ -118,8 +118,9 @@ def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValu
 
 def check_present(table: Table, item: Item) -> None:
     """The first check that BatchWriteItem makes of an item's key."""
-    if any(name not in item or table.types[name] not in item[name] for name in table.key):
-        raise ValidationException(NO_MATCH)
+    for name in table.key:
+        if name not in item or table.types[name] not in item[name]:
+            raise ValidationException(NO_MATCH)
 
 
 def of_item(table: Table, item: Item) -> RowKey:

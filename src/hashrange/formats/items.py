@@ -1,9 +1,10 @@
 """Items, places in files, and the error that names one."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 WireItem = dict[str, dict[str, Any]]
 """An item's attributes by name, each a type and a value. Binary is base64 text."""
@@ -20,7 +21,7 @@ class DataError(Exception):
     """Data cannot be read or written; the message is one line for the user."""
 
 
-class Record(NamedTuple):
+class Record(Struct, frozen=True, gc=False):
     """An item that was read: its DynamoDB JSON, and the line or number where it begins.
 
     With `delete`, it is the key of an item to delete. `condition` has the other members of a

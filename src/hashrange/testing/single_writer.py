@@ -11,16 +11,20 @@ import pytest
 
 from hashrange.kv import (
     CLOCK,
+    Add,
     Append,
     Busy,
     CreateSpace,
+    Delete,
+    Dropped,
+    DropSpace,
     Get,
     Max,
     Put,
     Range,
     Store,
 )
-from hashrange.testing.store_access import commit, counted, in_thread, keys, read
+from hashrange.testing.store_access import commit, counted, in_thread, keys, read, values
 from hashrange.testing.store_model import value_of
 from hashrange.testing.store_suite import SPACE, StoreSuite
 
@@ -68,3 +72,28 @@ class SingleWriterSuite(StoreSuite):
             there[1:] + other
         )
         assert {len(key) for key in there + other} == {1 + 8}
+
+    def test_many_writes_and_reads_are_in_their_order(self, store: Store) -> None:
+        names = [b"k%d" % number for number in range(40)]
+        put = [Put(SPACE, name, value_of(1)) for name in names]
+        transaction = store.begin()
+        transaction.write([CreateSpace(8)])
+        transaction.write(
+            [
+                *put,
+                *(Append(SPACE, 1, b"l", value_of(1)), Append(8, 1, b"l", value_of(1))),
+                *(Delete(SPACE, names[3]), Put(8, names[0], value_of(3)), DropSpace(8)),
+                *(Put(SPACE, names[3], value_of(4)), Put(SPACE, names[5], value_of(5))),
+                *(Delete(SPACE, names[7]), Add(b"n", 2)),
+            ]
+        )
+        wanted = [*reversed(names), b"none", names[5]]
+        expected = [value_of(1)] * 40
+        expected[3], expected[5] = value_of(4), value_of(5)
+        found: list[bytes | None] = [*reversed(expected), None, value_of(5)]
+        found[39 - 7] = None
+        assert values(transaction, SPACE, *wanted) == found
+        transaction.commit()
+        assert read(store, Get(tuple((SPACE, name) for name in wanted))) == found
+        assert len(keys(read(store, Range(SPACE, b"l", b"m")))) == 1
+        assert (counted(store, b"n"), read(store, Dropped())) == (2, [8])

@@ -14,10 +14,15 @@ _COUNTER = "SELECT number FROM statistics WHERE name = ?"
 DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[0-9]*'"
 
 
+GET_ROWS = 32
+"""So many rows of a space are read by one statement, if so many are asked for: in half the time."""
+
+
 class Statements(NamedTuple):
     """The SQL for one space: always the same text, so that prepared statements are reused."""
 
     get: str
+    get_many: str
     get_small: str
     head: str
     put: str
@@ -34,6 +39,7 @@ def statements(space: int) -> Statements:
     rows = f"SELECT key, value FROM s{space:d} WHERE key >= ?"
     return Statements(
         get=get,
+        get_many=f"SELECT key, value FROM s{space:d} WHERE key IN ({', '.join('?' * GET_ROWS)})",
         # The length of a value is known from its row's header: one that is too large is not read.
         get_small="SELECT CASE WHEN length(value) > ? THEN x'' ELSE value END "
         f"FROM s{space:d} WHERE key = ?",
@@ -112,11 +118,24 @@ def values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
         if len(keys) == 1:  # as usual: the call of a comprehension would cost a tenth more
             [(space, key)] = keys
             return [execute(statements(space).get, (key,)).get]
+        if len(keys) >= GET_ROWS and len({space for space, _ in keys}) == 1:
+            return _many_values(cursor, keys)
         return [execute(statements(space).get, (key,)).get for space, key in keys]
     except NO_TABLE as error:
         if not absent_space(error):
             raise
         return [_value(cursor, key) for key in keys]
+
+
+def _many_values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
+    get = statements(keys[0][0]).get_many
+    wanted = [key for _, key in keys]
+    found: dict[bytes, bytes] = {}
+    for at in range(0, len(wanted), GET_ROWS):
+        some = wanted[at : at + GET_ROWS]
+        some += some[-1:] * (GET_ROWS - len(some))
+        found.update(cursor.execute(get, some))
+    return [found.get(key) for key in wanted]
 
 
 def _small_value(cursor: apsw.Cursor, row: Key, bytes_max: int) -> bytes | None:

@@ -35,6 +35,12 @@ _COUNT = (
 _NO_FLOOR = -1 << 63
 
 
+MANY_WRITES = 16
+"""From so many on, the rows that are put into a space are one statement for all."""
+_OF_COMMIT = (Append, Add, Max)
+"""Writes that are carried out at the commit."""
+
+
 class SqliteTransaction:
     """`explain(error, committing)` gives the store error for a failed write or a failed COMMIT.
 
@@ -85,23 +91,25 @@ class SqliteTransaction:
 
     def write(self, writes: Sequence[Write], /) -> None:
         try:
+            if len(writes) < MANY_WRITES:
+                self._write_each(writes)
+                return
+            puts: dict[int, list[tuple[bytes, bytes]]] = {}
             for write in writes:
-                if type(write) is Put:  # as most are
-                    put = statements(write.space).put
-                    self._cursor.execute(put, (write.key, write.value))
-                elif type(write) is Append:
-                    key = write.prefix + self._next_number().to_bytes(8, "big")
-                    self._appended.setdefault(write.space, []).append((key, write.value))
+                if type(write) is Put:
+                    puts.setdefault(write.space, []).append((write.key, write.value))
                 else:
-                    self._write(write)
+                    if type(write) not in _OF_COMMIT:
+                        self._put_many(puts)
+                    self._write_each((write,))
+            self._put_many(puts)
         except apsw.Error as error:
             raise self._problem(error, False) from error
 
     def commit(self) -> None:
         committing = False
         try:
-            for space, rows in self._appended.items():
-                self._cursor.executemany(statements(space).put, rows)
+            self._put_many(self._appended)
             if self._sequence is not None:
                 self._raised[SEQUENCE] = self._sequence
             if self._added or self._raised:
@@ -133,6 +141,22 @@ class SqliteTransaction:
         if isinstance(error, NO_TABLE) and absent_space(error):
             return LookupError(f"a write to a space that does not exist: {error}")
         return self._explain(error, committing)
+
+    def _write_each(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            if type(write) is Put:  # as most are
+                put = statements(write.space).put
+                self._cursor.execute(put, (write.key, write.value))
+            elif type(write) is Append:
+                key = write.prefix + self._next_number().to_bytes(8, "big")
+                self._appended.setdefault(write.space, []).append((key, write.value))
+            else:
+                self._write(write)
+
+    def _put_many(self, rows: dict[int, list[tuple[bytes, bytes]]]) -> None:
+        for space, some in rows.items():
+            self._cursor.executemany(statements(space).put, some)
+        rows.clear()
 
     def _write(self, write: Write) -> None:
         execute = self._cursor.execute
