@@ -14,8 +14,13 @@ export PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 # every module again, which takes longer than all that it does afterwards.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
-# Modules are compiled when they are first imported, as most never are.
-PIP_INSTALL := -m pip install -q --no-compile --disable-pip-version-check
+PIP_FLAGS := -q --no-compile --disable-pip-version-check
+PIP_INSTALL := -m pip install $(PIP_FLAGS)
+# Installs $(2) in the environment $(1). uv takes a tenth of the time that pip takes; pip is tried
+# second, as its settings may name an index that uv does not know. Neither compiles modules, since
+# most are never imported.
+install = $(BIN)/uv pip install -q -p $(1)/bin/python $(2) \
+	|| $(BIN)/python -m pip --python $(1)/bin/python install $(PIP_FLAGS) $(2)
 # Exact versions, so that a release of a library turns nothing red; empty: the newest ones.
 CONSTRAINTS ?= constraints
 exact = $(if $(CONSTRAINTS),-c $(CONSTRAINTS)/$(1).txt)
@@ -86,7 +91,7 @@ lock:  ## Write the newest versions of all libraries to constraints/
 	for name in dev clients docs; do \
 	    python=.venv-newest/$${name#dev}/bin/python; \
 	    { echo "# Exact versions, which \`make lock\` writes."; \
-	      $$python -m pip list --format=freeze | grep -vE '^(hashrange|pip|setuptools|wheel)=='; \
+	      .venv-newest/bin/python -m pip --python $$python list --format=freeze | grep -vE '^(hashrange|pip|setuptools|wheel)=='; \
 	    } > constraints/$$name.txt; \
 	done
 
@@ -100,7 +105,8 @@ $(READY): pyproject.toml constraints/dev.txt
 	        set -e; \
 	        echo "Setting up $(VENV) with $$($$python --version) ..."; \
 	        $$python -m venv --clear $(VENV); \
-	        $(BIN)/python $(PIP_INSTALL) $(call exact,dev) -e '.[dev]'; \
+	        $(BIN)/python $(PIP_INSTALL) $(call exact,dev) uv || true; \
+	        $(call install,$(VENV),$(call exact,dev) -e '.[dev]'); \
 	        touch $@; \
 	        exit 0; \
 	    fi; \
@@ -108,11 +114,11 @@ $(READY): pyproject.toml constraints/dev.txt
 	echo "hashrange needs Python 3.11 or newer; none was found on PATH." >&2; exit 1
 
 $(CLIENTS)/.ready: $(READY)
-	$(BIN)/python -m venv --clear $(CLIENTS)
-	$(CLIENTS)/bin/python $(PIP_INSTALL) $(call exact,clients) -e '.[clients]'
+	$(BIN)/python -m venv --clear --without-pip $(CLIENTS)
+	$(call install,$(CLIENTS),$(call exact,clients) -e '.[clients]')
 	touch $@
 
 $(DOCS)/.ready: $(READY) docs/requirements.txt
-	$(BIN)/python -m venv --clear $(DOCS)
-	$(DOCS)/bin/python $(PIP_INSTALL) $(call exact,docs) -r docs/requirements.txt
+	$(BIN)/python -m venv --clear --without-pip $(DOCS)
+	$(call install,$(DOCS),$(call exact,docs) -r docs/requirements.txt)
 	touch $@
