@@ -13,7 +13,8 @@ export PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 # Tests start hundreds of processes. Images of Python often set this, and then each of them compiles
 # every module again, which takes longer than all that it does afterwards.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
+IN_PROCESSES := -n auto --maxprocesses 4 --dist worksteal
+PYTEST := -m pytest $(IN_PROCESSES)
 PIP_FLAGS := -q --no-compile --disable-pip-version-check
 PIP_INSTALL := -m pip install $(PIP_FLAGS)
 # Installs $(2) in the environment $(1). uv takes a tenth of the time that pip takes; pip is tried
@@ -26,7 +27,7 @@ CONSTRAINTS ?= constraints
 exact = $(if $(CONSTRAINTS),-c $(CONSTRAINTS)/$(1).txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-all test-fast test-clients test-python-clients check format demo demo-hot demo-migrate bench fuzz soak docs package newest lock clean
+.PHONY: help test test-all test-fast test-clients test-python-clients test-pythons check format demo demo-hot demo-migrate bench fuzz soak docs package newest lock clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 26
@@ -46,6 +47,10 @@ test-clients: $(CLIENTS)/.ready  ## Real clients in every language that is insta
 
 test-python-clients: $(CLIENTS)/.ready  ## Only those in Python
 	$(CLIENTS)/bin/python $(PYTEST) tests/clients tests/design/execute/test_aiobotocore.py $(ARGS)
+
+test-pythons: $(READY)  ## The fast tests on every other Python from 3.11 that is found; ARGS as for `test`
+	$(BIN)/python scripts/test_pythons.py --constraints=$(CONSTRAINTS) $(IN_PROCESSES) \
+	    -m 'not foreign and not deep and not slow' $(ARGS)
 
 check: $(READY)  ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from test_command_line import command, fault, run
+from command_line import command_line as run
+from test_command_line import command, fault
 
 import hashrange
 from hashrange.tools.agents import database_tools, model_tools, untrusted

@@ -1,4 +1,4 @@
-"""The commands, each in a process of its own."""
+"""The commands. Those that serve run in a process of their own."""
 
 import os
 import re
@@ -15,6 +15,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
+from command_line import command_line as run
 from waiting import SECONDS_MAX
 
 import hashrange
@@ -27,8 +28,8 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", program, *map(str, arguments)]
 
 
-def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end. The variables are added to the environment."""
+def run_apart(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end in a process of its own, with the variables in its environment."""
     return subprocess.run(
         command(*arguments),
         capture_output=True,
@@ -279,7 +280,7 @@ def test_help_names_the_commands() -> None:
 
 @pytest.mark.parametrize("command", ["", "explain", "import", "design cost"])
 def test_help_is_printed_in_a_poorer_locale(command: str) -> None:
-    ended = run(*command.split(), "--help", PYTHONIOENCODING="ascii")
+    ended = run_apart(*command.split(), "--help", PYTHONIOENCODING="ascii")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "\\u" not in ended.stdout
 

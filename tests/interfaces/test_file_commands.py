@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from test_command_line import fault, path, run, serving
+from command_line import command_line as run
+from test_command_line import fault, path, serving
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow

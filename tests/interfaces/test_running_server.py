@@ -17,7 +17,8 @@ import pytest
 import trustme
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from test_command_line import Serving, fault, path, run, serving
+from command_line import command_line as run
+from test_command_line import Serving, fault, path, serving
 from waiting import SECONDS_MAX, wait_until
 
 __all__ = ["path"]  # a fixture

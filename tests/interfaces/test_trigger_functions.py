@@ -11,7 +11,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from test_command_line import run, serving
+from command_line import command_line as run
+from test_command_line import serving
 from test_triggers import STREAM
 from waiting import wait_until
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from command_line import command_line as run
 from running_workers import TOKEN, WORKERS, client, connected, create, metric, workers, workers_of
-from test_command_line import Serving, fault, run, serving
+from test_command_line import Serving, fault, serving
 from test_running_server import get
 from waiting import wait_until
 

@@ -62,8 +62,10 @@ def put(client: Any, **item: Any) -> None:
     client.put_item(TableName="orders", Item=item)
 
 
-def run(*arguments: object, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run `hashrange` to its end, with `given` on a pipe as stdin."""
+def run_apart(
+    *arguments: object, given: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """`run` in a process of its own."""
     program = "from hashrange.tools.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],

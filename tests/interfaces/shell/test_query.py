@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import command_line as run
 from waiting import SECONDS_MAX
 
 import hashrange
-from shell.databases import HOSTILE, ORDERS, run
+from shell.databases import HOSTILE, ORDERS, run_apart
 
 pytestmark = pytest.mark.slow
 ALL = "SELECT * FROM orders"
@@ -113,7 +114,7 @@ def test_a_missing_library_is_named(shop: Path, tmp_path: Path, library: str) ->
     program = "shell" if library == "rich" else "query"
     given = ".mode table\nSELECT zip FROM orders;" if program == "shell" else ""
     arguments = (shop,) if program == "shell" else (shop, ALL)
-    ended = run(program, *arguments, given=given, PYTHONPATH=path)
+    ended = run_apart(program, *arguments, given=given, PYTHONPATH=path)
     assert ended.returncode == 1
     extra = "shell" if library == "rich" else library
     assert ended.stderr.endswith(f"is not installed: pip install 'hashrange[{extra}]'\n")

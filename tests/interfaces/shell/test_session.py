@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import command_line as run
 
 import hashrange
 from hashrange.tools.shell.commands import Commands, Quit
@@ -15,7 +16,7 @@ from hashrange.tools.shell.faults import Failed
 from hashrange.tools.shell.output import Output
 from hashrange.tools.shell.session import Session
 from hashrange.tools.target import Target, open_target
-from shell.databases import ORDERS, run
+from shell.databases import ORDERS, run_apart
 
 
 class Shell:
@@ -316,7 +317,7 @@ class TestPipes:
 
     def test_a_locale_without_letters(self, own: Path) -> None:
         statement = "INSERT INTO orders VALUE {'customer': 'ü', 'sk': '日'}; SELECT sk FROM orders;"
-        ended = run("shell", own, given=statement, PYTHONIOENCODING="ascii:surrogateescape")
+        ended = run_apart("shell", own, given=statement, PYTHONIOENCODING="ascii:surrogateescape")
         assert ended.returncode in (0, 1)
         assert "Traceback" not in ended.stderr
 

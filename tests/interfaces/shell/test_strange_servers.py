@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from command_line import command_line as run
 from waiting import SECONDS_MAX
 
-from shell.databases import run
 from shell.terminals import terminal
 
 pytestmark = pytest.mark.slow
