@@ -223,6 +223,7 @@ def test_each_worker_has_its_own(number, hashrange_client, hashrange_server):
 """
 
 
+@pytest.mark.deep
 def test_xdist(tmp_path: Path) -> None:
     pytest.importorskip("xdist", reason="make test-python-clients has it")
     (tmp_path / "test_suite.py").write_text(SUITE)

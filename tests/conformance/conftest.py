@@ -58,6 +58,10 @@ ON_AWAITED = frozenset(
     )
 )
 """Where PostgreSQL does not show the runtime of awaited stores. With HASHRANGE_SOAK, all."""
+ON_HTTP = ON_POSTGRESQL | {
+    f"test_{name}" for name in ("create_table", "pages", "partiql", "updates")
+}
+"""The tests that `make test` runs over HTTP too, beside those that speak HTTP themselves."""
 SHOW_INDEXES = ("Query", "Scan", "ExecuteStatement", "DescribeTable", "SearchVectors")
 
 # Faulty requests must reach the server, and the first answer counts: no retries.
@@ -83,7 +87,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "url" in metafunc.fixturenames:
         metafunc.parametrize("url", given or [HTTP], indirect=True, scope="session")
     elif "client" in metafunc.fixturenames:
-        # The fast tests leave out all but the first endpoint, and `make test` the third and more.
+        # The fast tests leave out all but the first endpoint, and `make test` most of the others.
         names = []
         module = metafunc.module.__name__.rpartition(".")[2]
         if module in ON_POSTGRESQL:
@@ -94,7 +98,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             names.append(CITUS)
         if module in ON_POLICED or os.environ.get("HASHRANGE_SOAK"):
             names.append(POLICED)
-        second = pytest.param(HTTP, marks=pytest.mark.slow)
+        second = pytest.param(
+            HTTP, marks=pytest.mark.slow if module in ON_HTTP else pytest.mark.deep
+        )
         others = [pytest.param(name, marks=pytest.mark.deep) for name in names]
         targets = given or [IN_PROCESS, second, *others]
         metafunc.parametrize("client", targets, indirect=True, scope="session")

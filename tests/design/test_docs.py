@@ -69,6 +69,7 @@ def test_the_first_block_of_a_page_runs_by_itself(page: str) -> None:
         exec(BLOCK.findall((ROOT / page).read_text())[0], {"__name__": "a_block"})
 
 
+@pytest.mark.deep
 def test_the_tests_of_the_readme_run_by_themselves(tmp_path: Path) -> None:
     blocks = [
         each for each in BLOCK.findall((ROOT / "README.md").read_text()) if "def test_" in each
@@ -95,6 +96,7 @@ def test_the_page_about_postgresql(postgres_server: PostgresServer) -> None:
     asyncio.run(eval(compile(on_a_loop, POSTGRESQL, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT), names))
 
 
+@pytest.mark.deep
 def test_the_page_about_tests_is_tests(tmp_path: Path) -> None:
     file = tmp_path / "test_page.py"
     file.write_text("\n".join(BLOCK.findall((ROOT / TESTS).read_text())))
@@ -176,6 +178,7 @@ ALL_PICTURES = pytest.param([], marks=pytest.mark.skipif(
 ))  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("which", [["--quick"], ALL_PICTURES])
 def test_the_pictures_are_those_of_the_examples(which: list[str]) -> None:
     script = ROOT / "scripts" / "draw_pictures.py"

@@ -32,7 +32,8 @@ def test_lint(name: str) -> None:
     assert not report.failed
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", FINDINGS)
 def test_prove(name: str, seed: int, database: hashrange.Database) -> None:
     proof = st.prove(example(name).table, database, seed=seed)

@@ -169,6 +169,7 @@ def test_the_last_of_two_spellings_of_a_key_is_stored(
 # ---- exports whose file is there ----
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["b.jsonl", "b.csv", "b.jsonl.gz", "folder"])
 @pytest.mark.parametrize("after", ["write", "unlink", "remove"])
 def test_an_export_that_is_killed_after_its_file_appeared(

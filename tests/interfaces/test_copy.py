@@ -100,6 +100,7 @@ def test_mistakes(folder: Path, run: Run) -> None:
     assert "needs a stream with the view" in fault(run("copy", "a.db", "d.db", "--follow"))
 
 
+@pytest.mark.deep
 def test_a_copy_goes_on_where_it_was_ended(folder: Path, run: Run) -> None:
     items = [numbered(number) | {"v": {"S": "x" * 2000}} for number in range(4000)]
     fill("a.db", items)

@@ -23,7 +23,7 @@ from waiting import SECONDS_MAX, wait_until
 
 import hashrange
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from serving import Client, request
 from waiting import SECONDS_MAX, wait_until
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(sys.platform != "linux", reason="reads memory and times from /proc"),
 ]
 

@@ -19,7 +19,7 @@ from waiting import SECONDS_MAX, wait_until
 from hashrange.engine import price
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no process can be stopped"),
 ]
 

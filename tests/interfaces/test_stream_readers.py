@@ -14,7 +14,7 @@ from botocore.config import Config
 from stream_readers import LEASES, Change, Client, Ledger, Poller, Worker, shards
 from waiting import SECONDS_MAX, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SHARD_SECONDS = 0.3
 SHARDS_MIN = 12

@@ -332,6 +332,7 @@ def outcome(database: Database, name: str, body: bytes) -> tuple[str, bytes | st
         return error.code, error.message
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "request_"), LARGE_REQUESTS)
 def test_a_large_body_has_the_same_outcome(
     database: Database, store: kv.Store, name: str, request_: Request

@@ -140,7 +140,7 @@ def open_shards(db: Database, arn: str) -> int:
     return sum("EndingSequenceNumber" not in numbers for numbers in ranges)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.deep) for n in (1, 2))])
 def test_a_growing_table_is_split(store: kv.Store, seed: int) -> None:
     random, clock = Random(seed), TestClock(1_800_000_000)
     with Driven(store, clock=clock, settings=SMALL) as db:

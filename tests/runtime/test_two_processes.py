@@ -72,6 +72,7 @@ def test_each_process_sees_the_commits_of_the_other(path: str) -> None:
         assert not list(one.check())
 
 
+@pytest.mark.deep
 def test_writes_throughout_the_build_of_an_index(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,7 +231,9 @@ def simulate(seed: int) -> World:
     return world
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.deep) for n in range(1, 6))]
+)
 def test_promises_hold_with_every_switch_on(seed: int) -> None:
     world = simulate(seed)
     with world.db as db:

@@ -9,7 +9,7 @@ from backed_up import Server, backups_while_others_write, moments_come_back, sma
 from .runs import chance, times
 
 __all__ = ["small_steps"]  # a fixture
-RESTORES = times(60, 20_000)
+RESTORES = times(20, 20_000)
 
 
 @pytest.mark.deep

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 NODES = 3
-KILLS = times(8, 100)
+KILLS = times(5, 100)
 KILLS_A_LIFE = 8
 
 

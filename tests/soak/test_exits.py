@@ -14,7 +14,7 @@ from .tables import DEFINITION, count
 
 pytestmark = pytest.mark.deep
 
-EXITS = times(8, 1_000)
+EXITS = times(4, 1_000)
 AT_ONCE = 2
 
 PROGRAM = """

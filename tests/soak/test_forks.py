@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
 ]
 
-FORKS = times(12, 10_000)
+FORKS = times(6, 10_000)
 ITEMS = 30
 
 

@@ -1,6 +1,6 @@
 """How long `inspect` takes on a large table, and that its counts are right.
 
-`HASHRANGE_SOAK=1` loads 1,000,000 items; the short form 20,000. The time is printed.
+`HASHRANGE_SOAK=1` loads 1,000,000 items; the short form 5,000. The time is printed.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from hashrange import Settings
 
 from .runs import SOAK
 
-ITEMS = 1_000_000 if SOAK >= 1 else 20_000
+ITEMS = 1_000_000 if SOAK >= 1 else 5_000
 CHUNK = 25
 TABLE = {
     "TableName": "table",

@@ -29,7 +29,7 @@ from .tables import DEFINITION, count, increment, key, put, scanned
 
 pytestmark = pytest.mark.deep
 
-FAULTS = times(150, 1_000)
+FAULTS = times(60, 1_000)
 REQUESTS = 15
 KINDS: list[tuple[str, Callable[[], None]]] = [
     ("on_write", is_full),

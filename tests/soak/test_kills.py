@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9"),
 ]
 
-KILLS = times(7, 1_000)
+KILLS = times(4, 1_000)
 KILLS_A_LIFE = min(30, KILLS)
 CLIENTS = 4
 SECONDS_MAX = 0.25

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
 ]
 
-SECONDS = times(10, 600)
+SECONDS = times(5, 600)
 WARM_UP_PART = 0.4
 MEGABYTES_MAX = 6
 """How much larger the server may be at the end than after it has warmed up."""

@@ -26,5 +26,5 @@ def test_every_interleaving_of_a_larger_world(first: World) -> None:
 
 def test_random_histories() -> None:
     with chance() as random:
-        for _ in range(times(20, 100_000)):
+        for _ in range(times(10, 100_000)):
             run(random.getrandbits(40))

@@ -23,7 +23,7 @@ from .tables import DEFINITION, key, scanned
 
 pytestmark = pytest.mark.deep
 
-OPERATIONS = times(600, 100_000)
+OPERATIONS = times(300, 100_000)
 CLIENTS = 6
 LISTS = 4
 GENERATION = 400

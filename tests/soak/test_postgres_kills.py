@@ -21,7 +21,7 @@ from .serving import Server
 
 pytestmark = pytest.mark.deep
 
-KILLS = times(8, 300)
+KILLS = times(5, 300)
 KILLS_A_LIFE = min(20, KILLS)
 OUTAGES = times(1, 30)
 OUTAGES_A_LIFE = 5

@@ -25,7 +25,7 @@ from .runs import Violation, chance, times
 
 pytestmark = pytest.mark.deep
 
-CUTS = times(600, 200_000)
+CUTS = times(250, 200_000)
 CUTS_A_LIFE = 40
 TRANSACTIONS_A_LIFE = 25
 SPACE = 5

@@ -23,7 +23,7 @@ from .serving import Connection, NoAnswerError, Server
 pytestmark = pytest.mark.deep
 
 STORES = ["file", "postgresql", "citus"] if SOAK else ["postgresql"]
-MOMENTS = times(8, 5_000)
+MOMENTS = times(4, 5_000)
 MOMENTS_A_LIFE = 40
 KILLS_A_LIFE = 4 if SOAK else 1
 SERVERS = 2

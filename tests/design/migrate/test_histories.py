@@ -24,7 +24,7 @@ SEEDS = {
 HISTORIES_MAX = 500
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_random_histories_keep_every_promise() -> None:
     seed = first = SystemRandom().randrange(1 << 40)
     began, requests = time.process_time(), 0
@@ -34,6 +34,7 @@ def test_random_histories_keep_every_promise() -> None:
     print(f"{seed - first} histories from seed {first}, {requests:,} requests")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_histories_find_a_planted_bug(flaw: str) -> None:
     with ExitStack() as patches:

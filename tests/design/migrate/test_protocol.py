@@ -34,6 +34,7 @@ def test_every_read_is_right_in_every_interleaving(first: World) -> None:
     assert finished
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_without_one_of_its_rules_a_read_is_wrong(flaw: str) -> None:
     kills = int(flaw == NEEDS_A_REPLACED_MIGRATOR)
