@@ -9,8 +9,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from test_command_line import Serving, serving
-from test_running_server import get
+from programs import Serving, get, serving
 
 WORKERS = 2
 TOKEN = {"Authorization": "Bearer a token of some length"}

@@ -25,8 +25,8 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from command_line import command_line as run
+from programs import Serving, serving
 from running_workers import WORKERS, workers
-from test_command_line import Serving, serving
 from waiting import wait_until
 
 import hashrange

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from command_line import command_line as run
-from test_command_line import command, fault
+from programs import command, fault
 
 import hashrange
 from hashrange.tools.agents import database_tools, model_tools, untrusted

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from command_line import command_line as run
+from programs import fault, path
 from running_workers import client, create, metric, workers
-from test_command_line import fault, path
 from waiting import wait_until
 
 import hashrange

@@ -15,7 +15,7 @@ import drawn_items
 import pytest
 from botocore.awsrequest import AWSResponse
 from moving_data import Item, Run, content, fault, fill, folder, numbered, ordered, run
-from test_command_line import command
+from programs import command
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange

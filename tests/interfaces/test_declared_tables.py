@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from moving_data import Run, fault, folder, run
-from test_command_line import serving
+from programs import serving
 from waiting import wait_until
 
 import hashrange

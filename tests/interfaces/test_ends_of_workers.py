@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
+from programs import Serving, command, fault
 from running_workers import WORKERS, client, create, ended, metric, workers, workers_of
 from serving import request
-from test_command_line import Serving, command, fault
 from waiting import SECONDS_MAX, wait_until
 
 import hashrange

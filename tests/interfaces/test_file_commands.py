@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from command_line import command_line as run
-from test_command_line import fault, path, serving
+from programs import fault, path, serving
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow

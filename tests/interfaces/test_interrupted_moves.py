@@ -10,7 +10,7 @@ from pathlib import Path
 import drawn_items
 import pytest
 from moving_data import Run, content, fault, fill, folder, numbered, run
-from test_command_line import command
+from programs import command
 from waiting import SECONDS_MAX
 
 import hashrange

@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from test_command_line import fault, serving
+from programs import fault, serving
 from waiting import SECONDS_MAX
 
 import hashrange

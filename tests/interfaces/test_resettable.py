@@ -4,7 +4,7 @@ import http.client
 from pathlib import Path
 
 import pytest
-from test_command_line import fault, serving
+from programs import fault, serving
 from waiting import SECONDS_MAX
 
 pytestmark = pytest.mark.slow

@@ -1,6 +1,5 @@
 """A server that runs for long: its options by environment, its admin port, and SIGHUP."""
 
-import http.client
 import json
 import os
 import signal
@@ -8,8 +7,6 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 
 import boto3
@@ -18,20 +15,13 @@ import trustme
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from command_line import command_line as run
-from test_command_line import Serving, fault, path, serving
+from programs import Serving, fault, get, path, serving
 from waiting import SECONDS_MAX, wait_until
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow
 
 KEY = {"pk": {"S": "kept"}}
-
-
-def get(port: int, path: str, headers: Mapping[str, str] = {}) -> tuple[int, str]:
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS_MAX)) as connection:
-        connection.request("GET", path, headers=dict(headers))
-        response = connection.getresponse()
-        return response.status, response.read().decode()
 
 
 # ---- the environment ----

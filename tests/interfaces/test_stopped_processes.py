@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import Serving, command, serving
 from running_workers import WORKERS, client, create, metric, workers, workers_of
-from test_command_line import Serving, command, serving
 from test_ends_of_workers import Writers, restarted, stored
 from waiting import SECONDS_MAX, wait_until
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from command_line import command_line as run
-from test_command_line import serving
+from programs import serving
 from test_triggers import STREAM
 from waiting import wait_until
 

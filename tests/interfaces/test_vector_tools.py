@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import serving
 from running_workers import client, workers
-from test_command_line import serving
 from waiting import wait_until
 
 import hashrange

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from command_line import command_line as run
+from programs import Serving, fault, get, serving
 from running_workers import TOKEN, WORKERS, client, connected, create, metric, workers, workers_of
-from test_command_line import Serving, fault, serving
-from test_running_server import get
 from waiting import wait_until
 
 import hashrange

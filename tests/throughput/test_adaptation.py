@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from test_admission import Enforced, by_kind, units
+from loads import Enforced, by_kind, units
 from test_batches import KEYS
 
 HOT: Any = {"heat_seconds": 60, "growth_seconds": 600}

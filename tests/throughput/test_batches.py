@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from test_admission import Enforced
+from loads import Enforced
 
 from hashrange import Database, Settings
 from hashrange.kv import Conflict

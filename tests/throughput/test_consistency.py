@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from test_admission import by_kind
+from loads import by_kind
 
 import hashrange
 from hashrange import Database, Eventual, Settings

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ConnectionClosedError
-from test_admission import by_kind, units
+from loads import by_kind, units
 from waiting import SECONDS_MAX
 
 import hashrange

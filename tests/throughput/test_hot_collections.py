@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from test_admission import Enforced
+from loads import Enforced
 from test_batches import KEYS
 
 LOCAL: Any = {

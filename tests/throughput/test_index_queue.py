@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from test_admission import Enforced, by_kind, units
+from loads import Enforced, by_kind, units
 
 from hashrange import Eventual
 

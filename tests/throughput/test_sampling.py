@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from test_admission import Enforced
+from loads import Enforced
 
 import hashrange
 from hashrange import Settings

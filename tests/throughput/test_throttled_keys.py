@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from test_admission import Enforced, by_kind, units
+from loads import Enforced, by_kind, units
 
 QUERY: dict[str, Any] = {
     "TableName": "table",
