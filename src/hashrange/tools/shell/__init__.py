@@ -1,4 +1,4 @@
-"""The shell: PartiQL at a prompt, for every database that `interfaces.target` can open.
+"""The shell: PartiQL at a prompt, for every database that `tools.target` can open.
 
 splitting    text -> statements and dot commands
 execution    a statement -> pages of items, through boto3

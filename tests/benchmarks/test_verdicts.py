@@ -5,10 +5,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from benchmarks import bars, embedded
 from benchmarks.compare import Comparison
 from benchmarks.load import Load
 from benchmarks.spread import Spread
+
+from benchmarks import bars, embedded
 
 GET = "GetItem, 100 B"
 
