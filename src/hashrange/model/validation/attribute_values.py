@@ -35,8 +35,8 @@ def _values(content: Any, shape: str) -> list[tuple[str, Any]]:
     """The outermost values in a member of a request, each with its name there."""
     if shapes.of(shape).value == parts.ATTRIBUTE_VALUE:
         return list((content or {}).items())
-    found = (part for part in parts.of(content, shape) if part.name == parts.ATTRIBUTE_VALUE)
-    return [("", part.content) for part in found if part.level == 1]
+    values = (part for part in parts.of(content, shape) if part.name == parts.ATTRIBUTE_VALUE)
+    return [("", part.content) for part in values if part.level == 1]
 
 
 def _told(member: str, key: str, fault: str) -> str:

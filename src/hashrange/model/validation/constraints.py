@@ -45,16 +45,16 @@ class Violation(NamedTuple):
 
 def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
     """All violations in a request of this shape, whose JSON types are right."""
-    found = _in_members(request, shapes.of(name), "")
-    return found if name in _OF_ITEMS else _of_definitions(found)
+    violations_of_members = _in_members(request, shapes.of(name), "")
+    return violations_of_members if name in _OF_ITEMS else _of_definitions(violations_of_members)
 
 
-def _of_definitions(found: Iterable[Violation]) -> Iterator[Violation]:
+def _of_definitions(violations: Iterable[Violation]) -> Iterator[Violation]:
     """In requests about tables, an empty TableName breaks both constraints of names.
 
     The length of a table's or an index's name is reported before its characters.
     """
-    for path, group in groupby(found, attrgetter("path")):
+    for path, group in groupby(violations, attrgetter("path")):
         faults = list(group)
         if path == "tableName" and faults[0].value == "''":
             told = _broken("", shapes.of("TableName"))

@@ -117,14 +117,14 @@ def refusal(
         violations = (each for each in violations if not _is_checked_later(each))
     if operation in _STATEMENTS:
         violations = sorted(violations, key=partial(_place_of_statements, operation))
-    found = list(islice(violations, _VIOLATIONS_MAX))
-    if not found:
+    listed = list(islice(violations, _VIOLATIONS_MAX))
+    if not listed:
         return None
-    if transactions.is_of_name(found[0]) and transactions.lacks_action(request):
+    if transactions.is_of_name(listed[0]) and transactions.lacks_action(request):
         return transactions.NO_ACTION
-    others = [each for each in found if not _set_with_null(each)]
+    others = [each for each in listed if not _set_with_null(each)]
     if not others:  # which is found as late as other faults of values
-        fault = _INVALID + _NULL_IN_SET[_set_with_null(found[0])]
+        fault = _INVALID + _NULL_IN_SET[_set_with_null(listed[0])]
         return fault if legacy else of_value(operation, fault)
     if legacy:
         return _told_by_legacy(operation, others)
@@ -174,15 +174,15 @@ def _set_with_null(violation: Violation) -> str:
 # ---- legacy validation ----
 
 
-def _told_by_legacy(operation: str, found: list[Violation]) -> str:
-    if operation in layers.WITH_VALUES and len(found) > 1:
+def _told_by_legacy(operation: str, violations: list[Violation]) -> str:
+    if operation in layers.WITH_VALUES and len(violations) > 1:
         # The name of a table is reported only if nothing else is wrong.
-        found = [each for each in found if not _is_fault_of_name(each)] or found
-    for violation in found:
+        violations = [each for each in violations if not _is_fault_of_name(each)] or violations
+    for violation in violations:
         known = (operation, violation.path.rpartition(".")[2], violation.constraint)
         if known in _OWN_MESSAGES:
             return _OWN_MESSAGES[known]
-    return _listed(list(map(str, found)))
+    return _listed(list(map(str, violations)))
 
 
 def _is_fault_of_name(violation: Violation) -> bool:
@@ -206,31 +206,31 @@ def _place_of_statements(operation: str, violation: Violation) -> tuple[int, ...
 # ---- the newer layer ----
 
 
-def _told_of_batch(found: list[Violation]) -> str:
-    for violation in found:
+def _told_of_batch(violations: list[Violation]) -> str:
+    for violation in violations:
         if (violation.path.rpartition(".")[2], violation.constraint) in _BATCH_GET:
             return _listed([_without_value(violation)])
-    return _listed(list(map(str, found)))
+    return _listed(list(map(str, violations)))
 
 
-def _told_of_update(found: list[Violation]) -> str:
-    names = [each for each in found if each.path == "tableName"]
+def _told_of_update(violations: list[Violation]) -> str:
+    names = [each for each in violations if each.path == "tableName"]
     if names:
         return _listed([_without_value(each) if _is_first(each) else str(each) for each in names])
     for path, enveloped in _UPDATE_ENUMS.items():
-        for violation in found:
+        for violation in violations:
             if violation.path == path:
                 return _listed([_text(violation)]) if enveloped else _text(violation)
-    return _listed(list(map(str, found)))
+    return _listed(list(map(str, violations)))
 
 
-def _told_in_stages(operation: str, request: dict[str, Any], found: list[Violation]) -> str:
-    first = of_first_stage(operation, found)
+def _told_in_stages(operation: str, request: dict[str, Any], violations: list[Violation]) -> str:
+    first = of_first_stage(operation, violations)
     if first is not None:
         return first
     order = _SECOND_STAGE[operation].split()
-    found.sort(key=lambda each: order.index(each.path) if each.path in order else len(order))
-    texts = [_text(each) for each in _with_one_fault_of_name(found)]
+    violations.sort(key=lambda each: order.index(each.path) if each.path in order else len(order))
+    texts = [_text(each) for each in _with_one_fault_of_name(violations)]
     if "Key" in request and _wants_too_much(operation, request):
         texts.append(NO_RETURN_VALUES)
     return _listed(texts)
@@ -242,13 +242,13 @@ def _is_first(violation: Violation) -> bool:
     return violation.path in _FIRST_STAGE
 
 
-def _with_one_fault_of_name(found: list[Violation]) -> list[Violation]:
+def _with_one_fault_of_name(violations: list[Violation]) -> list[Violation]:
     """If both the length and the characters of a name are wrong, the length is reported."""
-    names = [each for each in found if each.path == "tableName"]
+    names = [each for each in violations if each.path == "tableName"]
     if len(names) < 2:
-        return found
+        return violations
     told = next((each for each in names if "length" in each.constraint), names[0])
-    return [each for each in found if each.path != "tableName" or each is told]
+    return [each for each in violations if each.path != "tableName" or each is told]
 
 
 def _without_value(violation: Violation) -> str:
