@@ -70,20 +70,20 @@ def filter(
         return None
     _check_operator(operator, len(conditions or {}))
     tests = []
-    for name, given in (conditions or {}).items():
-        values = given.attribute_value_list or []
-        _check_values(given.comparison_operator, values)
-        tests.append(_test(name, given.comparison_operator, values))
+    for name, condition in (conditions or {}).items():
+        values = condition.attribute_value_list or []
+        _check_values(condition.comparison_operator, values)
+        tests.append(_test(name, condition.comparison_operator, values))
     return _joined(tests, operator)
 
 
 def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition:
     """KeyConditions."""
     tests = []
-    for name, given in conditions.items():
-        values = given.attribute_value_list or []
-        _check_values(given.comparison_operator, values)
-        operator = _COMPARISONS[given.comparison_operator].operator
+    for name, condition in conditions.items():
+        values = condition.attribute_value_list or []
+        _check_values(condition.comparison_operator, values)
+        operator = _COMPARISONS[condition.comparison_operator].operator
         tests.append(KeyTest(name, operator, tuple(map(Value, values))))
     if not tests:
         raise ValidationException(LEGACY_COUNT)
@@ -94,12 +94,12 @@ def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> U
     """AttributeUpdates."""
     if "" in attribute_updates:
         raise ValidationException(EMPTY_NAME)
-    for given in attribute_updates.values():
-        if given.action is not None and given.action not in ("PUT", *_ACTIONS):
+    for update in attribute_updates.values():
+        if update.action is not None and update.action not in ("PUT", *_ACTIONS):
             raise ValidationException(
                 "Member must satisfy enum value set: [ADD, DELETE, PUT]' for Action"
             )
-    return Update.of([_change(name, given) for name, given in attribute_updates.items()])
+    return Update.of([_change(name, update) for name, update in attribute_updates.items()])
 
 
 def projection(attributes_to_get: Sequence[str]) -> Projection:
@@ -136,24 +136,24 @@ def _joined(tests: Sequence[Node], operator: str | None) -> Condition | None:
     return Condition.of(Operation(operator or "AND", tuple(tests))) if tests else None
 
 
-def _expectation(name: str, given: requests.ExpectedAttributeValue) -> Operation:
-    fault = _fault_of(given)
+def _expectation(name: str, expected: requests.ExpectedAttributeValue) -> Operation:
+    fault = _fault_of(expected)
     if fault:
         raise ValidationException(f"{_INVALID}{fault} for Attribute: {name}")
-    if given.exists is False:
+    if expected.exists is False:
         return _test(name, "NULL", [])
-    values = given.attribute_value_list or []
-    if given.value is not None:
-        values = [given.value]
-    comparison = "EQ" if given.comparison_operator is None else given.comparison_operator
+    values = expected.attribute_value_list or []
+    if expected.value is not None:
+        values = [expected.value]
+    comparison = "EQ" if expected.comparison_operator is None else expected.comparison_operator
     _check_values(comparison, values)
     return _test(name, comparison, values)
 
 
-def _fault_of(given: requests.ExpectedAttributeValue) -> str | None:
+def _fault_of(expected: requests.ExpectedAttributeValue) -> str | None:
     """The fault in the members of one Expected entry; None if there is none."""
-    value, exists = given.value is not None, given.exists
-    comparison, values = given.comparison_operator, given.attribute_value_list
+    value, exists = expected.value is not None, expected.exists
+    comparison, values = expected.comparison_operator, expected.attribute_value_list
     takes_none = comparison in ("NULL", "NOT_NULL")
     faults = {
         "Value and AttributeValueList cannot be used together": value and values is not None,
@@ -217,8 +217,8 @@ def _check_values(comparison: str, values: Sequence[AttributeValue]) -> None:
 # ---- updates ----
 
 
-def _change(name: str, given: requests.AttributeValueUpdate) -> Change:
-    path, action, value = Path((name,)), given.action or "PUT", given.value
+def _change(name: str, update: requests.AttributeValueUpdate) -> Change:
+    path, action, value = Path((name,)), update.action or "PUT", update.value
     if value is None:
         if action != "DELETE":
             raise ValidationException(

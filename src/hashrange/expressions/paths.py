@@ -65,12 +65,12 @@ def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
 
 def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
     """The member of a map by name, or of a list by index; None if there is none."""
-    found: AttributeValue | None = None
+    inner: AttributeValue | None = None
     if isinstance(part, str):
-        found = value["M"].get(part) if "M" in value else None
+        inner = value["M"].get(part) if "M" in value else None
     elif part < len(value.get("L", ())):
-        found = value["L"][part]
-    return found
+        inner = value["L"][part]
+    return inner
 
 
 # ---- linear in the number of paths: a projection may have two thousand ----

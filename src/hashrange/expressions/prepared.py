@@ -40,15 +40,15 @@ def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> P
     Raises ValidationException.
     """
     key = (parameter, text, substitutions.shape)
-    found = _kept.get(key)
-    if found is None:
-        found = _prepare(parameter, text, substitutions)
-        _kept.put(key, found)
+    expression = _kept.get(key)
+    if expression is None:
+        expression = _prepare(parameter, text, substitutions)
+        _kept.put(key, expression)
     else:
-        for operation in found.late:
+        for operation in expression.late:
             check_operands(parameter, operation, substitutions.values)
-    substitutions.used.update(found.used)
-    return found
+    substitutions.used.update(expression.used)
+    return expression
 
 
 def _prepare(parameter: Parameter, text: str, substitutions: Substitutions) -> Prepared:

@@ -28,8 +28,8 @@ def _pick(tree: PathTree | int, value: AttributeValue) -> AttributeValue | None:
         return value
     picked = {}
     for part, below in tree.items():
-        found = member(value, part)
-        inside = None if found is None else _pick(below, found)
+        content = member(value, part)
+        inside = None if content is None else _pick(below, content)
         if inside is not None:
             picked[part] = inside
     if not picked:

@@ -30,8 +30,8 @@ class Expressions(Substitutions):
         return self._condition("SearchConditionExpression", text)
 
     def projection(self, text: str) -> Projection:
-        found: Projection = prepared("ProjectionExpression", text, self).content
-        return found
+        projection: Projection = prepared("ProjectionExpression", text, self).content
+        return projection
 
     def update(self, text: str) -> Update:
         return Update(prepared("UpdateExpression", text, self).content, self.values)

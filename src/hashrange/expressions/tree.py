@@ -106,14 +106,14 @@ def attributes_of(node: Node) -> frozenset[str]:
 
 def postorder(node: Node) -> list[Node]:
     """The node after all below it, operands in the order of the text."""
-    found = []
+    nodes = []
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         if isinstance(node, Operation):
             waiting.extend(node.operands)
-    return found[::-1]
+    return nodes[::-1]
 
 
 def invalid(parameter: Parameter, reason: str, added_by_legacy: str = "") -> ValidationException:

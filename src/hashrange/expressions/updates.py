@@ -221,8 +221,8 @@ def _write_members(tree: PathTree, old: Item, results: Sequence[AttributeValue |
             members.pop(name, None)
         else:
             members[name] = new
-    found: Item = members
-    return found
+    item: Item = members
+    return item
 
 
 def _write(
@@ -257,9 +257,14 @@ def change_of(section: Section, target: Path, operand: Node | None) -> Change:
     if section == "SET":
         return Change(target, _read_of(operand))
     assert isinstance(operand, Slot | Value), "the syntax wants a placeholder here"
-    change, read, given = add if section == "ADD" else delete, reader(target), _read_of(operand)
+    change, read, read_operand = (
+        add if section == "ADD" else delete,
+        reader(target),
+        _read_of(operand),
+    )
     return Change(
-        target, lambda item, values: change(read(item, values), given(item, values), _WRONG_TYPE)
+        target,
+        lambda item, values: change(read(item, values), read_operand(item, values), _WRONG_TYPE),
     )
 
 

@@ -184,8 +184,8 @@ class _Binding:
 
     # ---- updates ----
 
-    def assignment(self, given: Assignment) -> tuple[Section, Path, Node | None]:
-        target, value = path_of(given.target), given.value
+    def assignment(self, assignment: Assignment) -> tuple[Section, Path, Node | None]:
+        target, value = path_of(assignment.target), assignment.value
         if value is None:
             return "REMOVE", target, None
         if value.kind == "call" and value.content in _SET_FUNCTIONS:

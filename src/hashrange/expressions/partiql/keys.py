@@ -100,10 +100,10 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
     ways = list(islice(_alternatives(where, keys), _QUERIES_MAX + 1))
     planned: list[_Way] = []
     for way in ways if len(ways) <= _QUERIES_MAX else ():
-        found = _plan_way(way, hash_name, range_name, types)
-        if found is None:
+        way_plan = _plan_way(way, hash_name, range_name, types)
+        if way_plan is None:
             break
-        planned.append(found)
+        planned.append(way_plan)
     if len(planned) < len(ways):
         return ReadPlan(None, where)
     queries = list(islice(chain.from_iterable(map(_queries, planned)), _QUERIES_MAX + 1))
@@ -239,18 +239,18 @@ def _wrong_type(name: str) -> ValidationException:
 
 def _parts(operator: str, node: Node) -> list[Node]:
     """The conditions that AND or OR joins, including those in nested parentheses."""
-    found: list[Node] = []
+    parts: list[Node] = []
     waiting = [node]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Operation) and node.operator == operator:
             waiting.extend(reversed(node.operands))
         else:
-            found.append(node)
-    return found
+            parts.append(node)
+    return parts
 
 
 def _names_in(nodes: Sequence[Node]) -> tuple[str, ...]:
     """The top-level attributes that conditions name, in the order of the text."""
-    paths = (found for node in nodes for found in walk(node) if isinstance(found, Path))
+    paths = (each for node in nodes for each in walk(node) if isinstance(each, Path))
     return tuple(dict.fromkeys(str(path.parts[0]) for path in paths))

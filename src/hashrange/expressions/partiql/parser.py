@@ -72,7 +72,7 @@ class _Parser(TermParser):
     # ---- statements ----
 
     def statement(self) -> Statement:
-        found = self._statement() or trampoline.run(self.condition())
+        statement = self._statement() or trampoline.run(self.condition())
         ended = self.accept(";")
         if self.word != END:
             raise malformed(
@@ -80,9 +80,9 @@ class _Parser(TermParser):
                 if ended
                 else "Unexpected token after expression"
             )
-        if isinstance(found, Term):
-            raise _no_statement(found)
-        return found
+        if isinstance(statement, Term):
+            raise _no_statement(statement)
+        return statement
 
     def _statement(self) -> Statement | None:
         if self.accept("SELECT"):
@@ -199,18 +199,18 @@ class _Parser(TermParser):
         return trampoline.run(self.condition()) if self.accept("WHERE") else None
 
     def _assignments(self) -> tuple[Assignment, ...]:
-        found: list[Assignment] = []
+        assignments: list[Assignment] = []
         while self.word in ("SET", "REMOVE"):
             if self.accept("REMOVE"):
-                found.append(Assignment(self._simple_path(), None))
+                assignments.append(Assignment(self._simple_path(), None))
                 continue
             self.expect("SET", "Expected SET")
-            found.append(self._assignment())
+            assignments.append(self._assignment())
             while self.accept(","):
-                found.append(self._assignment())
-        if not found:
+                assignments.append(self._assignment())
+        if not assignments:
             raise malformed("Expected data manipulation")
-        return tuple(found)
+        return tuple(assignments)
 
     def _assignment(self) -> Assignment:
         target = self._simple_path()

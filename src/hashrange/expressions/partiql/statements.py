@@ -32,8 +32,8 @@ class Columns:
             seen.add(name)
 
     def project(self, item: Item) -> Item:
-        found = ((name, read(item, NO_VALUES)) for name, read in self._columns)
-        return {name: value for name, value in found if value is not None}
+        columns = ((name, read(item, NO_VALUES)) for name, read in self._columns)
+        return {name: value for name, value in columns if value is not None}
 
 
 class Select(NamedTuple):

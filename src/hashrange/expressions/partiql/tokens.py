@@ -68,13 +68,13 @@ def tokenize(text: str) -> list[Token]:
         match = _TOKEN.match(text, position)
         if match is None or match.lastgroup == "unknown":
             raise malformed()
-        kind, found = str(match.lastgroup), match.group()
+        kind, token_text = str(match.lastgroup), match.group()
         if kind != "blank":
-            place = (line, position - line_start + 1, len(found))
-            tokens.append(Token(*_read(kind, found), *place))
-        if "\n" in found:
-            line += found.count("\n")
-            line_start = position + found.rindex("\n") + 1
+            place = (line, position - line_start + 1, len(token_text))
+            tokens.append(Token(*_read(kind, token_text), *place))
+        if "\n" in token_text:
+            line += token_text.count("\n")
+            line_start = position + token_text.rindex("\n") + 1
         position = match.end()
     return [*tokens, Token(END, END, line, position - line_start + 1, 0)]
 

@@ -105,8 +105,8 @@ def _set(term: Term, parameters: Parameters, under: str, level: int) -> Attribut
                 "Unsupported data type in Bag. DynamoDB only supports either numbers or strings "
                 f"in bags{place}"
             )
-    found = {_SETS[kind]: [member[kind] for member in members]}
-    if kind == "N" and len(set(found["NS"])) < len(members):
+    value = {_SETS[kind]: [member[kind] for member in members]}
+    if kind == "N" and len(set(value["NS"])) < len(members):
         listed = ", ".join(
             each.content["N"] if each.kind == "literal" else member["N"]
             for each, member in zip(term.terms, members, strict=True)
@@ -114,8 +114,8 @@ def _set(term: Term, parameters: Parameters, under: str, level: int) -> Attribut
         raise ValidationException(
             f"{INVALID}Input collection [{listed}] contains duplicates! under {under}"
         )
-    normalize(found)
-    return found
+    normalize(value)
+    return value
 
 
 def _written(term: Term) -> str:
