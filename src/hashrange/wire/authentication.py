@@ -46,8 +46,8 @@ _KEY_IN_QUERY = re.compile(rb"[?&]X-Amz-Credential=([^&#\s]{1,128})")
 
 def claimed_key(headers: Mapping[bytes, bytes], url: bytes) -> str:
     """The access key that a request names, in whatever form; "" if it names none."""
-    found = _CLAIMED_KEY.search(headers.get(b"authorization", b"")) or _KEY_IN_QUERY.search(url)
-    return unquote(found[1].decode("latin-1")).partition("/")[0] if found else ""
+    match = _CLAIMED_KEY.search(headers.get(b"authorization", b"")) or _KEY_IN_QUERY.search(url)
+    return unquote(match[1].decode("latin-1")).partition("/")[0] if match else ""
 
 
 class Signer(NamedTuple):

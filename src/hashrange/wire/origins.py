@@ -53,11 +53,11 @@ class Origins:
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
         origins = {origin: _ORIGIN.fullmatch(origin) for origin in map(str.lower, allowed)}
-        for origin, found in origins.items():
-            if not found:
+        for origin, match in origins.items():
+            if not match:
                 raise OriginError(f"{origin!r} is not an origin, such as http://localhost:3000")
         self._allowed = {origin.encode() for origin in origins}
-        self._names = {found["name"] for found in origins.values() if found}
+        self._names = {match["name"] for match in origins.values() if match}
 
     def allowed(self, origin: bytes) -> bytes:
         """The origin if its pages may call the server, otherwise empty bytes."""
@@ -65,10 +65,10 @@ class Origins:
 
     def check_host(self, host: bytes) -> None:
         """Raises ForeignHostError for a name that is neither local nor of an allowed origin."""
-        found = _HOST.fullmatch(host.decode("latin-1").strip().lower())
-        if not found:
+        match = _HOST.fullmatch(host.decode("latin-1").strip().lower())
+        if not match:
             raise ForeignHostError
-        name = found["name"].removesuffix(".")
+        name = match["name"].removesuffix(".")
         if not (_OURS.fullmatch(name) or name in self._names or _is_address(name)):
             raise ForeignHostError
 

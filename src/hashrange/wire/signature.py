@@ -119,12 +119,12 @@ def read_keys(text: str) -> Keys:
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or line.startswith("#"):
             continue
-        found = _LINE.fullmatch(line)
-        if not found:
+        match = _LINE.fullmatch(line)
+        if not match:
             raise KeysError(f"line {number} is not: access_key secret_key [session_token]")
-        if found["access"] in keys:
+        if match["access"] in keys:
             raise KeysError(f"line {number} has an access key that an earlier line has")
-        keys[found["access"]] = Key(found["secret"], found["token"] or "")
+        keys[match["access"]] = Key(match["secret"], match["token"] or "")
     if not keys:
         raise KeysError("there is no key in it")
     return keys
