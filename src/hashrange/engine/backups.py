@@ -27,12 +27,12 @@ _READ_ROWS = 200
 def listed() -> Fetch[list[Backup]]:
     """All of them, in the order of their creation."""
     start, end = system.BACKUPS, system.AFTER_BACKUPS
-    found: list[Backup] = []
+    backups: list[Backup] = []
     while True:
         page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=_READ_ROWS)
-        found += (system.decode(value, Backup) for _, value in page.rows)
+        backups += (system.decode(value, Backup) for _, value in page.rows)
         if page.exhausted:
-            return found
+            return backups
         start = page.rows[-1][0] + b"\x00"
 
 
@@ -134,8 +134,8 @@ def delete(backup: Backup) -> Fetch[list[AnyChange]]:
 
 def is_copied(table: Table) -> Fetch[bool]:
     """Whether a copy of the table is being made."""
-    found = yield from listed()
-    return any(each.copying and each.copying.source == table.space for each in found)
+    backups = yield from listed()
+    return any(each.copying and each.copying.source == table.space for each in backups)
 
 
 def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:

@@ -133,24 +133,24 @@ def find_table(name_or_arn: str) -> Fetch[Table | None]:
 
 def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
     """A table whose items can be read and written."""
-    found: Table | None = yield TableNamed(plain_name(name_or_arn))
-    return usable(found, moment)
+    definition: Table | None = yield TableNamed(plain_name(name_or_arn))
+    return usable(definition, moment)
 
 
-def usable(found: Table | None, moment: Moment) -> Table:
+def usable(table: Table | None, moment: Moment) -> Table:
     """The table, if it exists and its creation has ended."""
-    if found is None or moment.now < found.active_at:
+    if table is None or moment.now < table.active_at:
         raise ResourceNotFoundException("Requested resource not found")
-    return found
+    return table
 
 
 def described_table(name_or_arn: str) -> Fetch[Table]:
     """A table in any state. Raises ResourceNotFoundException with its name."""
-    found = yield from find_table(name_or_arn)
-    if found is None:
+    definition = yield from find_table(name_or_arn)
+    if definition is None:
         name = plain_name(name_or_arn)
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
-    return found
+    return definition
 
 
 def item(table: Table, key: RowKey) -> Fetch[Row | None]:
@@ -177,18 +177,18 @@ def items(
     After each step `check` is called with the sum of the items' sizes in bytes so far. It may raise
     an error before all rows are read.
     """
-    found: list[Row | None] = []
+    rows: list[Row | None] = []
     size = stored_bytes = 0
-    while len(found) < len(keys):
-        count = keys_per_step(len(found), stored_bytes)
-        some = yield from some_items(keys[len(found) : len(found) + count])
-        found += some
+    while len(rows) < len(keys):
+        count = keys_per_step(len(rows), stored_bytes)
+        some = yield from some_items(keys[len(rows) : len(rows) + count])
+        rows += some
         for row in some:
             if row is not None:
                 size += row.size
                 stored_bytes += row.stored_bytes
         check(size)
-    return found
+    return rows
 
 
 def items_of_one_moment(
@@ -214,8 +214,8 @@ def rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
     """The next chunk of rows within the bounds, and the bounds that are left (None if none are)."""
-    found, left = yield from stored_rows(source, bounds, reverse, rows_max, bytes_max)
-    return [Row(value) for _, value in found], left
+    stored, left = yield from stored_rows(source, bounds, reverse, rows_max, bytes_max)
+    return [Row(value) for _, value in stored], left
 
 
 def stored_rows(
@@ -226,8 +226,8 @@ def stored_rows(
     page: kv.Page = yield kv.Range(
         source.space, bounds.start, bounds.end, reverse, limit, bytes_max
     )
-    found = page.rows
-    return found, None if page.exhausted else resume(bounds, found[-1][0], reverse)
+    chunk = page.rows
+    return chunk, None if page.exhausted else resume(bounds, chunk[-1][0], reverse)
 
 
 def counters(names: Sequence[bytes]) -> Fetch[list[int]]:

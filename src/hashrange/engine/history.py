@@ -101,11 +101,11 @@ def changes(
     start = logs.prefix(history.slot, after + 1)
     end = None if until is None else logs.prefix(history.slot, until + 1)
     while end is None or start < end:
-        found = page(kv.Range(history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES))
-        yield [Change(*_before(table, Row(value)), logs.parse(key)[1]) for key, value in found.rows]
-        if found.exhausted:
+        chunk = page(kv.Range(history.space, start, end, rows_max=STEP_ROWS, weight_max=STEP_BYTES))
+        yield [Change(*_before(table, Row(value)), logs.parse(key)[1]) for key, value in chunk.rows]
+        if chunk.exhausted:
             return
-        start = found.rows[-1][0] + b"\x00"
+        start = chunk.rows[-1][0] + b"\x00"
 
 
 def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:

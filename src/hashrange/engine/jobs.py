@@ -35,27 +35,27 @@ def by_id(kind: Kind, id_: str) -> Fetch[Job | None]:
 
 def all_of(kind: Kind) -> Fetch[list[Job]]:
     """The newest first."""
-    found = yield from _read(kind, in_progress=False)
-    return sorted(found, key=attrgetter("id"), reverse=True)
+    jobs = yield from _read(kind, in_progress=False)
+    return sorted(jobs, key=attrgetter("id"), reverse=True)
 
 
 def in_progress(kind: Kind) -> Fetch[list[Job]]:
     """Those that have not ended, the oldest first."""
-    found = yield from _read(kind, in_progress=True)
-    return found[::-1]
+    jobs = yield from _read(kind, in_progress=True)
+    return jobs[::-1]
 
 
 def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
     """All jobs of a kind, or only those in progress, in the reverse order of their rows."""
     start, end = system.job_rows(kind, in_progress)
-    found: list[Job] = []
+    jobs: list[Job] = []
     while True:
         page: kv.Page = yield kv.Range(
             kv.SYSTEM_SPACE, start, end, reverse=True, rows_max=_READ_ROWS
         )
-        found += (system.decode(value, Job) for _, value in page.rows)
+        jobs += (system.decode(value, Job) for _, value in page.rows)
         if page.exhausted:
-            return found
+            return jobs
         end = page.rows[-1][0]
 
 
@@ -71,25 +71,25 @@ class Known(NamedTuple):
 
 
 def known(kind: Kind, token: str | None, moment: Moment) -> Fetch[Known]:
-    found = yield from all_of(kind)
+    jobs = yield from all_of(kind)
     same = next(
         (
             job
-            for job in found
+            for job in jobs
             if token is not None
             and job.request.get("ClientToken") == token
             and moment.now - job.started_at < TOKEN_SECONDS
         ),
         None,
     )
-    old = [job for job in found if moment.now - job.started_at >= KEPT_SECONDS]
+    old = [job for job in jobs if moment.now - job.started_at >= KEPT_SECONDS]
     forgotten: list[AnyChange] = [JobChange(job, None) for job in old[-FORGOTTEN_MAX:]]
-    return Known(same, [job for job in found if job.in_progress], forgotten)
+    return Known(same, [job for job in jobs if job.in_progress], forgotten)
 
 
-def check_room(found: Known, most: int, what: str) -> None:
+def check_room(known: Known, most: int, what: str) -> None:
     """Raises LimitExceededException if as many jobs are in progress as there may be."""
-    if len(found.in_progress) >= most:
+    if len(known.in_progress) >= most:
         raise LimitExceededException(f"Subscriber limit exceeded: at most {most} {what} at once")
 
 

@@ -74,13 +74,13 @@ def end_of(owner: Table | Index, partition: Partition) -> bytes | None:
 # ---- splits ----
 
 
-def split(found: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
+def split(place: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
     """Divide a partition at the key `at`; `milliseconds` is the time.
 
     Nothing changes if the partition no longer has this key, begins there, or is itself still being
     counted. A split between item collections also divides the open shard.
     """
-    table, owner, old = found
+    table, owner, old = place
     if owner.partition_at(at) != old or old.start == at or old.counted_in is not None:
         return []
     new = Partition(max(other.number for other in owner.partitions) + 1, at, old.number, at)
@@ -153,13 +153,13 @@ def _hash_at(key: bytes) -> int:
     return int.from_bytes(key[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big")
 
 
-def middle(found: Found, size: int) -> Fetch[bytes | None]:
+def middle(place: Found, size: int) -> Fetch[bytes | None]:
     """The key that divides the `size` bytes of a partition, None if there is no such key.
 
     Item collections stay whole where that is possible, and always in a table with local indexes
     and in a provisioned table with a stream.
     """
-    table, owner, partition = found
+    table, owner, partition = place
     start, end, before = partition.start, end_of(owner, partition), 0
     while True:
         page: kv.Page = yield kv.Range(owner.space, start, end, weight_max=CHUNK_BYTES)
@@ -184,9 +184,9 @@ def _boundary(table: Table, partition: Partition, key: bytes) -> bytes | None:
 # ---- counting ----
 
 
-def count_step(found: Found) -> Fetch[list[AnyChange]]:
+def count_step(place: Found) -> Fetch[list[AnyChange]]:
     """Count the next rows of a partition that was split from another one."""
-    table, owner, partition = found
+    table, owner, partition = place
     assert partition.counted_in is not None
     end = end_of(owner, partition)
     page: kv.Page = yield kv.Range(owner.space, partition.counted_to, end, rows_max=COUNTED_ROWS)

@@ -41,20 +41,20 @@ def price(weight: int, body: bytes, answer: kv.Answer) -> int:
     of rows by key are added up, because these rows are evaluated together. For a page only its
     dearest row counts, because an evaluation pauses between the rows of a page.
     """
-    given = units(body) if weight > 1 and len(body) > _SHORT_BYTES else 0
+    body_units = units(body) if weight > 1 and len(body) > _SHORT_BYTES else 0
     if type(answer) is kv.Page:
-        return max([_price(weight, given, value) for _, value in answer.rows], default=0)
+        return max([_price(weight, body_units, value) for _, value in answer.rows], default=0)
     total = 0
     if type(answer) is list:
         for value in answer:
             if type(value) is bytes:
-                total += _price(weight, given, value)
+                total += _price(weight, body_units, value)
                 if total > UNITS_MAX:
                     break
     return total
 
 
-def _price(weight: int, given: int, value: bytes) -> int:
+def _price(weight: int, body_units: int, value: bytes) -> int:
     if weight * len(value) > _CHEAP_BYTES:
-        return weight * (given + units(value))
-    return weight * given
+        return weight * (body_units + units(value))
+    return weight * body_units

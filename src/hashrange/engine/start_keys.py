@@ -75,8 +75,8 @@ def resume_query(
 ) -> Bounds:
     """The rest of a Query's bounds after a checked key, which must lie within them."""
     at = start_key(table, source, key)
-    given = zip(source.hash, query.hash_values, strict=True)
-    others = [name for name, value in given if not equal(key[name], value)]
+    pairs = zip(source.hash, query.hash_values, strict=True)
+    others = [name for name, value in pairs if not equal(key[name], value)]
     if any(name != source.hash[-1] for name in others):
         raise ValidationException(OUTSIDE_OF_RANGE)
     ranged = query.operator is not None or bool(query.range_equals)

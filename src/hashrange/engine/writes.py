@@ -164,7 +164,7 @@ def read(
     See `fetch.items_and_collections` for `check`.
     """
     wanted = [(write.table, write.key) for write in writes]
-    return [Old(*found) for found in (yield from fetch.items_and_collections(wanted, check))]
+    return [Old(*row) for row in (yield from fetch.items_and_collections(wanted, check))]
 
 
 def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:

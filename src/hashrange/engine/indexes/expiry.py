@@ -99,7 +99,7 @@ def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]
     keys = [owner(table, Row(value)) for _, value in page.rows]
     rows = yield from fetch.items_and_collections([(table, key) for key in keys])
     return [
-        ItemChange(table, key, found, None, 0, collection_size=size, expired=True)
-        for key, (found, size) in zip(keys, rows, strict=True)
-        if found
+        ItemChange(table, key, row, None, 0, collection_size=size, expired=True)
+        for key, (row, size) in zip(keys, rows, strict=True)
+        if row
     ]

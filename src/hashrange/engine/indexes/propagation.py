@@ -137,14 +137,14 @@ def shown(
     Returns the item's key, and the row as the index shows it (None if there was no item), by the
     space of the index and the key of the item. `rows` are those of the log.
     """
-    found: dict[kv.Key, tuple[RowKey, Row | None]] = {}
+    items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:
         row = Row(value)
         pending, key = decode(row.json), owner_key(table, row.raw)
         for space in pending.indexes:
-            if (space, key.key) not in found:
-                found[space, key.key] = key, _image(row, pending.old, pending.old_bytes)
-    return found
+            if (space, key.key) not in items:
+                items[space, key.key] = key, _image(row, pending.old, pending.old_bytes)
+    return items
 
 
 # ---- the records that wait ----
@@ -193,9 +193,9 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
         page = yield kv.Range(
             table.index_log, first, end, rows_max=RECORDS_MAX, weight_max=BYTES_MAX
         )
-        found = list(_older(page.rows, until))
-        if found:
-            return found
+        older = list(_older(page.rows, until))
+        if older:
+            return older
     return []
 
 

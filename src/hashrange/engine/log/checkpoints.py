@@ -33,12 +33,12 @@ def of_stream(stream: Stream) -> Fetch[list[bytes]]:
 
 def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
     """The sequence number of the last record of each shard that has one now."""
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for shard in shards:
         last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
         if last is not None:
-            found[shard.id] = last.sequence_number
-    return found
+            numbers[shard.id] = last.sequence_number
+    return numbers
 
 
 def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpoints:
@@ -52,10 +52,10 @@ def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpo
 
 
 def _rows(start: bytes, end: bytes) -> Fetch[list[tuple[bytes, bytes]]]:
-    found: list[tuple[bytes, bytes]] = []
+    rows: list[tuple[bytes, bytes]] = []
     while True:
         page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=records.TRIM_ROWS)
-        found += page.rows
+        rows += page.rows
         if page.exhausted:
-            return found
+            return rows
         start = page.rows[-1][0] + b"\x00"

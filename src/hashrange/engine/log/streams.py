@@ -56,25 +56,25 @@ def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[
     Those of a table are together, the latest first, as the service lists them.
     """
     start, end = system.stream_rows(table_name)
-    found: list[Stream] = []
+    streams: list[Stream] = []
     if after is not None:
         table_arn, _, label = after.partition("/stream/")
         name = table_arn.rpartition("/")[2]
         first, last = system.stream_rows(name)
         older = max(start, first), min(end, system.stream_row(name, label))
-        found = yield from _latest(*older, limit)
+        streams = yield from _latest(*older, limit)
         start = max(start, last)
-    if len(found) == limit or start >= end:
-        return found
-    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=limit - len(found))
+    if len(streams) == limit or start >= end:
+        return streams
+    page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=limit - len(streams))
     following = [system.decode(value, Stream) for _, value in page.rows]
     groups = [list(group) for _, group in groupby(following, attrgetter("table_name"))]
     if groups and not page.exhausted:  # the last table may have later ones
         rows = system.stream_rows(groups[-1][0].table_name)
         groups[-1] = (yield from _latest(*rows, len(groups[-1])))[::-1]
     for group in groups:
-        found += reversed(group)
-    return found
+        streams += reversed(group)
+    return streams
 
 
 def _latest(start: bytes, end: bytes, limit: int) -> Fetch[list[Stream]]:
@@ -95,19 +95,19 @@ def read(
     stream: Stream, shard: Shard, start: bytes, now: int, limit: int, view: StreamView
 ) -> Fetch[StreamPage]:
     """At most `limit` records of a shard, starting at the key `start` of the log."""
-    found: list[dict[str, Any]] = []
+    shown_records: list[dict[str, Any]] = []
     shown_bytes = raw_bytes = 0
     start = max(start, shard.key_at(records.oldest_wanted(now)))
     while True:
-        most = limit - len(found)
+        most = limit - len(shown_records)
         chunk, exhausted = yield from records.read(stream.log, start, shard.end_key, most)
         for record in chunk:
             shown, size = view.render(record)
-            found.append(shown)
+            shown_records.append(shown)
             start = record.place.key + b"\x00"
             shown_bytes += size
             raw_bytes += record.row.size
             if shown_bytes >= VIEW_BYTES_MAX or raw_bytes >= RAW_BYTES_MAX:
-                return StreamPage(found, start, False)
-        if exhausted or len(found) == limit:
-            return StreamPage(found, start, exhausted)
+                return StreamPage(shown_records, start, False)
+        if exhausted or len(shown_records) == limit:
+            return StreamPage(shown_records, start, exhausted)

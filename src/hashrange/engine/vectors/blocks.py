@@ -98,15 +98,15 @@ class Block:
             low, high = low[rows], high[rows]
         return Candidates(rows, low, high)
 
-    def closer(self, query: Query, found: Candidates) -> Candidates:
+    def closer(self, query: Query, candidates: Candidates) -> Candidates:
         """The same rows with bounds that are close even if their vectors are near duplicates.
 
         The sum of squares of differences has a small error in relation to itself. It makes copies
         of the rows in 64 bits.
         """
         np = numpy()
-        numbers, vector = self._matrix[found.rows].astype(np.float64), np.array(query.numbers)
-        norms, dimensions = self._norms[found.rows], len(vector)
+        numbers, vector = self._matrix[candidates.rows].astype(np.float64), np.array(query.numbers)
+        norms, dimensions = self._norms[candidates.rows], len(vector)
         match query.distance:
             case "DOT_PRODUCT":
                 middle = -(numbers @ vector)
@@ -122,8 +122,11 @@ class Block:
                 middle = np.where(pairs, squares / 2, 1.0)
                 error = 4 * dimensions * _ROUNDING_64 * middle + _COSINE_ROUNDING
                 error = np.where(pairs, error, 0.0)
-        low, high = np.maximum(found.low, middle - error), np.minimum(found.high, middle + error)
-        return Candidates(found.rows, low, high)
+        low, high = (
+            np.maximum(candidates.low, middle - error),
+            np.minimum(candidates.high, middle + error),
+        )
+        return Candidates(candidates.rows, low, high)
 
     @cached_property
     def _matrix(self) -> Any:

@@ -48,18 +48,20 @@ class _Best:
 
     def consider(self, part: Part) -> Fetch[None]:
         block = part.block
-        found = block.candidates(self._query, self._filters, part.dead)
+        candidates = block.candidates(self._query, self._filters, part.dead)
         self.considered += len(block)
-        if found.low is None:
+        if candidates.low is None:
             if self.considered > PLAIN_ROWS_MAX and numpy() is None:
                 raise ValidationException(NEEDS_NUMPY)
-            self._rows += map(block.row, found.rows)
+            self._rows += map(block.row, candidates.rows)
             return
-        found = self._within(self._bound(found.high), found)
-        if len(found.rows) > self._top:
-            found = block.closer(self._query, found)
-            found = self._within(self._bound(found.high), found)
-        self._add(map(block.row, found.rows), found.low.tolist(), found.high.tolist())
+        candidates = self._within(self._bound(candidates.high), candidates)
+        if len(candidates.rows) > self._top:
+            candidates = block.closer(self._query, candidates)
+            candidates = self._within(self._bound(candidates.high), candidates)
+        self._add(
+            map(block.row, candidates.rows), candidates.low.tolist(), candidates.high.tolist()
+        )
         if len(self._rows) > _HELD_ROWS_MAX:
             self._leave_out()
         if len(self._rows) > _HELD_ROWS_MAX:
@@ -81,11 +83,11 @@ class _Best:
             return float("inf")
         return float(np.partition(high, self._top - 1)[self._top - 1])
 
-    def _within(self, bound: float, found: Candidates) -> Candidates:
+    def _within(self, bound: float, candidates: Candidates) -> Candidates:
         """The rows whose rank may be as low as the bound."""
-        [chosen] = (found.low <= bound).nonzero()
-        rows = [found.rows[at] for at in chosen]
-        return Candidates(rows, found.low[chosen], found.high[chosen])
+        [chosen] = (candidates.low <= bound).nonzero()
+        rows = [candidates.rows[at] for at in chosen]
+        return Candidates(rows, candidates.low[chosen], candidates.high[chosen])
 
     def _leave_out(self) -> None:
         """Leave rows out that are no longer among the nearest."""

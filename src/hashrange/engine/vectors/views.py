@@ -70,12 +70,12 @@ def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | No
 
 def heads(index: VectorIndex, group: bytes) -> Fetch[tuple[bytes, ...]]:
     """The keys of the last log record of each slot of a group."""
-    found = []
+    keys = []
     for slot in entries.slots(index, group):
         start, end = logs.index_prefix(slot), logs.index_prefix(slot + 1)
         page: kv.Page = yield kv.Range(index.log, start, end, reverse=True, rows_max=1)
-        found.append(page.rows[0][0] if page.rows else b"")
-    return tuple(found)
+        keys.append(page.rows[0][0] if page.rows else b"")
+    return tuple(keys)
 
 
 def _changes(
@@ -101,13 +101,13 @@ def _changes(
 
 def _rows(index: VectorIndex, keys: Sequence[bytes]) -> Fetch[dict[bytes, StoredVector | None]]:
     """The rows with these keys as they are now."""
-    found: dict[bytes, StoredVector | None] = {}
+    vectors: dict[bytes, StoredVector | None] = {}
     for at in range(0, len(keys), fetch.CHUNK_ROWS):
         some = keys[at : at + fetch.CHUNK_ROWS]
         values = yield kv.Get(tuple([(index.space, key) for key in some]))
         for key, value in zip(some, values, strict=True):
-            found[key] = None if value is None else stored(index, key, value)
-    return found
+            vectors[key] = None if value is None else stored(index, key, value)
+    return vectors
 
 
 def outdated(index: VectorIndex, now: float) -> Fetch[list[bytes]]:
