@@ -55,8 +55,8 @@ def index_arn(name_or_arn: str, index_name: str | None, caller: Caller) -> str:
     return arn if index_name is None else f"{arn}/index/{index_name}"
 
 
-def _distinct(found: Iterable[tuple[str, str]]) -> list[Access]:
-    return [Access(f"dynamodb:{name}", arn) for name, arn in dict.fromkeys(found)]
+def _distinct(accesses: Iterable[tuple[str, str]]) -> list[Access]:
+    return [Access(f"dynamodb:{name}", arn) for name, arn in dict.fromkeys(accesses)]
 
 
 def _given(request: Any) -> Any:
@@ -76,8 +76,8 @@ def _table(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _table_or_index(name: str, request: Any, caller: Caller) -> list[Access]:
-    given = _given(request)
-    return _distinct([(name, index_arn(given.table_name, given.index_name, caller))])
+    body = _given(request)
+    return _distinct([(name, index_arn(body.table_name, body.index_name, caller))])
 
 
 def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
@@ -103,13 +103,13 @@ def _tagging(name: str, request: Any, caller: Caller) -> list[Access]:
 
 def _new_table(name: str, request: Any, caller: Caller) -> list[Access]:
     """A table that is created with tags or a policy needs the actions that set them as well."""
-    given: requests.CreateTable = _given(request)
+    body: requests.CreateTable = _given(request)
     names = [name]
-    if given.tags:
+    if body.tags:
         names.append("TagResource")
-    if given.resource_policy is not None:
+    if body.resource_policy is not None:
         names.append("PutResourcePolicy")
-    return _distinct((each, table_arn(given.table_name, caller)) for each in names)
+    return _distinct((each, table_arn(body.table_name, caller)) for each in names)
 
 
 def _batch(name: str, request: Any, caller: Caller) -> list[Access]:
@@ -124,7 +124,7 @@ def _transaction_reads(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]:
-    found = []
+    accesses = []
     for each in _given(request).transact_items:
         for action, given in (
             ("ConditionCheckItem", each.condition_check),
@@ -133,21 +133,21 @@ def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]
             ("UpdateItem", each.update),
         ):
             if given is not None:
-                found.append((action, table_arn(given.table_name, caller)))
-    return _distinct(found)
+                accesses.append((action, table_arn(given.table_name, caller)))
+    return _distinct(accesses)
 
 
 def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
     """EXISTS reads as a SELECT does. A statement with an error uses no resource."""
-    found = []
+    accesses = []
     for each in statements:
         if isinstance(each, ApiError):
             continue
         statement = each.select if isinstance(each, Exists) else each
         index = statement.index_name if isinstance(statement, Select) else None
         arn = index_arn(statement.table_name, index, caller)
-        found.append((f"PartiQL{type(statement).__name__}", arn))
-    return _distinct(found)
+        accesses.append((f"PartiQL{type(statement).__name__}", arn))
+    return _distinct(accesses)
 
 
 def _statement(name: str, request: Any, caller: Caller) -> list[Access]:
@@ -223,8 +223,8 @@ def of_members(name: str, *members: str) -> Resources:
     """A function that finds the resources in these members of a request, `*` if all are absent."""
 
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:
-        found = [arn for member in members for arn in _arns(member, request, caller)]
-        return _distinct((name, arn) for arn in found or [ANY])
+        arns = [arn for member in members for arn in _arns(member, request, caller)]
+        return _distinct((name, arn) for arn in arns or [ANY])
 
     return find
 

@@ -42,13 +42,13 @@ def listed(request: Request, moment: Moment) -> Decide:
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
         raise invalid_parameter("Time range lower bound must be less than or equal to upper bound")
-    found = [each for each in (yield from backups.listed()) if _is_wanted(each, request)]
+    wanted = [each for each in (yield from backups.listed()) if _is_wanted(each, request)]
     start = request.get("ExclusiveStartBackupArn")
     if start is not None:
         sources.check_arn(start)
-        found = [each for each in found if _place(each.arn) > _place(start)]
+        wanted = [each for each in wanted if _place(each.arn) > _place(start)]
     limit = request.get("Limit", LIST_MAX)
-    shown = found[:limit]
+    shown = wanted[:limit]
     summaries = [
         {
             "TableName": each.table.name,
@@ -58,7 +58,7 @@ def listed(request: Request, moment: Moment) -> Decide:
         }
         for each in shown
     ]
-    last = {"LastEvaluatedBackupArn": shown[-1].arn} if len(found) > limit else {}
+    last = {"LastEvaluatedBackupArn": shown[-1].arn} if len(wanted) > limit else {}
     return answer({"BackupSummaries": summaries, **last})
 
 

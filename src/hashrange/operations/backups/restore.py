@@ -47,9 +47,9 @@ _INDEXES = {
 def from_backup(request: Request, moment: Moment) -> Decide:
     backup = yield from sources.unused(request["BackupArn"], moment)
     yield from _check_target(request["TargetTableName"])
-    given = _creation(backup.table, request)
+    creation = _creation(backup.table, request)
     at = Restored(backup.table.arn, backup.arn, backup.created_at)
-    table, changes = yield from _created(given, at, moment)
+    table, changes = yield from _created(creation, at, moment)
     restored = replace(backup, restoring=Restoring(table.name, table.id))
     return _answer(table, [*changes, BackupChange(backup, restored)], moment)
 
@@ -70,9 +70,11 @@ def to_point_in_time(request: Request, moment: Moment) -> Decide:
         )
     at = _time(request, source.recovery, moment)
     yield from _check_target(request["TargetTableName"])
-    given = _creation(source, request)
-    table, changes = yield from _created(given, Restored(source.arn, None, at), moment)
-    copied = yield from _state(source, at, table, create_table.spaces_needed(given.given), moment)
+    creation = _creation(source, request)
+    table, changes = yield from _created(creation, Restored(source.arn, None, at), moment)
+    copied = yield from _state(
+        source, at, table, create_table.spaces_needed(creation.given), moment
+    )
     return _answer(table, [*changes, *copied], moment)
 
 
@@ -92,13 +94,13 @@ def _state(
 
 def _check_time(request: Request) -> None:
     """Raises ValidationException unless the request gives a time, or asks for the latest."""
-    newest, given = request.get("UseLatestRestorableTime"), request.get("RestoreDateTime")
-    if not newest and given is None:
+    newest, chosen = request.get("UseLatestRestorableTime"), request.get("RestoreDateTime")
+    if not newest and chosen is None:
         raise ValidationException(
             "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be "
             "specified, but not both"
         )
-    if newest and given is not None:
+    if newest and chosen is not None:
         raise ValidationException(
             "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for "
             "point-in-time restore request. Please specify either RestoreDateTime time or "
@@ -134,18 +136,18 @@ def _check_target(name: str) -> Fetch[None]:
         if there.restored is not None:
             raise TableInUseException(f"Table is being restored: {name}")  # (?)
         raise TableAlreadyExistsException(f"Table already exists: {name}")
-    found = yield from backups.listed()
-    if sum(each.restoring is not None for each in found) >= RESTORES_MAX:
+    listed = yield from backups.listed()
+    if sum(each.restoring is not None for each in listed) >= RESTORES_MAX:
         raise LimitExceededException(
             f"Subscriber limit exceeded: at most {RESTORES_MAX} restores at once"  # (?)
         )
 
 
 def _created(
-    given: Any, restored: Restored, moment: Moment
+    creation: Any, restored: Restored, moment: Moment
 ) -> Fetch[tuple[Table, list[AnyChange]]]:
     """The new table, which is CREATING until the restore ends, and the changes that create it."""
-    created = yield from create_table.decide(given, moment)
+    created = yield from create_table.decide(creation, moment)
     changes = list(created.changes)
     [change] = [each for each in changes if isinstance(each, TableChange)]
     assert change.new is not None, "it is created"

@@ -50,55 +50,55 @@ def backup(arn: str, moment: Moment) -> Fetch[Backup]:
     """Raises AccessDeniedException and BackupNotFoundException."""
     if arn.split(":")[4] != moment.caller.account:
         raise AccessDeniedException("Access is denied")
-    found = yield from backups.find(arn)
-    if found is None or found.kind == "RESTORE":
+    stored = yield from backups.find(arn)
+    if stored is None or stored.kind == "RESTORE":
         raise BackupNotFoundException(f"Backup not found: {arn}")
-    return found
+    return stored
 
 
 def unused(arn: str, moment: Moment) -> Fetch[Backup]:
     """The backup, which no table is being restored from. The message is not the service's (?)."""
-    found = yield from backup(arn, moment)
-    if found.restoring is not None:
+    stored = yield from backup(arn, moment)
+    if stored.restoring is not None:
         raise BackupInUseException(f"Backup is being restored: {arn}")
-    return found
+    return stored
 
 
-def details(found: Backup, status: str) -> dict[str, Any]:
+def details(backup: Backup, status: str) -> dict[str, Any]:
     """BackupDetails, and with the table's names a BackupSummary."""
     shown: dict[str, Any] = {
-        "BackupArn": found.arn,
-        "BackupName": found.name,
-        "BackupSizeBytes": found.size_bytes,
+        "BackupArn": backup.arn,
+        "BackupName": backup.name,
+        "BackupSizeBytes": backup.size_bytes,
         "BackupStatus": status,
-        "BackupType": found.kind,
-        "BackupCreationDateTime": round(found.created_at, 3),
+        "BackupType": backup.kind,
+        "BackupCreationDateTime": round(backup.created_at, 3),
     }
-    if found.expires_at is not None:
-        shown["BackupExpiryDateTime"] = round(found.expires_at, 3)
+    if backup.expires_at is not None:
+        shown["BackupExpiryDateTime"] = round(backup.expires_at, 3)
     return shown
 
 
-def description(found: Backup, status: str) -> dict[str, Any]:
-    table = found.table
-    described = describe(table, found.created_at, "ACTIVE")
+def description(backup: Backup, status: str) -> dict[str, Any]:
+    table = backup.table
+    described = describe(table, backup.created_at, "ACTIVE")
     source: dict[str, Any] = {
         "TableName": table.name,
         "TableId": table.id,
         "TableArn": table.arn,
-        "TableSizeBytes": found.size_bytes,
+        "TableSizeBytes": backup.size_bytes,
         "KeySchema": described["KeySchema"],
         "TableCreationDateTime": round(table.created_at, 3),
         "ProvisionedThroughput": units(described),
-        "ItemCount": found.items,
+        "ItemCount": backup.items,
         "BillingMode": table.billing_mode,
     }
     if table.on_demand_limits:
         source["OnDemandThroughput"] = table.on_demand_limits
     return {
-        "BackupDetails": details(found, status),
+        "BackupDetails": details(backup, status),
         "SourceTableDetails": source,
-        "SourceTableFeatureDetails": _features(found, described),
+        "SourceTableFeatureDetails": _features(backup, described),
     }
 
 
@@ -113,8 +113,8 @@ def shape(index: dict[str, Any]) -> dict[str, Any]:
     return {name: index[name] for name in (*names, "DistanceFunction") if name in index}
 
 
-def _features(found: Backup, described: dict[str, Any]) -> dict[str, Any]:
-    table = found.table
+def _features(backup: Backup, described: dict[str, Any]) -> dict[str, Any]:
+    table = backup.table
     features: dict[str, Any] = {}
     for member in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes", "VectorIndexes"):
         if member in described:

@@ -48,29 +48,31 @@ DUPLICATES = "Provided list of item keys contains duplicates"
 OLD_CONDITION = ("Expected", "ConditionalOperator")
 
 
-def expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...] = ()) -> Expressions | None:
+def expressions(
+    request: Any, new: tuple[str, ...], old: tuple[str, ...] = ()
+) -> Expressions | None:
     """The placeholders of a request that uses expression parameters; None if it uses none.
 
     Raises the errors of `uses_expressions`.
     """
-    return placeholders(given) if uses_expressions(given, new, old) else None
+    return placeholders(request) if uses_expressions(request, new, old) else None
 
 
-def placeholders(given: Any) -> Expressions:
+def placeholders(request: Any) -> Expressions:
     """ExpressionAttributeNames and ExpressionAttributeValues of a request, checked."""
-    values = getattr(given, "expression_attribute_values", None)
-    legacy = given.legacy or isinstance(given, _ACTIONS)
-    return Expressions(given.expression_attribute_names, values, legacy)
+    values = getattr(request, "expression_attribute_values", None)
+    legacy = request.legacy or isinstance(request, _ACTIONS)
+    return Expressions(request.expression_attribute_names, values, legacy)
 
 
-def uses_expressions(given: Any, new: tuple[str, ...], old: tuple[str, ...]) -> bool:
+def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -> bool:
     """Whether a request uses expression parameters.
 
     `new` and `old` name the expression and legacy parameters that the operation has. Raises
     ValidationException if both kinds are used, or placeholders without an expression.
     """
-    kind = given.__class__
-    members = _expression_fields(kind).values(given)
+    kind = request.__class__
+    members = _expression_fields(kind).values(request)
     if members.count(None) == len(members):
         return False  # as most requests, which need no closer look
     return _uses(kind, tuple(map(type, members)), new, old)
@@ -90,11 +92,11 @@ def _expression_fields(kind: Any) -> _ExpressionFields:
 
 
 @lru_cache(maxsize=500)
-def _uses(kind: Any, given: tuple[type, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
+def _uses(kind: Any, types: tuple[type, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
     """See `uses_expressions`. Only the members that the request has count, not their content."""
     fields = {
         name
-        for name, type_ in zip(_expression_fields(kind).names, given, strict=True)
+        for name, type_ in zip(_expression_fields(kind).names, types, strict=True)
         if type_ is not NoneType
     }
     used = [name for name in new if FIELDS[name] in fields]
@@ -141,27 +143,27 @@ def check_distinct(keys: Sequence[Item]) -> None:
         raise ValidationException(DUPLICATES)
 
 
-def key(given: Item) -> int:
+def key(item_key: Item) -> int:
     """Check a Key parameter, make it canonical, and return its size in bytes."""
-    size = normalize_item(given)
-    check_key_not_empty(given)
+    size = normalize_item(item_key)
+    check_key_not_empty(item_key)
     return size
 
 
-def check_key_not_empty(given: Item) -> None:
-    values = given.values()
+def check_key_not_empty(item_key: Item) -> None:
+    values = item_key.values()
     if _EMPTY_STRING in values or _EMPTY_BINARY in values:
-        for name, value in given.items():
+        for name, value in item_key.items():
             check_not_empty(name, value)
 
 
-def in_envelope(given: requests.Structure, refusal: ValidationException) -> ValidationException:
+def in_envelope(request: requests.Structure, refusal: ValidationException) -> ValidationException:
     """The error of a fault that PutItem, UpdateItem, DeleteItem or Query report in an envelope.
 
     A fault that they find later is reported bare, and so are all faults of other operations and
     of requests that legacy validation reads.
     """
-    return ValidationException(refusal.legacy if given.legacy else ENVELOPE + refusal.message)
+    return ValidationException(refusal.legacy if request.legacy else ENVELOPE + refusal.message)
 
 
 def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:
@@ -177,9 +179,9 @@ def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-def item(given: Item) -> int:
+def item(attributes: Item) -> int:
     """Check an item to be put, make it canonical, and return its size in bytes."""
-    size = normalize_item(given)
+    size = normalize_item(attributes)
     check_size(size)
     return size
 
@@ -190,30 +192,30 @@ def check_size(size: int) -> None:
         raise ValidationException(PUT_TOO_LARGE)
 
 
-def condition(given: Any, placeholders: Expressions | None) -> Condition | None:
+def condition(request: Any, placeholders: Expressions | None) -> Condition | None:
     """The condition of a write, from either parameter. All placeholders must be used by now."""
-    found: Condition | None = None
+    parsed: Condition | None = None
     if placeholders is None:
-        if given.expected is not None or given.conditional_operator is not None:
-            found = legacy.condition(given.expected, given.conditional_operator)
+        if request.expected is not None or request.conditional_operator is not None:
+            parsed = legacy.condition(request.expected, request.conditional_operator)
     else:
-        if given.condition_expression is not None:
-            found = placeholders.condition(given.condition_expression)
+        if request.condition_expression is not None:
+            parsed = placeholders.condition(request.condition_expression)
         placeholders.finish()
-    return found
+    return parsed
 
 
-def projection(given: Any, placeholders: Expressions | None) -> Projection | None:
-    if given.projection_expression is not None:
+def projection(request: Any, placeholders: Expressions | None) -> Projection | None:
+    if request.projection_expression is not None:
         assert placeholders
-        return placeholders.projection(given.projection_expression)
-    names = getattr(given, "attributes_to_get", None)
+        return placeholders.projection(request.projection_expression)
+    names = getattr(request, "attributes_to_get", None)
     return None if names is None else legacy.projection(names)
 
 
-def returned(given: Any, *allowed: str) -> str:
+def returned(request: Any, *allowed: str) -> str:
     """ReturnValues, NONE if it is not given."""
-    wanted: str = given.return_values or "NONE"
+    wanted: str = request.return_values or "NONE"
     if wanted not in allowed:
         raise ValidationException(NO_RETURN_VALUES)
     return wanted

@@ -35,8 +35,8 @@ def in_hash_order(response: Any) -> Raw:
 
 def item_in_hash_order(item: dict[str, Any]) -> dict[str, Any]:
     """The same for an item that becomes part of an error."""
-    found: dict[str, Any] = msgspec.json.decode(in_hash_order({"Item": item}))["Item"]
-    return found
+    decoded: dict[str, Any] = msgspec.json.decode(in_hash_order({"Item": item}))["Item"]
+    return decoded
 
 
 def _reordered(match: re.Match[bytes]) -> bytes:

@@ -20,11 +20,11 @@ LARGE_BYTES = 4 * 1024
 
 def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
     """The projection of one of several rows. After a large row, other requests get a turn."""
-    found = projected(row, project)
+    attributes = projected(row, project)
     if row.size > LARGE_BYTES:
         row.forget()
         yield from fetch.pause()
-    return found
+    return attributes
 
 
 def projected(row: Row, project: Callable[[Item], Item]) -> Any:
@@ -97,18 +97,18 @@ def _consumed(
     return shown
 
 
-def of_write(response: Response, table: Table, given: Any) -> Response | Respond:
+def of_write(response: Response, table: Table, request: Any) -> Response | Respond:
     """The response of a write of one item, with all that the request asks for.
 
     ConsumedCapacity and ItemCollectionMetrics are known when the write has its rows.
     """
-    mode, metrics_wanted = given.return_consumed_capacity, given.return_item_collection_metrics
+    mode, metrics_wanted = request.return_consumed_capacity, request.return_item_collection_metrics
     if not mode and not metrics_wanted:
         return response
 
     def respond(receipt: Receipt) -> Response:
         complete = dict(response)
-        add_consumed(complete, receipt, mode, given.table_name)
+        add_consumed(complete, receipt, mode, request.table_name)
         if metrics_wanted == "SIZE" and (metrics := _collection_metrics(receipt, table)):
             complete["ItemCollectionMetrics"] = metrics[0]
         return complete

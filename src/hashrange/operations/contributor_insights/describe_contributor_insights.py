@@ -12,8 +12,8 @@ def parse(body: bytes) -> requests.DescribeContributorInsights:
     return decode(body, requests.DescribeContributorInsights)
 
 
-def decide(given: requests.DescribeContributorInsights, moment: Moment) -> Decide:
-    table, owner = yield from subject.find(given.table_name, given.index_name)
+def decide(request: requests.DescribeContributorInsights, moment: Moment) -> Decide:
+    table, owner = yield from subject.find(request.table_name, request.index_name)
     status = subject.status(owner, moment.now)
     response = subject.shown(table, owner, status)
     insights = owner.insights

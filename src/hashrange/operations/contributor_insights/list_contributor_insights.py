@@ -31,14 +31,14 @@ def parse(body: bytes) -> requests.ListContributorInsights:
     return decode(body, requests.ListContributorInsights)
 
 
-def decide(given: requests.ListContributorInsights, moment: Moment) -> Decide:
-    if given.table_name is None:
+def decide(request: requests.ListContributorInsights, moment: Moment) -> Decide:
+    if request.table_name is None:
         tables: Sequence[Table] = yield from fetch.all_tables()
     else:
-        table = yield from fetch.described_table(given.table_name)
+        table = yield from fetch.described_table(request.table_name)
         tables = [table]
-    after = _names_in(given.next_token)
-    found = {
+    after = _names_in(request.next_token)
+    insights = {
         names: subject.shown(table, owner, status)
         for table in sorted(tables, key=attrgetter("name"))
         for owner in table.with_global_indexes()
@@ -46,10 +46,10 @@ def decide(given: requests.ListContributorInsights, moment: Moment) -> Decide:
         if (after is None or names > after)
         and (status := subject.status(owner, moment.now)) != "DISABLED"
     }
-    limit = max(given.max_results or 0, 0) or LIST_INSIGHTS_MAX
-    listed = list(found)[:limit]
-    summaries = [found[names] for names in listed]
-    if len(found) > limit:
+    limit = max(request.max_results or 0, 0) or LIST_INSIGHTS_MAX
+    listed = list(insights)[:limit]
+    summaries = [insights[names] for names in listed]
+    if len(insights) > limit:
         return answer({"ContributorInsightsSummaries": summaries, "NextToken": _token(listed[-1])})
     return answer({"ContributorInsightsSummaries": summaries})
 

@@ -26,13 +26,13 @@ def parse(body: bytes) -> requests.UpdateContributorInsights:
     return decode(body, requests.UpdateContributorInsights)
 
 
-def decide(given: requests.UpdateContributorInsights, moment: Moment) -> Decide:
-    table, owner = yield from subject.find(given.table_name, given.index_name)
+def decide(request: requests.UpdateContributorInsights, moment: Moment) -> Decide:
+    table, owner = yield from subject.find(request.table_name, request.index_name)
     if moment.now < table.active_at:
         raise ValidationException(NOT_ACTIVE.format("TableStatus"))
     if isinstance(owner, Index) and owner.building:
         raise ValidationException(NOT_ACTIVE.format("IndexStatus"))
-    insights = _changed(owner.insights, given, moment)
+    insights = _changed(owner.insights, request, moment)
     if insights is owner.insights:
         return answer(subject.shown(table, owner, subject.status(owner, moment.now)))
     changed = replace(owner, insights=insights)
@@ -42,16 +42,16 @@ def decide(given: requests.UpdateContributorInsights, moment: Moment) -> Decide:
 
 
 def _changed(
-    old: Insights | None, given: requests.UpdateContributorInsights, moment: Moment
+    old: Insights | None, request: requests.UpdateContributorInsights, moment: Moment
 ) -> Insights | None:
     """The insights after the request: `old` itself if nothing changes."""
     now, settled_at = moment.now, moment.now + moment.settings.table_delay
     enabled = old is not None and old.enabled
-    if given.contributor_insights_action == "DISABLE":
+    if request.contributor_insights_action == "DISABLE":
         if old is None or not enabled:
             return old
         return replace(old, enabled=False, changed_at=now, settled_at=settled_at)
-    mode = given.contributor_insights_mode or DEFAULT_MODE
+    mode = request.contributor_insights_mode or DEFAULT_MODE
     if old is None or not enabled:
         return Insights(True, mode, now, now, settled_at)
     if old.mode == mode:

@@ -29,8 +29,8 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.BatchGetItem)
-    tables = given.request_items
+    request = decode(body, requests.BatchGetItem)
+    tables = request.request_items
     inputs.check_one_kind(tables.values(), ("ProjectionExpression",), ("AttributesToGet",))
     for wanted in tables.values():
         for key in wanted.keys:
@@ -45,7 +45,7 @@ def parse(body: bytes) -> Request:
         raise ValidationException("Too many items requested for the BatchGetItem call")
     for wanted in tables.values():
         inputs.check_distinct(wanted.keys)
-    return Request(given, projections)
+    return Request(request, projections)
 
 
 def weight(request: Request) -> int:

@@ -33,17 +33,17 @@ class Request(Struct, gc=False):
 
 @inputs.legacy_validation
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.BatchWriteItem)
+    request = decode(body, requests.BatchWriteItem)
     checked = {
-        name: [_write(write) for write in wanted] for name, wanted in given.request_items.items()
+        name: [_write(write) for write in wanted] for name, wanted in request.request_items.items()
     }
     if sum(map(len, checked.values())) > BATCH_WRITE_REQUESTS_MAX:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
-    return Request(given, checked)
+    return Request(request, checked)
 
 
-def _write(given: requests.WriteRequest) -> BatchWrite:
-    put, delete = given.put_request, given.delete_request
+def _write(request: requests.WriteRequest) -> BatchWrite:
+    put, delete = request.put_request, request.delete_request
     if put is not None and delete is None:
         return BatchWrite(put.item, None, inputs.item(put.item))
     if delete is not None and put is None:
@@ -78,9 +78,9 @@ def decide(request: Request, moment: Moment) -> Decide:
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {"UnprocessedItems": unprocessed}
-        given = request.given
-        outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
-        outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
+        body = request.given
+        outputs.add_consumed_list(response, receipt, body.return_consumed_capacity, tables)
+        outputs.add_collections(response, receipt, tables, body.return_item_collection_metrics)
         return response
 
     return Decision(changes, respond)
@@ -91,9 +91,11 @@ def _admitted(
 ) -> Fetch[tuple[list[ItemWrite], dict[str, list[Any]]]]:
     """The writes that are admitted, and the others as the request has them, by table."""
     refused = yield from throughput.admit_some([writes.admission(write) for write in wanted])
-    given = [(name, each) for name, group in request.given.request_items.items() for each in group]
+    named_writes = [
+        (name, each) for name, group in request.given.request_items.items() for each in group
+    ]
     unprocessed: dict[str, list[Any]] = {}
-    for (name, each), refusal in zip(given, refused, strict=True):
+    for (name, each), refusal in zip(named_writes, refused, strict=True):
         if refusal is not None:
             unprocessed.setdefault(name, []).append(to_builtins(each))
     admitted = [write for write, refusal in zip(wanted, refused, strict=True) if refusal is None]

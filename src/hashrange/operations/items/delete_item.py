@@ -22,17 +22,17 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.DeleteItem)
+    request = decode(body, requests.DeleteItem)
     try:
-        returned = inputs.returned(given, *old_item.RETURN_VALUES)
-        expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-        normalize_item(given.key)
-        placeholders = inputs.placeholders(given) if expressed else None
-        condition = inputs.condition(given, placeholders)
+        returned = inputs.returned(request, *old_item.RETURN_VALUES)
+        expressed = inputs.uses_expressions(request, ("ConditionExpression",), inputs.OLD_CONDITION)
+        normalize_item(request.key)
+        placeholders = inputs.placeholders(request) if expressed else None
+        condition = inputs.condition(request, placeholders)
     except ValidationException as refusal:
-        raise inputs.in_envelope(given, refusal) from None
-    inputs.check_key_not_empty(given.key)
-    return Request(given, condition, returned)
+        raise inputs.in_envelope(request, refusal) from None
+    inputs.check_key_not_empty(request.key)
+    return Request(request, condition, returned)
 
 
 def weight(request: Request) -> int:
@@ -40,9 +40,9 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    given = request.given
-    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
-    write = writes.delete(table, given.key, request.condition, return_old)
+    body = request.given
+    return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
+    write = writes.delete(table, body.key, request.condition, return_old)
     old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
-    return Decision([change], old_item.response(given, request.returned, table, old))
+    return Decision([change], old_item.response(body, request.returned, table, old))

@@ -19,14 +19,14 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.GetItem)
-    expressed = inputs.uses_expressions(given, ("ProjectionExpression",), ("AttributesToGet",))
-    inputs.key(given.key)
-    placeholders = inputs.placeholders(given) if expressed else None
-    projection = inputs.projection(given, placeholders)
+    request = decode(body, requests.GetItem)
+    expressed = inputs.uses_expressions(request, ("ProjectionExpression",), ("AttributesToGet",))
+    inputs.key(request.key)
+    placeholders = inputs.placeholders(request) if expressed else None
+    projection = inputs.projection(request, placeholders)
     if placeholders:
         placeholders.finish()
-    return Request(given, projection)
+    return Request(request, projection)
 
 
 def weight(request: Request) -> int:
@@ -34,12 +34,12 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    given = request.given
-    key = keys.of_key(table, given.key)
+    body = request.given
+    key = keys.of_key(table, body.key)
     if request.projection and request.projection.containers:
         keys.check_scalar(table, request.projection.containers)
     if moment.asks_admission:
-        limits = yield throughput.of_read(table, key, bool(given.consistent_read))
+        limits = yield throughput.of_read(table, key, bool(body.consistent_read))
         if limits:
             raise throughput.error(limits)
     row = yield from fetch.item(table, key)
@@ -48,11 +48,11 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
         response["Item"] = request.projection.project(row.item)
     elif row:
         response["Item"] = Raw(row.json)
-    mode = given.return_consumed_capacity
+    mode = body.return_consumed_capacity
     if not mode and moment.settings.throughput == "off":
         return answer(response)
     size = row.size if row else 0
-    receipt = Charge.of_read(table, key, size, bool(given.consistent_read))
+    receipt = Charge.of_read(table, key, size, bool(body.consistent_read))
     if mode:
-        outputs.add_consumed(response, receipt, mode, given.table_name)
+        outputs.add_consumed(response, receipt, mode, body.table_name)
     return answer(response, receipt)

@@ -12,9 +12,9 @@ RETURN_VALUES = ("NONE", "ALL_OLD")
 
 
 def response(
-    given: PutItem | DeleteItem, returned: str, table: Table, old: Old
+    request: PutItem | DeleteItem, returned: str, table: Table, old: Old
 ) -> Response | Respond:
-    found: Response = {}
+    answer: Response = {}
     if returned == "ALL_OLD" and old.row:
-        found["Attributes"] = Raw(old.row.json)
-    return outputs.of_write(found, table, given)
+        answer["Attributes"] = Raw(old.row.json)
+    return outputs.of_write(answer, table, request)

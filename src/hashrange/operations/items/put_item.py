@@ -25,16 +25,16 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.PutItem)
+    request = decode(body, requests.PutItem)
     try:
-        expressed = inputs.uses_expressions(given, ("ConditionExpression",), inputs.OLD_CONDITION)
-        size = normalize_item(given.item)
-        returned = inputs.returned(given, *old_item.RETURN_VALUES)
+        expressed = inputs.uses_expressions(request, ("ConditionExpression",), inputs.OLD_CONDITION)
+        size = normalize_item(request.item)
+        returned = inputs.returned(request, *old_item.RETURN_VALUES)
         if size <= ITEM_BYTES_MAX:  # this is checked before the condition, but reported bare
-            placeholders = inputs.placeholders(given) if expressed else None
-            return Request(given, size, inputs.condition(given, placeholders), returned)
+            placeholders = inputs.placeholders(request) if expressed else None
+            return Request(request, size, inputs.condition(request, placeholders), returned)
     except ValidationException as refusal:
-        raise inputs.in_envelope(given, refusal) from None
+        raise inputs.in_envelope(request, refusal) from None
     raise ValidationException(PUT_TOO_LARGE)
 
 
@@ -43,9 +43,9 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    given = request.given
-    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
-    write = writes.put(table, given.item, request.size, request.condition, return_old)
+    body = request.given
+    return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
+    write = writes.put(table, body.item, request.size, request.condition, return_old)
     old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
-    return Decision([change], old_item.response(given, request.returned, table, old))
+    return Decision([change], old_item.response(body, request.returned, table, old))

@@ -31,42 +31,42 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.UpdateItem)
+    request = decode(body, requests.UpdateItem)
     try:
-        expressed = inputs.uses_expressions(given, _NEW, _OLD)
-        normalize_item(given.key)
-        returned = inputs.returned(given, *RETURNED)
-        update, condition = _expressed(given) if expressed else _in_legacy_form(given)
+        expressed = inputs.uses_expressions(request, _NEW, _OLD)
+        normalize_item(request.key)
+        returned = inputs.returned(request, *RETURNED)
+        update, condition = _expressed(request) if expressed else _in_legacy_form(request)
     except ValidationException as refusal:
-        raise inputs.in_envelope(given, refusal) from None
-    inputs.check_key_not_empty(given.key)
+        raise inputs.in_envelope(request, refusal) from None
+    inputs.check_key_not_empty(request.key)
     if update and len(body) > _SHORT and update.statement_bytes > ITEM_BYTES_MAX:
         raise ValidationException(TOO_LARGE)
-    return Request(given, update, condition, returned)
+    return Request(request, update, condition, returned)
 
 
-def _expressed(given: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
+def _expressed(request: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
     """The faults of a condition are reported before those of the update.
 
     Legacy validation, which also reads transactions, reports them the other way round.
     """
-    placeholders = inputs.placeholders(given)
+    placeholders = inputs.placeholders(request)
     update: Update | None = None
     condition: Condition | None = None
-    if given.condition_expression is not None and not given.legacy:
-        condition = placeholders.condition(given.condition_expression)
-    if given.update_expression is not None:
-        update = placeholders.update(given.update_expression)
-    if given.condition_expression is not None and given.legacy:
-        condition = placeholders.condition(given.condition_expression)
+    if request.condition_expression is not None and not request.legacy:
+        condition = placeholders.condition(request.condition_expression)
+    if request.update_expression is not None:
+        update = placeholders.update(request.update_expression)
+    if request.condition_expression is not None and request.legacy:
+        condition = placeholders.condition(request.condition_expression)
     placeholders.finish()
     return update, condition
 
 
-def _in_legacy_form(given: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
-    updates = given.attribute_updates
+def _in_legacy_form(request: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
+    updates = request.attribute_updates
     update = None if updates is None else legacy.updates(updates)
-    return update, inputs.condition(given, None)
+    return update, inputs.condition(request, None)
 
 
 def weight(request: Request) -> int:
@@ -75,12 +75,12 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    given = request.given
-    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
-    write = writes.update(table, given.key, request.update, request.condition, return_old)
+    body = request.given
+    return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
+    write = writes.update(table, body.key, request.update, request.condition, return_old)
     old = yield from writes.read_one(write, moment)
     change = writes.decide(write, old, moment)
-    return Decision([change], outputs.of_write(_attributes(request, change), table, given))
+    return Decision([change], outputs.of_write(_attributes(request, change), table, body))
 
 
 def _attributes(request: Request, change: ItemChange) -> Response:

@@ -58,13 +58,13 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.BatchExecuteStatement)
-    kinds = {_kind(member) for member in given.statements} - {None}
+    request = decode(body, requests.BatchExecuteStatement)
+    kinds = {_kind(member) for member in request.statements} - {None}
     if len(kinds) > 1:
         raise ValidationException(
             "Read and write requests together in the same batch is not supported."
         )
-    return Request(given, [_bind(member) for member in given.statements], "write" in kinds)
+    return Request(request, [_bind(member) for member in request.statements], "write" in kinds)
 
 
 def _kind(member: Member) -> Literal["read", "write"] | None:
@@ -125,8 +125,8 @@ def _target(member: Member, statement: Statement, moment: Moment) -> Fetch[Targe
 
 
 def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
-    found = [target for target in targets if not isinstance(target, ApiError)]
-    if len({(target.table.space, target.key.key) for target in found}) < len(found):
+    valid = [target for target in targets if not isinstance(target, ApiError)]
+    if len({(target.table.space, target.key.key) for target in valid}) < len(valid):
         raise ValidationException(inputs.DUPLICATES)
 
 

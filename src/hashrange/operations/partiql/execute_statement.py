@@ -29,13 +29,13 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.ExecuteStatement)
-    numerals = select.numerals(given.parameters)
-    statement = statements.bind(given.statement, given.parameters)
+    request = decode(body, requests.ExecuteStatement)
+    numerals = select.numerals(request.parameters)
+    statement = statements.bind(request.statement, request.parameters)
     if isinstance(statement, Exists):
         raise ValidationException(partiql.EXISTS_MISPLACED)
-    start = select.parse_token(given, numerals)
-    return Request(given, statement, numerals, start, not isinstance(statement, Select))
+    start = select.parse_token(request, numerals)
+    return Request(request, statement, numerals, start, not isinstance(statement, Select))
 
 
 def weight(request: Request) -> int:
@@ -43,12 +43,12 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    given, statement = request.given, request.statement
+    body, statement = request.given, request.statement
     if isinstance(statement, Select):
         numerals, start = request.numerals, request.start
-        return (yield from select.decide(given, statement, numerals, start, moment))
+        return (yield from select.decide(body, statement, numerals, start, moment))
     table = yield from fetch.table(statements.table_name(statement), moment)
-    return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
+    return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
     write = statements.item_write(statement, table, return_old)
     old = yield from writes.read_one(write, moment)
     try:
@@ -59,7 +59,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
     def respond(receipt: Receipt) -> Raw:
         response: Response = {"Items": [] if item is None else [item]}
-        mode = given.return_consumed_capacity
+        mode = body.return_consumed_capacity
         name = statements.table_name(statement)
         outputs.add_consumed(response, receipt, mode, name)
         return number_sets.in_hash_order(response)

@@ -48,8 +48,8 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.ExecuteTransaction)
-    members = given.transact_statements
+    request = decode(body, requests.ExecuteTransaction)
+    members = request.transact_statements
     size = 0
     parsed = []
     for at, member in enumerate(members):
@@ -66,17 +66,17 @@ def parse(body: bytes) -> Request:
     reads = [statement for statement in bound if isinstance(statement, Select)]
     changes = [statement for statement in bound if not isinstance(statement, Select)]
     cancellation.check_size(size)
-    return Request(given, reads, changes, _fingerprint(given))
+    return Request(request, reads, changes, _fingerprint(request))
 
 
-def _fingerprint(given: requests.ExecuteTransaction) -> bytes:
+def _fingerprint(request: requests.ExecuteTransaction) -> bytes:
     """The fingerprint of a request. NONE in ReturnValuesOnConditionCheckFailure does not count."""
-    content = msgspec.to_builtins(given.transact_statements)
+    content = msgspec.to_builtins(request.transact_statements)
     for member in content:
         member["Statement"] = member["Statement"].strip()
         if member.get(_MODE) == "NONE":
             del member[_MODE]
-    return transaction.fingerprint(content, given.return_consumed_capacity)
+    return transaction.fingerprint(content, request.return_consumed_capacity)
 
 
 @inputs.legacy_validation
@@ -174,17 +174,17 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
         cancellation.attempt(statements.row_key, table, key)
         for table, key in zip(places, named, strict=True)
     ]
-    found = list(zip(places, cancellation.prepared(targets), strict=True))
-    cancellation.check_distinct(found)
+    places_read = list(zip(places, cancellation.prepared(targets), strict=True))
+    cancellation.check_distinct(places_read)
     if moment.asks_admission:
-        asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
+        asked = [throughput.of_read(table, key, consistent=True) for table, key in places_read]
         yield from throughput.admit_transaction(asked)
     rows = yield from fetch.items_of_one_moment(
-        found, TRANSACTION_BYTES_MAX, cancellation.check_read
+        places_read, TRANSACTION_BYTES_MAX, cancellation.check_read
     )
     receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
-    for select, (table, key), row in zip(request.reads, found, rows, strict=True):
+    for select, (table, key), row in zip(request.reads, places_read, rows, strict=True):
         receipt.add_read(table, key, row.size if row else 0, consistent=True)
         if row is None:
             responses.append({})

@@ -54,38 +54,38 @@ def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
     return [each["N"] for each in parameters or () if each.get("N") is not None]
 
 
-def parse_token(given: requests.ExecuteStatement, numerals: Numerals) -> Position:
+def parse_token(request: requests.ExecuteStatement, numerals: Numerals) -> Position:
     """Where to resume. Raises ValidationException for a token of another statement.
 
     The statement must have the same text, and its parameters the same values. The service takes
     numbers of different scales to be different, and a list or map to differ even from itself, so a
     statement with a list or map is never resumed.
     """
-    if given.next_token is None:
+    if request.next_token is None:
         return START
     try:
-        content = urlsafe_b64decode(given.next_token)
+        content = urlsafe_b64decode(request.next_token)
         digest, number, key = msgspec.json.decode(content, type=_TOKEN)
     except (ValueError, msgspec.MsgspecError):
         raise ValidationException(_BAD_TOKEN) from None
-    never = any(each.keys() & {"L", "M"} for each in given.parameters or ())
-    if never or digest != _digest(given, numerals):
+    never = any(each.keys() & {"L", "M"} for each in request.parameters or ())
+    if never or digest != _digest(request, numerals):
         raise ValidationException("NextToken does not match request")
     return Position(number, key)
 
 
-def _token(given: requests.ExecuteStatement, numerals: Numerals, position: Position) -> str:
-    return urlsafe_b64encode(msgspec.json.encode((_digest(given, numerals), *position))).decode()
+def _token(request: requests.ExecuteStatement, numerals: Numerals, position: Position) -> str:
+    return urlsafe_b64encode(msgspec.json.encode((_digest(request, numerals), *position))).decode()
 
 
-def _digest(given: requests.ExecuteStatement, numerals: Numerals) -> bytes:
+def _digest(request: requests.ExecuteStatement, numerals: Numerals) -> bytes:
     scales = [numbers.scale(each) for each in numerals]
-    content = msgspec.json.encode((given.statement, given.parameters, scales))
+    content = msgspec.json.encode((request.statement, request.parameters, scales))
     return blake2b(content, digest_size=DIGEST_BYTES).digest()
 
 
 def decide(
-    given: requests.ExecuteStatement,
+    request: requests.ExecuteStatement,
     statement: Select,
     numerals: Numerals,
     start: Position,
@@ -93,7 +93,7 @@ def decide(
 ) -> Decide:
     """A page of the items that the statement selects."""
     table = yield from fetch.table(statement.table_name, moment)
-    consistent = bool(given.consistent_read)
+    consistent = bool(request.consistent_read)
     source = _source(table, statement, consistent)
     plan = _plan(table, source, statement)
     columns = statement.columns
@@ -106,7 +106,7 @@ def decide(
         fetching=bool(indexes.unprojected(table, source, _columns(statement))),
         consistent=consistent,
         reverse=_reverse(source, statement.order),
-        limit=given.limit,
+        limit=request.limit,
         scanning=plan.queries is None,
     )
     every = _bounds(table, source, plan, statement.order, start, options.reverse)
@@ -122,8 +122,8 @@ def decide(
         response["LastEvaluatedKey"] = _spelled(key, numerals) if spelled else key
     if end is not None:
         end = end._replace(number=start.number + end.number)
-        response["NextToken"] = _token(given, numerals, end)
-    mode = given.return_consumed_capacity
+        response["NextToken"] = _token(request, numerals, end)
+    mode = request.return_consumed_capacity
     outputs.add_consumed(response, receipt, mode, statement.table_name)
     return answer(number_sets.in_hash_order(response), receipt)
 

@@ -69,14 +69,14 @@ def table_name(statement: Statement) -> str:
 
 def weight(statement: Statement) -> int:
     """How often a statement goes through each row that it reads (see `engine.price`)."""
-    found = 1
+    total = 1
     where = statement.select.where if isinstance(statement, Exists) else None
     where = getattr(statement, "where", where)
     if where is not None:
-        found += sum(isinstance(node, Operation) for node in walk(where))
+        total += sum(isinstance(node, Operation) for node in walk(where))
     if isinstance(statement, Update):
-        found += statement.changes.operators
-    return found
+        total += statement.changes.operators
+    return total
 
 
 def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
@@ -88,14 +88,14 @@ def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
     if isinstance(statement, Insert):
         return statement.item, None
     where = statement.select.where if isinstance(statement, Exists) else statement.where
-    found = where and partiql_keys.one_key(where, table.key)
-    if isinstance(statement, Exists) and (not found or found[1] is None):
+    key = where and partiql_keys.one_key(where, table.key)
+    if isinstance(statement, Exists) and (not key or key[1] is None):
         raise ValidationException(
             "EXISTS() must contain a single item read with additional condition"
         )
-    if not found:
+    if not key:
         raise ValidationException(partiql.MANDATORY_KEY)
-    return found
+    return key
 
 
 def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite:
@@ -147,9 +147,9 @@ def single_key(select: Select, table: Table, operation: str) -> Item:
     check_index_keys(select, table)
     select.check_columns()
     if select.index_name is None and select.where is not None:
-        found = partiql_keys.one_key(select.where, table.key)
-        if found and found[1] is None:
-            return found[0]
+        key = partiql_keys.one_key(select.where, table.key)
+        if key and key[1] is None:
+            return key[0]
         range_name = table.range[0] if table.range else None
         plan = partiql_keys.plan(select.where, table.hash[0], range_name, table.types)
         queries = plan.queries or []

@@ -175,9 +175,9 @@ def _fetch_items(
     owners: list[tuple[Table, RowKey]] = [
         (table, ranges.owner(table, index, entry)) for entry in entries
     ]
-    found = yield from fetch.items(owners)
+    rows = yield from fetch.items(owners)
     items = []
-    for entry, (_, key), row in zip(entries, owners, found, strict=True):
+    for entry, (_, key), row in zip(entries, owners, rows, strict=True):
         assert row, "an entry is there as long as its item is"
         items.append(row)
         page.size += row.size

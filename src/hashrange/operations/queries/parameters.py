@@ -36,57 +36,57 @@ class Parameters(Struct, gc=False):
 _SELECTS = ("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 
 
-def _fault(given: Given, message: str) -> ValidationException:
-    return inputs.in_envelope(given, ValidationException(message))
+def _fault(request: Given, message: str) -> ValidationException:
+    return inputs.in_envelope(request, ValidationException(message))
 
 
-def check_select(given: Given) -> None:
+def check_select(request: Given) -> None:
     """Raises ValidationException if Select, which must be given, has an invalid value."""
-    if given.select not in _SELECTS:
+    if request.select not in _SELECTS:
         raise _fault(
-            given,
-            f"Value '{given.select}' at 'select' failed to satisfy constraint: "
+            request,
+            f"Value '{request.select}' at 'select' failed to satisfy constraint: "
             f"Member must satisfy enum value set: [{', '.join(_SELECTS)}]",
         )
 
 
-def check_selected(given: Given) -> None:
+def check_selected(request: Given) -> None:
     """Raises ValidationException if Select, which must be given, contradicts other members."""
-    select = given.select
+    select = request.select
     chosen = None
-    if given.projection_expression is not None:
+    if request.projection_expression is not None:
         chosen = "ProjectionExpression"
-    elif given.attributes_to_get is not None:
+    elif request.attributes_to_get is not None:
         chosen = "AttributesToGet"
     if select == "SPECIFIC_ATTRIBUTES" and chosen is None:
         raise _fault(
-            given,
+            request,
             "Must specify the AttributesToGet or ProjectionExpression when choosing "
             "to get SPECIFIC_ATTRIBUTES",
         )
     if chosen and select != "SPECIFIC_ATTRIBUTES":
         raise _fault(
-            given,
+            request,
             f"Cannot specify the {chosen} when choosing to get "
             f"{'only the Count' if select == 'COUNT' else select}",
         )
-    if select == "ALL_PROJECTED_ATTRIBUTES" and given.index_name is None:
+    if select == "ALL_PROJECTED_ATTRIBUTES" and request.index_name is None:
         raise _fault(
-            given, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+            request, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
         )
 
 
-def find_source(table: Table, given: Given) -> TableOrIndex:
+def find_source(table: Table, request: Given) -> TableOrIndex:
     """The table or index to read. Raises ValidationException if it cannot be read."""
-    if given.index_name is None:
+    if request.index_name is None:
         return table
-    index = table.index(given.index_name)
+    index = table.index(request.index_name)
     if index is None:
         raise ValidationException(
-            f"The table does not have the specified index: {given.index_name}"
+            f"The table does not have the specified index: {request.index_name}"
         )
     if not index.local:
-        if given.consistent_read:
+        if request.consistent_read:
             raise ValidationException(
                 "Consistent reads are not supported on global secondary indexes"
             )
@@ -124,8 +124,8 @@ def read_page(
     query: KeyQuery | None = None,
 ) -> Decide:
     """Read a page within the bounds, and answer with it. `query` is None for a Scan."""
-    given, filter_, projection = parameters.given, parameters.filter, parameters.projection
-    chooses = projection is not None or given.select == "ALL_ATTRIBUTES"
+    request, filter_, projection = parameters.given, parameters.filter, parameters.projection
+    chooses = projection is not None or request.select == "ALL_ATTRIBUTES"
     options = PageOptions(
         table,
         source,
@@ -133,13 +133,13 @@ def read_page(
         project=projection.project if projection else None,
         weight=1 + filter_.operators if filter_ else 1,
         fetching=chooses and _must_fetch(table, source, parameters),
-        consistent=bool(given.consistent_read),
-        reverse=isinstance(given, requests.Query) and given.scan_index_forward is False,
-        limit=given.limit,
-        count_only=given.select == "COUNT",
-        scanning=isinstance(given, requests.Scan),
+        consistent=bool(request.consistent_read),
+        reverse=isinstance(request, requests.Query) and request.scan_index_forward is False,
+        limit=request.limit,
+        count_only=request.select == "COUNT",
+        scanning=isinstance(request, requests.Scan),
     )
-    mode = given.return_consumed_capacity
+    mode = request.return_consumed_capacity
     receipt = Receipt() if mode or moment.settings.throughput != "off" else None
     if moment.asks_admission:
         raw = ranges.raw_of_query(query) if query is not None else b""
@@ -152,7 +152,7 @@ def read_page(
         response["LastEvaluatedKey"] = ranges.last_key(table, source, page.last)
     if receipt is not None:
         receipt.returned = page.count
-        outputs.add_consumed(response, receipt, mode, given.table_name)
+        outputs.add_consumed(response, receipt, mode, request.table_name)
     return answer(number_sets.in_hash_order(response) if options.scanning else response, receipt)
 
 

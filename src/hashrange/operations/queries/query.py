@@ -29,46 +29,46 @@ _OLD_AND_KEY = (*_OLD, "KeyConditions")
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.Query)
-    old = _OLD if given.key_condition_expression is None else _OLD_AND_KEY
-    expressed = inputs.uses_expressions(given, _NEW, old)
-    if given.select is not None:
-        parameters.check_select(given)
-    filter_ = legacy.filter(given.query_filter, given.conditional_operator)
+    request = decode(body, requests.Query)
+    old = _OLD if request.key_condition_expression is None else _OLD_AND_KEY
+    expressed = inputs.uses_expressions(request, _NEW, old)
+    if request.select is not None:
+        parameters.check_select(request)
+    filter_ = legacy.filter(request.query_filter, request.conditional_operator)
     projection = None
-    if given.attributes_to_get is not None:
-        projection = legacy.projection(given.attributes_to_get)
-    if given.exclusive_start_key is not None:
-        normalize_item(given.exclusive_start_key)
+    if request.attributes_to_get is not None:
+        projection = legacy.projection(request.attributes_to_get)
+    if request.exclusive_start_key is not None:
+        normalize_item(request.exclusive_start_key)
     key_condition = None
-    if given.key_conditions is not None:
-        key_condition = legacy.key_conditions(given.key_conditions)
+    if request.key_conditions is not None:
+        key_condition = legacy.key_conditions(request.key_conditions)
     if expressed:
-        return _parse_expressions(given, key_condition)
-    if given.select is not None:
-        parameters.check_selected(given)
-    return _parsed(given, key_condition, filter_, projection)
+        return _parse_expressions(request, key_condition)
+    if request.select is not None:
+        parameters.check_selected(request)
+    return _parsed(request, key_condition, filter_, projection)
 
 
-def _parse_expressions(given: requests.Query, key_condition: KeyCondition | None) -> Request:
-    placeholders = inputs.placeholders(given)
+def _parse_expressions(request: requests.Query, key_condition: KeyCondition | None) -> Request:
+    placeholders = inputs.placeholders(request)
     filter_, projection, bound = None, None, None
-    if given.key_condition_expression is not None:
-        bound = placeholders.key_condition(given.key_condition_expression)
-    if given.filter_expression is not None:
-        filter_ = placeholders.filter(given.filter_expression)
-    if given.projection_expression is not None:
-        projection = placeholders.projection(given.projection_expression)
-    if given.select is not None:
-        parameters.check_selected(given)
+    if request.key_condition_expression is not None:
+        bound = placeholders.key_condition(request.key_condition_expression)
+    if request.filter_expression is not None:
+        filter_ = placeholders.filter(request.filter_expression)
+    if request.projection_expression is not None:
+        projection = placeholders.projection(request.projection_expression)
+    if request.select is not None:
+        parameters.check_selected(request)
     placeholders.finish()
     if bound is not None:
         key_condition = bound.as_key_condition()
-    return _parsed(given, key_condition, filter_, projection)
+    return _parsed(request, key_condition, filter_, projection)
 
 
 def _parsed(
-    given: requests.Query,
+    request: requests.Query,
     key_condition: KeyCondition | None,
     filter_: Condition | None,
     projection: Projection | None,
@@ -78,7 +78,7 @@ def _parsed(
             "Either the KeyConditions or KeyConditionExpression parameter must be specified "
             "in the request."
         )
-    return Request(given, key_condition, Parameters(given, filter_, projection))
+    return Request(request, key_condition, Parameters(request, filter_, projection))
 
 
 def weight(request: Request) -> int:
@@ -86,9 +86,9 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    given, condition = request.given, request.key_condition
-    source = parameters.find_source(table, given)
-    start = given.exclusive_start_key
+    body, condition = request.given, request.key_condition
+    source = parameters.find_source(table, body)
+    start = body.exclusive_start_key
     if start is not None:
         start_keys.check_partition(table, source, start)
     condition.check_partition(source)
@@ -98,12 +98,12 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     query = condition.resolve(source, table.types)
     bounds = ranges.of_query(source, query)
     if start is not None:
-        reverse = given.scan_index_forward is False
+        reverse = body.scan_index_forward is False
         bounds = start_keys.resume_query(table, source, query, bounds, start, reverse)
     filter_ = request.parameters.filter
     if filter_ is not None:
-        check_filter(given, source, filter_)
-    if given.index_name is not None:
+        check_filter(body, source, filter_)
+    if body.index_name is not None:
         parameters.check_projected(table, source, request.parameters)
     if filter_ is not None:
         indexes.check_filter_projected(table, source, sorted(filter_.attributes))
@@ -113,10 +113,10 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
     return (yield from read)
 
 
-def check_filter(given: requests.Query, source: TableOrIndex, filter_: Condition) -> None:
+def check_filter(request: requests.Query, source: TableOrIndex, filter_: Condition) -> None:
     for name in source.key:
         if name in filter_.attributes:
-            if given.filter_expression is None:
+            if request.filter_expression is None:
                 raise ValidationException(
                     "QueryFilter can only contain non-primary key attributes: "
                     f"Primary key attribute: {name}"

@@ -25,42 +25,42 @@ class Request(Struct, gc=False):
 
 
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.Scan)
-    expressed = inputs.uses_expressions(given, _NEW, _OLD)
-    filter_ = legacy.filter(given.scan_filter, given.conditional_operator)
+    request = decode(body, requests.Scan)
+    expressed = inputs.uses_expressions(request, _NEW, _OLD)
+    filter_ = legacy.filter(request.scan_filter, request.conditional_operator)
     projection = None
-    if given.attributes_to_get is not None:
-        projection = legacy.projection(given.attributes_to_get)
-    if given.exclusive_start_key is not None:
-        normalize_item(given.exclusive_start_key)
+    if request.attributes_to_get is not None:
+        projection = legacy.projection(request.attributes_to_get)
+    if request.exclusive_start_key is not None:
+        normalize_item(request.exclusive_start_key)
     if expressed:
-        return _parse_expressions(given)
-    _check_members(given)
-    return Request(given, Parameters(given, filter_, projection))
+        return _parse_expressions(request)
+    _check_members(request)
+    return Request(request, Parameters(request, filter_, projection))
 
 
-def _parse_expressions(given: requests.Scan) -> Request:
-    placeholders = inputs.placeholders(given)
+def _parse_expressions(request: requests.Scan) -> Request:
+    placeholders = inputs.placeholders(request)
     filter_, projection = None, None
-    if given.filter_expression is not None:
-        filter_ = placeholders.filter(given.filter_expression)
-    if given.projection_expression is not None:
-        projection = placeholders.projection(given.projection_expression)
-    _check_members(given)
+    if request.filter_expression is not None:
+        filter_ = placeholders.filter(request.filter_expression)
+    if request.projection_expression is not None:
+        projection = placeholders.projection(request.projection_expression)
+    _check_members(request)
     placeholders.finish()
-    return Request(given, Parameters(given, filter_, projection))
+    return Request(request, Parameters(request, filter_, projection))
 
 
-def _check_members(given: requests.Scan) -> None:
-    if given.select is not None:
-        parameters.check_select(given)
-        parameters.check_selected(given)
-    if given.segment is not None or given.total_segments is not None:
-        _check_segment(given)
+def _check_members(request: requests.Scan) -> None:
+    if request.select is not None:
+        parameters.check_select(request)
+        parameters.check_selected(request)
+    if request.segment is not None or request.total_segments is not None:
+        _check_segment(request)
 
 
-def _check_segment(given: requests.Scan) -> None:
-    segment, total = given.segment, given.total_segments
+def _check_segment(request: requests.Scan) -> None:
+    segment, total = request.segment, request.total_segments
     if segment is not None and total is None:
         raise ValidationException(
             "The TotalSegments parameter is required but was not present in the request when "
@@ -74,7 +74,7 @@ def _check_segment(given: requests.Scan) -> None:
     if segment is not None and total is not None and segment >= total:
         raise ValidationException(
             "The Segment parameter is zero-based and must be less than parameter TotalSegments"
-            + (f": Segment: {segment} is not less than TotalSegments: {total}" * given.legacy)
+            + (f": Segment: {segment} is not less than TotalSegments: {total}" * request.legacy)
         )
 
 
@@ -83,18 +83,18 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    given = request.given
-    source = parameters.find_source(table, given)
-    start = given.exclusive_start_key
+    body = request.given
+    source = parameters.find_source(table, body)
+    start = body.exclusive_start_key
     parameters.check_projected(table, source, request.parameters)
-    bounds = ranges.of_scan(given.segment, given.total_segments)
+    bounds = ranges.of_scan(body.segment, body.total_segments)
     if start is not None:
         start_keys.check_index_types(table, source, start)
         start_keys.check_partition(table, source, start)
         start_keys.check_sort(table, source, start)
         start_keys.check_table(table, source, start)
         bounds = start_keys.resume_scan(
-            table, source, bounds, start, given.segment, given.total_segments
+            table, source, bounds, start, body.segment, body.total_segments
         )
     parameters.check_paths(table, request.parameters)
     return (yield from parameters.read_page(table, source, bounds, request.parameters, moment))

@@ -47,21 +47,21 @@ class Request(Struct, gc=False):
 
 def parse(body: bytes) -> Request:
     strict_json.check(body)
-    given = decode(body, requests.SearchVectors)
-    if given.top_k > TOP_K_MAX:
+    request = decode(body, requests.SearchVectors)
+    if request.top_k > TOP_K_MAX:
         raise ValidationException(
-            f"Provided TopK value '{given.top_k}' is out of valid range. The value must be "
+            f"Provided TopK value '{request.top_k}' is out of valid range. The value must be "
             f"between 1 and {TOP_K_MAX} inclusive"
         )
-    vector = _vector(given.search_vector)
-    placeholders = inputs.placeholders(given)
+    vector = _vector(request.search_vector)
+    placeholders = inputs.placeholders(request)
     condition: dict[str, AttributeValue] = {}
-    if given.search_condition_expression is not None:
-        found = placeholders.search_condition(given.search_condition_expression)
-        condition = found.as_search_condition()
-    projection = inputs.projection(given, placeholders)
+    if request.search_condition_expression is not None:
+        parsed = placeholders.search_condition(request.search_condition_expression)
+        condition = parsed.as_search_condition()
+    projection = inputs.projection(request, placeholders)
     placeholders.finish()
-    return Request(given, vector, condition, projection)
+    return Request(request, vector, condition, projection)
 
 
 _NUMBER = r"-?[0-9]{1,18}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?"
@@ -90,13 +90,11 @@ def _is_plain(elements: Sequence[AttributeValue]) -> bool:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    given = request.given
-    table = yield from fetch.table(given.table_name, moment)
-    index = table.vector_index(given.index_name)
+    body = request.given
+    table = yield from fetch.table(body.table_name, moment)
+    index = table.vector_index(body.index_name)
     if index is None:
-        raise ValidationException(
-            f"The table does not have the specified index: {given.index_name}"
-        )
+        raise ValidationException(f"The table does not have the specified index: {body.index_name}")
     _check(table, index, request)
     if index.building:
         raise ValidationException(f"Cannot search backfilling vector index: {index.name}")
@@ -106,10 +104,10 @@ def decide(request: Request, moment: Moment) -> Decide:
     filters = None
     if any(name in request.condition for name in index.filters):
         filters = [_filter(request.condition.get(name)) for name in index.filters]
-    matches = yield from nearest(index, group, query, filters, given.top_k, moment)
+    matches = yield from nearest(index, group, query, filters, body.top_k, moment)
     results, size = yield from _results(table, index, matches, request.projection)
     response: Response = {"SearchResults": results}
-    if given.return_consumed_capacity not in (None, "NONE"):
+    if body.return_consumed_capacity not in (None, "NONE"):
         searched = round(SEARCHED_BYTES_PER_DIMENSION * index.dimensions) + size
         consumed = float(max(searched, VECTOR_REQUEST_BYTES_MIN))
         response["ConsumedCapacity"] = {"VectorSearchRequestBytes": consumed}

@@ -32,9 +32,9 @@ def new_policy(
             f"Resource policy exceeds the maximum size of {POLICY_BYTES_MAX} bytes"  # (?)
         )
     try:
-        found = resource_policies.checked(text, resource)
+        policy = resource_policies.checked(text, resource)
         if not confirmed:
-            resource_policies.check_no_lock_out(found, _principal(moment.caller), resource)
+            resource_policies.check_no_lock_out(policy, _principal(moment.caller), resource)
     except PolicyError as fault:
         raise invalid_parameter(f"Invalid policy document: {fault}") from None
     except LockOutError:

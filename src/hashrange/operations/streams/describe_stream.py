@@ -17,26 +17,26 @@ from hashrange.operations.streams import lookup
 
 
 def parse(body: bytes) -> requests.DescribeStream:
-    given = decode(body, requests.DescribeStream)
-    lookup.check_arn(given.stream_arn)
-    lookup.check_limit(given.limit, DESCRIBE_STREAM_SHARDS_MAX)
-    if given.shard_filter and given.shard_filter.type and not given.shard_filter.shard_id:
+    request = decode(body, requests.DescribeStream)
+    lookup.check_arn(request.stream_arn)
+    lookup.check_limit(request.limit, DESCRIBE_STREAM_SHARDS_MAX)
+    if request.shard_filter and request.shard_filter.type and not request.shard_filter.shard_id:
         raise ValidationException("ShardId must be specified when ShardFilter type is CHILD_SHARDS")
-    return given
+    return request
 
 
-def decide(given: requests.DescribeStream, moment: Moment) -> Decide:
-    stream = yield from lookup.find(given.stream_arn)
+def decide(request: requests.DescribeStream, moment: Moment) -> Decide:
+    stream = yield from lookup.find(request.stream_arn)
     latest = yield from streams.latest_commit()
-    found = shards(stream, latest, int(moment.now * 1000))
-    if given.shard_filter and given.shard_filter.type:
-        parent = given.shard_filter.shard_id
-        found = (shard for shard in found if shard.parent_id == parent)
-    after = given.exclusive_start_shard_id
+    stream_shards = shards(stream, latest, int(moment.now * 1000))
+    if request.shard_filter and request.shard_filter.type:
+        parent = request.shard_filter.shard_id
+        stream_shards = (shard for shard in stream_shards if shard.parent_id == parent)
+    after = request.exclusive_start_shard_id
     if after is not None:
-        found = (shard for shard in found if shard.id > after)
-    limit = given.limit or DESCRIBE_STREAM_SHARDS_MAX
-    page = list(islice(found, limit + 1))
+        stream_shards = (shard for shard in stream_shards if shard.id > after)
+    limit = request.limit or DESCRIBE_STREAM_SHARDS_MAX
+    page = list(islice(stream_shards, limit + 1))
     description = _description(stream)
     settled = streams.settled(latest, moment)
     description["Shards"] = shown = []

@@ -13,22 +13,22 @@ from hashrange.operations.streams import lookup, shard_iterator
 
 
 def parse(body: bytes) -> requests.GetRecords:
-    given = decode(body, requests.GetRecords)
-    lookup.check_limit(given.limit, RECORDS_MAX)
-    return given
+    request = decode(body, requests.GetRecords)
+    lookup.check_limit(request.limit, RECORDS_MAX)
+    return request
 
 
-def weight(given: requests.GetRecords) -> int:
+def weight(request: requests.GetRecords) -> int:
     return 1  # number sets are put in another order
 
 
-def decide(given: requests.GetRecords, moment: Moment) -> Decide:
+def decide(request: requests.GetRecords, moment: Moment) -> Decide:
     now = int(moment.now * 1000)
-    iterator = shard_iterator.parse(given.shard_iterator, now)
+    iterator = shard_iterator.parse(request.shard_iterator, now)
     stream = yield from lookup.find(iterator.stream_arn)
     latest = yield from streams.latest_commit()
     shard = lookup.shard_of(stream, iterator.shard_id, latest)
-    limit = given.limit or RECORDS_MAX
+    limit = request.limit or RECORDS_MAX
     view = StreamView(stream)
     page = yield from streams.read(stream, shard, iterator.position, now, limit, view)
     response: Response = {"Records": page.records}

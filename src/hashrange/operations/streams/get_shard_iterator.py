@@ -17,50 +17,50 @@ BY_SEQUENCE_NUMBER = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 
 def parse(body: bytes) -> requests.GetShardIterator:
-    given = decode(body, requests.GetShardIterator)
-    lookup.check_arn(given.stream_arn)
-    kind = given.shard_iterator_type
-    if kind in BY_SEQUENCE_NUMBER and given.sequence_number is None:
+    request = decode(body, requests.GetShardIterator)
+    lookup.check_arn(request.stream_arn)
+    kind = request.shard_iterator_type
+    if kind in BY_SEQUENCE_NUMBER and request.sequence_number is None:
         raise ValidationException(
             f"SequenceNumber must be specified when ShardIteratorType is {kind}"
         )
-    if kind not in BY_SEQUENCE_NUMBER and given.sequence_number is not None:
+    if kind not in BY_SEQUENCE_NUMBER and request.sequence_number is not None:
         raise invalid_parameter("SequenceNumber should not be passed for this iterator type")
-    if kind == "AT_TIMESTAMP" and given.timestamp is None:
+    if kind == "AT_TIMESTAMP" and request.timestamp is None:
         raise ValidationException(
             "Timestamp must be specified when ShardIteratorType is AT_TIMESTAMP"
         )
-    return given
+    return request
 
 
-def decide(given: requests.GetShardIterator, moment: Moment) -> Decide:
+def decide(request: requests.GetShardIterator, moment: Moment) -> Decide:
     now = int(moment.now * 1000)
-    stream = yield from lookup.find(given.stream_arn)
+    stream = yield from lookup.find(request.stream_arn)
     latest = yield from streams.latest_commit()
-    shard = lookup.shard_of(stream, given.shard_id, latest)
-    position = yield from _position(given, stream, shard, now)
+    shard = lookup.shard_of(stream, request.shard_id, latest)
+    position = yield from _position(request, stream, shard, now)
     iterator = ShardIterator(stream.arn, shard.id, position, now)
     return answer({"ShardIterator": iterator.text()})
 
 
 def _position(
-    given: requests.GetShardIterator, stream: Stream, shard: Shard, now: int
+    request: requests.GetShardIterator, stream: Stream, shard: Shard, now: int
 ) -> Fetch[bytes]:
-    if given.shard_iterator_type == "LATEST":
+    if request.shard_iterator_type == "LATEST":
         return (yield from streams.latest_position(stream, shard))
-    if given.shard_iterator_type == "AT_TIMESTAMP":
-        assert given.timestamp is not None
-        milliseconds = int(given.timestamp * 1000)
+    if request.shard_iterator_type == "AT_TIMESTAMP":
+        assert request.timestamp is not None
+        milliseconds = int(request.timestamp * 1000)
         if milliseconds > now:
             raise ValidationException("Timestamp must not be in the future")
         return shard.key_at(max(milliseconds, 0))
-    if given.sequence_number is not None:
-        return _at_sequence_number(given, given.sequence_number, shard, now)
+    if request.sequence_number is not None:
+        return _at_sequence_number(request, request.sequence_number, shard, now)
     return shard.first_key
 
 
 def _at_sequence_number(
-    given: requests.GetShardIterator, text: str, shard: Shard, now: int
+    request: requests.GetShardIterator, text: str, shard: Shard, now: int
 ) -> bytes:
     parsed = parse_sequence_number(text)
     if parsed is None or not shard.start <= parsed[0] < shard.end:
@@ -71,4 +71,4 @@ def _at_sequence_number(
     if milliseconds < records.oldest_wanted(now):
         raise TrimmedDataAccessException(lookup.TRIMMED)
     at = shard.key_at(milliseconds, number)
-    return at + b"\x00" if given.shard_iterator_type == "AFTER_SEQUENCE_NUMBER" else at
+    return at + b"\x00" if request.shard_iterator_type == "AFTER_SEQUENCE_NUMBER" else at

@@ -10,16 +10,18 @@ from hashrange.operations.streams import lookup
 
 
 def parse(body: bytes) -> requests.ListStreams:
-    given = decode(body, requests.ListStreams)
-    lookup.check_limit(given.limit, LIST_STREAMS_MAX)
-    if given.exclusive_start_stream_arn is not None:
-        lookup.check_arn(given.exclusive_start_stream_arn)
-    return given
+    request = decode(body, requests.ListStreams)
+    lookup.check_limit(request.limit, LIST_STREAMS_MAX)
+    if request.exclusive_start_stream_arn is not None:
+        lookup.check_arn(request.exclusive_start_stream_arn)
+    return request
 
 
-def decide(given: requests.ListStreams, moment: Moment) -> Decide:
-    limit = given.limit or LIST_STREAMS_MAX
-    found = yield from streams.listed(given.table_name, given.exclusive_start_stream_arn, limit + 1)
+def decide(request: requests.ListStreams, moment: Moment) -> Decide:
+    limit = request.limit or LIST_STREAMS_MAX
+    listed = yield from streams.listed(
+        request.table_name, request.exclusive_start_stream_arn, limit + 1
+    )
     response: Response = {
         "Streams": [
             {
@@ -27,9 +29,9 @@ def decide(given: requests.ListStreams, moment: Moment) -> Decide:
                 "TableName": stream.table_name,
                 "StreamLabel": stream.label,
             }
-            for stream in found[:limit]
+            for stream in listed[:limit]
         ]
     }
-    if len(found) > limit:
-        response["LastEvaluatedStreamArn"] = found[limit - 1].arn
+    if len(listed) > limit:
+        response["LastEvaluatedStreamArn"] = listed[limit - 1].arn
     return answer(response)

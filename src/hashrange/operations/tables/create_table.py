@@ -36,24 +36,24 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = table_capacity.with_billing_mode(decode(body, requests.CreateTable))
-    _check_throughput(given)
-    types = table_schema.attribute_types(given.attribute_definitions)
-    table_schema.check_table(given, types)
-    if given.vector_indexes is not None:
-        on_demand = given.billing_mode == "PAY_PER_REQUEST"
-        vector_schema.check_all(given.vector_indexes, types, on_demand)
-    stream_settings.check_new(given.stream_specification)
-    table_encryption.check(given.sse_specification)
-    table_schema.check_class(given.table_class)
-    tagged = tags.check(given.tags or ())
-    table_schema.check_supported(given, UNSUPPORTED)
-    return Request(given, types, tagged)
+    request = table_capacity.with_billing_mode(decode(body, requests.CreateTable))
+    _check_throughput(request)
+    types = table_schema.attribute_types(request.attribute_definitions)
+    table_schema.check_table(request, types)
+    if request.vector_indexes is not None:
+        on_demand = request.billing_mode == "PAY_PER_REQUEST"
+        vector_schema.check_all(request.vector_indexes, types, on_demand)
+    stream_settings.check_new(request.stream_specification)
+    table_encryption.check(request.sse_specification)
+    table_schema.check_class(request.table_class)
+    tagged = tags.check(request.tags or ())
+    table_schema.check_supported(request, UNSUPPORTED)
+    return Request(request, types, tagged)
 
 
-def _check_throughput(given: requests.CreateTable) -> None:
+def _check_throughput(request: requests.CreateTable) -> None:
     """Checks that the throughput fits the billing mode. This comes before the keys are checked."""
-    on_demand, capacity = given.billing_mode == "PAY_PER_REQUEST", given.provisioned_throughput
+    on_demand, capacity = request.billing_mode == "PAY_PER_REQUEST", request.provisioned_throughput
     if on_demand and capacity is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
     if not on_demand and capacity is None:
@@ -62,19 +62,19 @@ def _check_throughput(given: requests.CreateTable) -> None:
             "is PROVISIONED"
         )
     table_capacity.check_bounds(capacity)
-    for name in table_capacity.units(given.on_demand_throughput):
+    for name in table_capacity.units(request.on_demand_throughput):
         if not on_demand:
             raise invalid_parameter(
                 f"{name} for OnDemandThroughput cannot be specified when table BillingMode is "
                 "PROVISIONED."
             )
-    table_capacity.check_on_demand(given.on_demand_throughput)
-    table_capacity.check_new_warm(given.warm_throughput, capacity)
+    table_capacity.check_on_demand(request.on_demand_throughput)
+    table_capacity.check_new_warm(request.warm_throughput, capacity)
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    given = request.given
-    name = fetch.plain_name(given.table_name)
+    body = request.given
+    name = fetch.plain_name(body.table_name)
     there = yield from fetch.find_table(name)
     if there is not None:
         raise ResourceInUseException(
@@ -82,28 +82,28 @@ def decide(request: Request, moment: Moment) -> Decide:
             if moment.now < there.active_at
             else f"Table already exists: {name}"
         )
-    _check_maxima(given, moment)
-    indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
-    vectors = given.vector_indexes or ()
-    spaces = iter((yield from fetch.new_spaces(spaces_needed(given))))
-    capacity, caller = given.provisioned_throughput, moment.caller
-    key_arn = table_encryption.key_arn(given.sse_specification, caller.region, caller.account)
+    _check_maxima(body, moment)
+    indexes = [*(body.local_secondary_indexes or ()), *(body.global_secondary_indexes or ())]
+    vectors = body.vector_indexes or ()
+    spaces = iter((yield from fetch.new_spaces(spaces_needed(body))))
+    capacity, caller = body.provisioned_throughput, moment.caller
+    key_arn = table_encryption.key_arn(body.sse_specification, caller.region, caller.account)
     throughput = table_capacity.new_throughput(capacity)
-    warm = table_capacity.new_warm(given.warm_throughput, capacity)
+    warm = table_capacity.new_warm(body.warm_throughput, capacity)
     table = Table(
         name=name,
         id=str(UUID(bytes=moment.entropy, version=4)),
         account=caller.account,
         region=caller.region,
         space=next(spaces),
-        hash=table_schema.names_of(given.key_schema, "HASH"),
-        range=table_schema.names_of(given.key_schema, "RANGE"),
+        hash=table_schema.names_of(body.key_schema, "HASH"),
+        range=table_schema.names_of(body.key_schema, "RANGE"),
         types=dict(sorted(request.types.items())),
         indexes=tuple(table_schema.index(index, next(spaces)) for index in indexes),
         vector_indexes=tuple(
             vector_schema.definition(index, next(spaces), next(spaces)) for index in vectors
         ),
-        collections=next(spaces) if given.local_secondary_indexes else None,
+        collections=next(spaces) if body.local_secondary_indexes else None,
         index_log=next(spaces) if moment.indexes_follow else None,
         created_at=moment.now,
         active_at=moment.now + moment.settings.table_delay,
@@ -111,35 +111,38 @@ def decide(request: Request, moment: Moment) -> Decide:
         on_demand_since=moment.now if capacity is None else None,
         on_demand_switches=(moment.now,) if capacity is None else (),
         throughput=throughput,
-        on_demand_limits=table_capacity.changed_on_demand(None, given.on_demand_throughput),
+        on_demand_limits=table_capacity.changed_on_demand(None, body.on_demand_throughput),
         warm=warm,
         partitions=equal_parts(partitions_needed(throughput, warm)),
-        deletion_protection=bool(given.deletion_protection_enabled),
-        table_class=given.table_class,
+        deletion_protection=bool(body.deletion_protection_enabled),
+        table_class=body.table_class,
         kms_key_arn=key_arn,
         tags=request.tags,
     )
-    if given.resource_policy is not None:
-        policy = new_policy(given.resource_policy, table.arn, moment, confirmed=False)
+    if body.resource_policy is not None:
+        policy = new_policy(body.resource_policy, table.arn, moment, confirmed=False)
         table = with_policy(table, table.arn, policy)
-    wanted = given.stream_specification
+    wanted = body.stream_specification
     stream = wanted if wanted and wanted.stream_enabled else None
     table, streams = yield from stream_settings.changed(table, stream, spaces, moment)
-    response = {"TableDescription": _described(table, given, moment)}
+    response = {"TableDescription": _described(table, body, moment)}
     return Decision([TableChange(None, table), *streams], response)
 
 
-def spaces_needed(given: requests.CreateTable) -> int:
+def spaces_needed(request: requests.CreateTable) -> int:
     """How many spaces a new table has at most."""
-    indexes = [*(given.local_secondary_indexes or ()), *(given.global_secondary_indexes or ())]
-    return 4 + len(indexes) + 2 * len(given.vector_indexes or ())
+    indexes = [*(request.local_secondary_indexes or ()), *(request.global_secondary_indexes or ())]
+    return 4 + len(indexes) + 2 * len(request.vector_indexes or ())
 
 
-def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
+def _check_maxima(request: requests.CreateTable, moment: Moment) -> None:
     table_capacity.check_maxima(
-        moment, given.provisioned_throughput, given.on_demand_throughput, given.warm_throughput
+        moment,
+        request.provisioned_throughput,
+        request.on_demand_throughput,
+        request.warm_throughput,
     )
-    for index in given.global_secondary_indexes or ():
+    for index in request.global_secondary_indexes or ():
         table_capacity.check_maxima(
             moment,
             index.provisioned_throughput,
@@ -149,8 +152,8 @@ def _check_maxima(given: requests.CreateTable, moment: Moment) -> None:
         )
 
 
-def _described(table: Table, given: requests.CreateTable, moment: Moment) -> dict[str, Any]:
+def _described(table: Table, request: requests.CreateTable, moment: Moment) -> dict[str, Any]:
     description = describe(table, moment.now, "CREATING")
-    if given.warm_throughput is not None:
+    if request.warm_throughput is not None:
         description["WarmThroughput"] = warm_throughput(table.warm, "UPDATING")
     return description

@@ -29,8 +29,8 @@ def parse(body: bytes) -> requests.DeleteTable:
     return decode(body, requests.DeleteTable)
 
 
-def decide(given: requests.DeleteTable, moment: Moment) -> Decide:
-    table = yield from fetch.described_table(given.table_name)
+def decide(request: requests.DeleteTable, moment: Moment) -> Decide:
+    table = yield from fetch.described_table(request.table_name)
     if moment.now < table.active_at:
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
     if any(index.building for index in table.declared_indexes):

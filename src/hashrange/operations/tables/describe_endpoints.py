@@ -12,7 +12,7 @@ def parse(body: bytes) -> requests.DescribeEndpoints:
     return decode(body, requests.DescribeEndpoints)
 
 
-def decide(given: requests.DescribeEndpoints, moment: Moment) -> Decide:
+def decide(request: requests.DescribeEndpoints, moment: Moment) -> Decide:
     yield from ()
     address = f"dynamodb.{moment.caller.region}.amazonaws.com"
     return answer({"Endpoints": [{"Address": address, "CachePeriodInMinutes": CACHE_MINUTES}]})

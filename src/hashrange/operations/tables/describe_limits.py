@@ -10,7 +10,7 @@ def parse(body: bytes) -> requests.DescribeLimits:
     return decode(body, requests.DescribeLimits)
 
 
-def decide(given: requests.DescribeLimits, moment: Moment) -> Decide:
+def decide(request: requests.DescribeLimits, moment: Moment) -> Decide:
     yield from ()
     return answer(
         {

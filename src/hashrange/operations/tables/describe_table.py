@@ -12,6 +12,6 @@ def parse(body: bytes) -> requests.DescribeTable:
     return decode(body, requests.DescribeTable)
 
 
-def decide(given: requests.DescribeTable, moment: Moment) -> Decide:
-    table = yield from fetch.described_table(given.table_name)
+def decide(request: requests.DescribeTable, moment: Moment) -> Decide:
+    table = yield from fetch.described_table(request.table_name)
     return answer({"Table": (yield from described(table, moment))})

@@ -16,8 +16,8 @@ def parse(body: bytes) -> requests.DescribeTimeToLive:
     return decode(body, requests.DescribeTimeToLive)
 
 
-def decide(given: requests.DescribeTimeToLive, moment: Moment) -> Decide:
-    table = yield from fetch.described_table(given.table_name)
+def decide(request: requests.DescribeTimeToLive, moment: Moment) -> Decide:
+    table = yield from fetch.described_table(request.table_name)
     if moment.now < table.active_at:
         raise ValidationException(
             "Cannot describe time to live while table is in CREATING state: "

@@ -12,10 +12,10 @@ def parse(body: bytes) -> requests.ListTables:
     return decode(body, requests.ListTables)
 
 
-def decide(given: requests.ListTables, moment: Moment) -> Decide:
-    limit = given.limit or LIST_TABLES_MAX
-    found = yield from fetch.table_names(given.exclusive_start_table_name or "", limit + 1)
-    names = found[:limit]
-    if len(found) > limit:
+def decide(request: requests.ListTables, moment: Moment) -> Decide:
+    limit = request.limit or LIST_TABLES_MAX
+    listed = yield from fetch.table_names(request.exclusive_start_table_name or "", limit + 1)
+    names = listed[:limit]
+    if len(listed) > limit:
         return answer({"TableNames": names, "LastEvaluatedTableName": names[-1]})
     return answer({"TableNames": names})

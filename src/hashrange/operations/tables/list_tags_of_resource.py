@@ -11,11 +11,11 @@ from hashrange.operations.tables import resource_arns, tags
 
 
 def parse(body: bytes) -> requests.ListTagsOfResource:
-    given = decode(body, requests.ListTagsOfResource)
-    resource_arns.parse(given.resource_arn)
-    return given
+    request = decode(body, requests.ListTagsOfResource)
+    resource_arns.parse(request.resource_arn)
+    return request
 
 
-def decide(given: requests.ListTagsOfResource, moment: Moment) -> Decide:
-    table = yield from tags.tagged_table(given.resource_arn, moment)
+def decide(request: requests.ListTagsOfResource, moment: Moment) -> Decide:
+    table = yield from tags.tagged_table(request.resource_arn, moment)
     return answer({"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]})

@@ -27,12 +27,12 @@ def parse(arn: str | None) -> TableOrStream:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):
         raise invalid_parameter(f"ARNs must start with 'arn:': {arn}")
-    found = _RESOURCE(arn)
-    if found is None:
+    match = _RESOURCE(arn)
+    if match is None:
         raise invalid_parameter(f"Provided Arn is not a DynamoDB resource arn: {arn}")
-    if found["kind"] == "index":
+    if match["kind"] == "index":
         raise invalid_parameter(
             "Invalid resource arn provided, only table or stream is accepted. "
             f"Provided resource arn: {arn}"
         )
-    return TableOrStream(found["table"], found["id"])
+    return TableOrStream(match["table"], match["id"])

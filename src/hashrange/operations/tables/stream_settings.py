@@ -15,27 +15,27 @@ from hashrange.model.streams import Log, Stream, first_slots
 from hashrange.model.tables import Table
 
 
-def check_new(given: requests.StreamSpecification | None) -> None:
+def check_new(specification: requests.StreamSpecification | None) -> None:
     """Checks the StreamSpecification of a new table."""
-    if given is None:
+    if specification is None:
         return
-    if given.stream_enabled and given.stream_view_type is None:
+    if specification.stream_enabled and specification.stream_view_type is None:
         raise invalid_parameter(
             "Table is being created with a stream enabled, UpdateViewType is required"
         )
-    if not given.stream_enabled and given.stream_view_type is not None:
+    if not specification.stream_enabled and specification.stream_view_type is not None:
         raise invalid_parameter(
             "Table is being created with a stream disabled, UpdateViewType should not be specified"
         )
 
 
-def check_change(given: requests.StreamSpecification | None) -> None:
+def check_change(specification: requests.StreamSpecification | None) -> None:
     """Checks the StreamSpecification for an existing table."""
-    if given is None:
+    if specification is None:
         return
-    if given.stream_enabled and given.stream_view_type is None:
+    if specification.stream_enabled and specification.stream_view_type is None:
         raise invalid_parameter("If stream is being enabled then UpdateViewType is required")
-    if not given.stream_enabled and given.stream_view_type is not None:
+    if not specification.stream_enabled and specification.stream_view_type is not None:
         raise invalid_parameter(
             "If stream is being disabled, then UpdateViewType must not be specified"
         )
@@ -49,25 +49,28 @@ Changes = list[StreamChange | LogChange]
 
 
 def changed(
-    table: Table, given: requests.StreamSpecification | None, spaces: Iterator[int], moment: Moment
+    table: Table,
+    specification: requests.StreamSpecification | None,
+    spaces: Iterator[int],
+    moment: Moment,
 ) -> Fetch[tuple[Table, Changes]]:
     """The table with its stream enabled or disabled.
 
     A stream reads the table's change log. If nothing reads the log yet, it is opened in the next
     of `spaces`.
     """
-    if given is None:
+    if specification is None:
         return table, []
-    if not given.stream_enabled:
+    if not specification.stream_enabled:
         if not is_enabled(table):
             raise ValidationException(f"Table has no stream to disable: TableName: {table.name}")
         return disabled(table, moment)
     if is_enabled(table):
         raise ValidationException(f"Table already has an enabled stream: TableName: {table.name}")
-    assert given.stream_view_type, "checked before"
+    assert specification.stream_view_type, "checked before"
     shard_milliseconds = int(moment.settings.shard_seconds * 1000)
     stream, opened = yield from new_reader(
-        table, given.stream_view_type, shard_milliseconds, table.stream, spaces, moment
+        table, specification.stream_view_type, shard_milliseconds, table.stream, spaces, moment
     )
     while (yield from streams.find(stream.arn)) is not None:
         # No two streams have the same label, even if they are enabled within a millisecond.

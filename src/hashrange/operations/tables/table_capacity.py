@@ -43,34 +43,37 @@ NOT_ON_DEMAND = (
 )
 
 
-def with_billing_mode(given: TableRequest) -> TableRequest:
+def with_billing_mode(request: TableRequest) -> TableRequest:
     """The request with the mode of TableThroughputMode, if it has no BillingMode."""
-    return replace(given, billing_mode=given.billing_mode or given.table_throughput_mode)
+    return replace(request, billing_mode=request.billing_mode or request.table_throughput_mode)
 
 
-def units(given: GivenUnits) -> dict[str, int]:
+def units(requested: GivenUnits) -> dict[str, int]:
     """The members of the structure that are given, by name."""
-    return {} if given is None else msgspec.to_builtins(given)
+    return {} if requested is None else msgspec.to_builtins(requested)
 
 
 # ---- checks of the request alone ----
 
 
-def check_bounds(given: requests.ProvisionedThroughput | None) -> None:
-    for name, value in units(given).items():
+def check_bounds(requested: requests.ProvisionedThroughput | None) -> None:
+    for name, value in units(requested).items():
         if value > limits.CAPACITY_UNITS_BOUND:
             raise ValidationException(f"Given value {value} for {name} is out of bounds")
 
 
 def check_on_demand(
-    given: requests.OnDemandThroughput | None, index: str | None = None, *, can_clear: bool = False
+    requested: requests.OnDemandThroughput | None,
+    index: str | None = None,
+    *,
+    can_clear: bool = False,
 ) -> None:
     """Each maximum must be at least 1. If it `can_clear`, -1 removes one that was set before.
 
     The message names an existing index in another way than a new one.
     """
     of = "table" if index is None else f"index{' :' if can_clear else ':'} {index}"
-    for name, value in units(given).items():
+    for name, value in units(requested).items():
         if value < 1 and not (can_clear and value == limits.ON_DEMAND_UNITS_CLEARED):
             raise invalid_parameter(
                 f"Requested {name} for OnDemandThroughput for {of} is outside of valid range"
@@ -78,14 +81,14 @@ def check_on_demand(
 
 
 def check_new_warm(
-    given: requests.WarmThroughput | None,
+    requested: requests.WarmThroughput | None,
     provisioned: requests.ProvisionedThroughput | None,
     index: str | None = None,
 ) -> None:
     """Warm throughput must not be less than what the billing mode provides anyway."""
     of = "table" if index is None else f"index {index}"
     least = new_warm(None, provisioned)
-    for name, value in units(given).items():
+    for name, value in units(requested).items():
         reads = name.startswith("Read")
         if value < (least.read if reads else least.write):
             raise invalid_parameter(
@@ -101,9 +104,9 @@ def check_new_warm(
 # ---- the service's maxima ----
 
 
-def check_maxima(moment: Moment, *given: GivenUnits, index: str | None = None) -> None:
+def check_maxima(moment: Moment, *requested: GivenUnits, index: str | None = None) -> None:
     """Raises LimitExceededException if a table or index may not have so many units."""
-    for structure in given:
+    for structure in requested:
         for name, value in units(structure).items():
             if value > UNITS_MAX[name]:
                 kind = type(structure).__name__
@@ -130,31 +133,31 @@ def _too_much(kind: str, name: str, value: int, index: str | None, region: str) 
 # ---- new tables and indexes ----
 
 
-def new_throughput(given: requests.ProvisionedThroughput | None) -> Throughput:
-    if given is None:
+def new_throughput(requested: requests.ProvisionedThroughput | None) -> Throughput:
+    if requested is None:
         return Throughput()
-    return Throughput(given.read_capacity_units, given.write_capacity_units)
+    return Throughput(requested.read_capacity_units, requested.write_capacity_units)
 
 
 def new_warm(
-    given: requests.WarmThroughput | None, provisioned: requests.ProvisionedThroughput | None
+    requested: requests.WarmThroughput | None, provisioned: requests.ProvisionedThroughput | None
 ) -> WarmThroughput:
     """The warm throughput that is asked for, but at least what the billing mode provides."""
     if provisioned is None:
         warm = WarmThroughput(*ON_DEMAND_START)
     else:
         warm = WarmThroughput(provisioned.read_capacity_units, provisioned.write_capacity_units)
-    return raised_warm(warm, given)
+    return raised_warm(warm, requested)
 
 
 # ---- changes ----
 
 
 def provisioned(
-    old: Throughput, given: requests.ProvisionedThroughput, index: str | None, moment: Moment
+    old: Throughput, requested: requests.ProvisionedThroughput, index: str | None, moment: Moment
 ) -> Throughput:
     """The throughput after a change, with its time. Raises an error if nothing would change."""
-    read, write = given.read_capacity_units, given.write_capacity_units
+    read, write = requested.read_capacity_units, requested.write_capacity_units
     if not old.read:  # the table was on demand until now; its indexes keep their old time
         increased_at = old.increased_at if index is None else moment.now
         return replace(old, read=read, write=write, increased_at=increased_at)
@@ -221,25 +224,25 @@ def _date(time: float) -> str:
 
 
 def changed_on_demand(
-    old: dict[str, int] | None, given: requests.OnDemandThroughput | None
+    old: dict[str, int] | None, requested: requests.OnDemandThroughput | None
 ) -> dict[str, int] | None:
     """The maxima after some of them were changed."""
-    merged = {**(old or {}), **units(given)}
+    merged = {**(old or {}), **units(requested)}
     kept = {n: value for n, value in merged.items() if value != limits.ON_DEMAND_UNITS_CLEARED}
     return kept or None
 
 
-def raised_warm(old: WarmThroughput, given: requests.WarmThroughput | None) -> WarmThroughput:
-    if given is None:
+def raised_warm(old: WarmThroughput, requested: requests.WarmThroughput | None) -> WarmThroughput:
+    if requested is None:
         return old
-    return old.raised(given.read_units_per_second or 0, given.write_units_per_second or 0)
+    return old.raised(requested.read_units_per_second or 0, requested.write_units_per_second or 0)
 
 
 def check_raises_warm(
-    old: WarmThroughput, given: requests.WarmThroughput | None, index: str | None = None
+    old: WarmThroughput, requested: requests.WarmThroughput | None, index: str | None = None
 ) -> None:
     of = "table" if index is None else f"index {index}"
-    for name, value in units(given).items():
+    for name, value in units(requested).items():
         if value < (old.read if name.startswith("Read") else old.write):
             raise invalid_parameter(
                 f"Requested {name} for WarmThroughput for {of} is lower than current "

@@ -12,25 +12,27 @@ from hashrange.model.tables import Table
 AWS_MANAGED_KEY = "alias/aws/dynamodb"
 
 
-def check(given: requests.SSESpecification | None) -> None:
-    if given is None:
+def check(specification: requests.SSESpecification | None) -> None:
+    if specification is None:
         return
-    if given.enabled is False:
-        if given.sse_type is not None:
+    if specification.enabled is False:
+        if specification.sse_type is not None:
             raise invalid_parameter("SSEType can not be specified if Enabled is false")
-        if given.kms_master_key_id is not None:
+        if specification.kms_master_key_id is not None:
             raise invalid_parameter("KMSMasterKeyId can not be specified if Enabled is false")
-    if given.sse_type == "AES256":
+    if specification.sse_type == "AES256":
         raise invalid_parameter("SSEType AES256 is not supported")
-    if given.kms_master_key_id is not None and given.sse_type is None:
+    if specification.kms_master_key_id is not None and specification.sse_type is None:
         raise invalid_parameter("SSEType KMS is required if KMSMasterKeyId is specified")
 
 
-def key_arn(given: requests.SSESpecification | None, region: str, account: str) -> str | None:
+def key_arn(
+    specification: requests.SSESpecification | None, region: str, account: str
+) -> str | None:
     """The ARN of the key that the request names; None for the service's own key, the default."""
-    if given is None or not (given.enabled or given.sse_type):
+    if specification is None or not (specification.enabled or specification.sse_type):
         return None
-    key = given.kms_master_key_id or AWS_MANAGED_KEY
+    key = specification.kms_master_key_id or AWS_MANAGED_KEY
     prefix = f"arn:aws:kms:{region}:{account}:"
     if key.startswith("alias/"):
         key = prefix + key
@@ -40,12 +42,12 @@ def key_arn(given: requests.SSESpecification | None, region: str, account: str) 
     return key if key.startswith("arn:") else f"{prefix}key/{key}"
 
 
-def changed_key_arn(table: Table, given: requests.SSESpecification) -> str | None:
+def changed_key_arn(table: Table, specification: requests.SSESpecification) -> str | None:
     """Like `key_arn`, for an existing table. A change to the same key is refused."""
-    wanted = key_arn(given, table.region, table.account)
+    wanted = key_arn(specification, table.region, table.account)
     if wanted is None and table.kms_key_arn is None:
         raise invalid_parameter("Table is already encrypted by default")
-    if table.kms_key_arn is not None and table.kms_key_arn == given.kms_master_key_id:
+    if table.kms_key_arn is not None and table.kms_key_arn == specification.kms_master_key_id:
         raise invalid_parameter(
             "Table is already encrypted with given KMSMasterKeyId. "
             "Use KMSMasterKeyId parameter if you want to change Master Key"

@@ -34,11 +34,11 @@ TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 
 
 def check_supported(
-    given: requests.CreateTable | requests.UpdateTable, unsupported: Mapping[str, str]
+    request: requests.CreateTable | requests.UpdateTable, unsupported: Mapping[str, str]
 ) -> None:
     """`unsupported` maps names of fields of the request to the API's names of the members."""
     for field, member in unsupported.items():
-        if getattr(given, field) is not None:
+        if getattr(request, field) is not None:
             raise ValidationException(f"{member} is not supported by this server")
 
 
@@ -80,21 +80,21 @@ def _listed_hashed(names: Collection[str]) -> str:
 # ---- the whole of a new table, in the order of the service ----
 
 
-def check_table(given: requests.CreateTable, types: Types) -> None:
+def check_table(request: requests.CreateTable, types: Types) -> None:
     """The keys and indexes of a new table, except the checks of `vector_schema`."""
-    local, global_ = given.local_secondary_indexes, given.global_secondary_indexes
-    _check_lengths(given.key_schema, local or (), global_ or ())
-    _check_table_key(given.key_schema, types)
-    vectors = given.vector_indexes
+    local, global_ = request.local_secondary_indexes, request.global_secondary_indexes
+    _check_lengths(request.key_schema, local or (), global_ or ())
+    _check_table_key(request.key_schema, types)
+    vectors = request.vector_indexes
     if local is None and global_ is None and vectors is None:
-        if len(given.key_schema) < len(types):
+        if len(request.key_schema) < len(types):
             raise invalid_parameter(
                 "Number of attributes in KeySchema does not exactly match number of attributes "
                 "defined in AttributeDefinitions"
             )
         return
     if local is not None:
-        _check_may_have_local_indexes(local, given.key_schema)
+        _check_may_have_local_indexes(local, request.key_schema)
     if global_ is not None and not global_:
         raise invalid_parameter("List of GlobalSecondaryIndexes is empty")
     indexes = [*(local or ()), *(global_ or ())]
@@ -102,11 +102,11 @@ def check_table(given: requests.CreateTable, types: Types) -> None:
         _check_index_defined(index.key_schema, types)
     for index in indexes:
         _check_different(index.key_schema)
-    schemas = [given.key_schema, *(index.key_schema for index in indexes)]
+    schemas = [request.key_schema, *(index.key_schema for index in indexes)]
     searched = (index.search_schema or () for index in vectors or ())
     _check_all_used(types, [each.attribute_name for each in chain(*schemas, *searched)])
-    _check_local_indexes(local or (), given.key_schema)
-    _check_global_indexes(global_ or (), on_demand=given.billing_mode == "PAY_PER_REQUEST")
+    _check_local_indexes(local or (), request.key_schema)
+    _check_global_indexes(global_ or (), on_demand=request.billing_mode == "PAY_PER_REQUEST")
     every = [*indexes, *(vectors or ())]
     _check_names(index.index_name for index in every)
     check_projected_names(len(index.projection.non_key_attributes or ()) for index in every)
@@ -333,27 +333,27 @@ def check_projection(projection: requests.Projection) -> None:
 # ---- definitions to be stored ----
 
 
-def index(given: GivenIndex, space: int) -> Index:
+def index(request: GivenIndex, space: int) -> Index:
     """The definition to be stored of an index that was checked."""
     settings: dict[str, Any] = {}
-    if not isinstance(given, requests.LocalSecondaryIndex):
-        capacity = given.provisioned_throughput
+    if not isinstance(request, requests.LocalSecondaryIndex):
+        capacity = request.provisioned_throughput
         throughput = table_capacity.new_throughput(capacity)
-        warm = table_capacity.new_warm(given.warm_throughput, capacity)
+        warm = table_capacity.new_warm(request.warm_throughput, capacity)
         settings = {
             "throughput": throughput,
-            "on_demand": table_capacity.changed_on_demand(None, given.on_demand_throughput),
+            "on_demand": table_capacity.changed_on_demand(None, request.on_demand_throughput),
             "warm": warm,
             "partitions": equal_parts(partitions_needed(throughput, warm)),
         }
-    projection = given.projection
+    projection = request.projection
     assert projection.projection_type, "checked above"
     return Index(
         space=space,
-        hash=names_of(given.key_schema, "HASH"),
-        range=names_of(given.key_schema, "RANGE"),
-        name=given.index_name,
-        local=isinstance(given, requests.LocalSecondaryIndex),
+        hash=names_of(request.key_schema, "HASH"),
+        range=names_of(request.key_schema, "RANGE"),
+        name=request.index_name,
+        local=isinstance(request, requests.LocalSecondaryIndex),
         projection=projection.projection_type,
         include=tuple(sorted(projection.non_key_attributes or ())),
         **settings,

@@ -10,8 +10,8 @@ decide = tags.change
 
 
 def parse(body: bytes) -> Tagging:
-    given = decode(body, requests.TagResource)
-    resource_arns.parse(given.resource_arn)
-    if not given.tags:
+    request = decode(body, requests.TagResource)
+    resource_arns.parse(request.resource_arn)
+    if not request.tags:
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
-    return Tagging(given.resource_arn, tags.check(given.tags), frozenset())
+    return Tagging(request.resource_arn, tags.check(request.tags), frozenset())

@@ -74,10 +74,12 @@ def _is_text(text: str, length_max: int) -> bool:
     )
 
 
-def change(given: Tagging, moment: Moment) -> Decide:
+def change(request: Tagging, moment: Moment) -> Decide:
     """The decision of TagResource and UntagResource."""
-    table = yield from tagged_table(given.arn, moment)
-    tags = {key: value for key, value in table.tags.items() if key not in given.gone} | given.new
+    table = yield from tagged_table(request.arn, moment)
+    tags = {
+        key: value for key, value in table.tags.items() if key not in request.gone
+    } | request.new
     check_count(tags)
     return Decision([TableChange(table, replace(table, tags=tags))], NO_BODY)
 

@@ -10,9 +10,9 @@ decide = tags.change
 
 
 def parse(body: bytes) -> Tagging:
-    given = decode(body, requests.UntagResource)
-    resource_arns.parse(given.resource_arn)
-    if not given.tag_keys:
+    request = decode(body, requests.UntagResource)
+    resource_arns.parse(request.resource_arn)
+    if not request.tag_keys:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
-    tags.check_count(given.tag_keys)
-    return Tagging(given.resource_arn, {}, frozenset(map(tags.checked_key, given.tag_keys)))
+    tags.check_count(request.tag_keys)
+    return Tagging(request.resource_arn, {}, frozenset(map(tags.checked_key, request.tag_keys)))

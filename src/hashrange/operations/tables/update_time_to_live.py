@@ -19,9 +19,9 @@ def parse(body: bytes) -> requests.UpdateTimeToLive:
     return decode(body, requests.UpdateTimeToLive)
 
 
-def decide(given: requests.UpdateTimeToLive, moment: Moment) -> Decide:
-    wanted = given.time_to_live_specification
-    table = yield from fetch.described_table(given.table_name)
+def decide(request: requests.UpdateTimeToLive, moment: Moment) -> Decide:
+    wanted = request.time_to_live_specification
+    table = yield from fetch.described_table(request.table_name)
     if moment.now < table.active_at:
         raise ResourceInUseException(f"{IN_USE}Table {table.name} is being created")
     _check(table, wanted, moment)

@@ -88,19 +88,19 @@ def searched_names(index: Given) -> list[str]:
     return [element.attribute_name for element in index.search_schema or ()]
 
 
-def definition(given: Given, space: int, log: int) -> VectorIndex:
+def definition(index: Given, space: int, log: int) -> VectorIndex:
     """The definition to be stored of an index that was checked."""
-    projection, schema = given.projection, given.search_schema or ()
+    projection, schema = index.projection, index.search_schema or ()
     assert projection.projection_type, "checked above"
     return VectorIndex(
         space=space,
         log=log,
         hash=_names(schema, "HASH"),
         filters=_names(schema, "INLINE_FILTER"),
-        name=given.index_name,
-        attribute=given.vector_attribute.attribute_name,
-        dimensions=given.dimensions,
-        distance=given.distance_function,
+        name=index.index_name,
+        attribute=index.vector_attribute.attribute_name,
+        dimensions=index.dimensions,
+        distance=index.distance_function,
         projection=projection.projection_type,
         include=tuple(sorted(projection.non_key_attributes or ())),
     )

@@ -24,15 +24,15 @@ class Request(Struct, gc=False):
 
 @inputs.legacy_validation
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.TransactGetItems)
+    request = decode(body, requests.TransactGetItems)
     projections: list[Projection | None] = []
-    for action in given.transact_items:
+    for action in request.transact_items:
         placeholders = inputs.expressions(action.get, ("ProjectionExpression",))
         inputs.key(action.get.key)
         projections.append(inputs.projection(action.get, placeholders))
         if placeholders:
             placeholders.finish()
-    return Request(given, projections)
+    return Request(request, projections)
 
 
 def weight(request: Request) -> int:
@@ -48,15 +48,15 @@ def decide(request: Request, moment: Moment) -> Decide:
         cancellation.attempt(_row_key, *each)
         for each in zip(tables, gets, request.projections, strict=True)
     ]
-    found = list(zip(tables, cancellation.prepared(targets), strict=True))
-    cancellation.check_distinct(found)
+    places = list(zip(tables, cancellation.prepared(targets), strict=True))
+    cancellation.check_distinct(places)
     if moment.asks_admission:
-        asked = [throughput.of_read(table, key, consistent=True) for table, key in found]
+        asked = [throughput.of_read(table, key, consistent=True) for table, key in places]
         yield from throughput.admit_transaction(asked)
     rows = yield from fetch.items_of_one_moment(
-        found, TRANSACTION_BYTES_MAX, cancellation.check_read
+        places, TRANSACTION_BYTES_MAX, cancellation.check_read
     )
-    return (yield from _respond(request, found, rows))
+    return (yield from _respond(request, places, rows))
 
 
 def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> RowKey:
@@ -66,10 +66,12 @@ def _row_key(table: Table, get: requests.Get, projection: Projection | None) -> 
     return row_key
 
 
-def _respond(request: Request, found: list[tuple[Table, RowKey]], rows: list[Row | None]) -> Decide:
+def _respond(
+    request: Request, places: list[tuple[Table, RowKey]], rows: list[Row | None]
+) -> Decide:
     receipt = Receipt(transactional=True)
     responses: list[dict[str, Any]] = []
-    for (table, key), row, projection in zip(found, rows, request.projections, strict=True):
+    for (table, key), row, projection in zip(places, rows, request.projections, strict=True):
         receipt.add_read(table, key, row.size if row else 0, consistent=True)
         shown: Any = None
         if row is not None:
@@ -80,7 +82,7 @@ def _respond(request: Request, found: list[tuple[Table, RowKey]], rows: list[Row
     response: Response = {"Responses": responses}
     tables = {
         action.get.table_name: table
-        for action, (table, _) in zip(request.given.transact_items, found, strict=True)
+        for action, (table, _) in zip(request.given.transact_items, places, strict=True)
     }
     outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
     return answer(number_sets.in_hash_order(response), receipt)

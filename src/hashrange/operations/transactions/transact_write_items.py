@@ -64,29 +64,29 @@ class Request(Struct, gc=False):
 
 @inputs.legacy_validation
 def parse(body: bytes) -> Request:
-    given = decode(body, requests.TransactWriteItems)
-    actions = [_action(item) for item in given.transact_items]
+    request = decode(body, requests.TransactWriteItems)
+    actions = [_action(item) for item in request.transact_items]
     cancellation.check_size(sum(action.size for action in actions))
-    return Request(given, actions, _fingerprint(given))
+    return Request(request, actions, _fingerprint(request))
 
 
-def _fingerprint(given: requests.TransactWriteItems) -> bytes:
+def _fingerprint(request: requests.TransactWriteItems) -> bytes:
     """The fingerprint of a request with a token; empty if it has no token."""
-    if given.client_request_token is None:
+    if request.client_request_token is None:
         return b""
     return transaction.fingerprint(
-        [_with_meaning(item) for item in given.transact_items],
-        given.return_consumed_capacity,
-        given.return_item_collection_metrics,
+        [_with_meaning(item) for item in request.transact_items],
+        request.return_consumed_capacity,
+        request.return_item_collection_metrics,
     )
 
 
 def _with_meaning(item: requests.TransactWriteItem) -> requests.TransactWriteItem:
     """Without a ReturnValuesOnConditionCheckFailure of NONE, which means the same as none."""
     for name in _ACTIONS:
-        given = getattr(item, name)
-        if given is not None and given.return_values_on_condition_check_failure == "NONE":
-            plain = replace(given, return_values_on_condition_check_failure=None)
+        action = getattr(item, name)
+        if action is not None and action.return_values_on_condition_check_failure == "NONE":
+            plain = replace(action, return_values_on_condition_check_failure=None)
             return replace(item, **{name: plain})
     return item
 
@@ -155,7 +155,7 @@ def _item_writes(
 
 
 def _respond(request: Request, receipt: Receipt, tables: dict[str, Table]) -> Response:
-    given, response = request.given, Response()
-    outputs.add_consumed_list(response, receipt, given.return_consumed_capacity, tables)
-    outputs.add_collections(response, receipt, tables, given.return_item_collection_metrics)
+    body, response = request.given, Response()
+    outputs.add_consumed_list(response, receipt, body.return_consumed_capacity, tables)
+    outputs.add_collections(response, receipt, tables, body.return_item_collection_metrics)
     return response

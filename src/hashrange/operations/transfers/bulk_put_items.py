@@ -97,9 +97,9 @@ def _absent(request: Request) -> ResourceNotFoundException:
 
 
 def listed(request: Request, moment: Moment) -> Decide:
-    found = yield from jobs.all_of("bulk-operation")
+    all_jobs = yield from jobs.all_of("bulk-operation")
     limit = request.get("MaxResults") or PAGE_SIZE
-    shown, token = jobs.page(found, moment, None, limit, request.get("NextToken"))
+    shown, token = jobs.page(all_jobs, moment, None, limit, request.get("NextToken"))
     summaries = [_summary(job) for job in shown]
     response = {"BulkOperationsSummaryList": summaries}
     return answer({**response, **({"NextToken": token} if token else {})})

@@ -138,17 +138,17 @@ def describe(request: Request, moment: Moment) -> Decide:
 
 def listed(request: Request, moment: Moment) -> Decide:
     """Exports of tables that are there: a list has none of a table that was deleted."""
-    found = yield from _of_present_tables((yield from jobs.all_of("export")))
+    exports = yield from _of_present_tables((yield from jobs.all_of("export")))
     limit = request.get("MaxResults") or PAGE_SIZE
     arguments = (request.get("TableArn"), limit, request.get("NextToken"))
-    shown, token = jobs.page(found, moment, *arguments)
+    shown, token = jobs.page(exports, moment, *arguments)
     summaries = [{"ExportArn": job.arn, "ExportStatus": job.status} for job in shown]
     return answer({"ExportSummaries": summaries, **({"NextToken": token} if token else {})})
 
 
-def _of_present_tables(found: list[Job]) -> Fetch[list[Job]]:
+def _of_present_tables(exports: list[Job]) -> Fetch[list[Job]]:
     present = []
-    for job in found:
+    for job in exports:
         table = yield from fetch.find_table(job.table_name)
         if table is not None and table.id == job.table_id:
             present.append(job)

@@ -79,10 +79,10 @@ def describe(request: Request, moment: Moment) -> Decide:
 
 
 def listed(request: Request, moment: Moment) -> Decide:
-    found = yield from jobs.all_of("import")
+    imports = yield from jobs.all_of("import")
     limit = request.get("PageSize") or PAGE_SIZE
     arguments = (request.get("TableArn"), limit, request.get("NextToken"))
-    shown, token = jobs.page(found, moment, *arguments)
+    shown, token = jobs.page(imports, moment, *arguments)
     summaries = [_summary(job) for job in shown]
     return answer({"ImportSummaryList": summaries, **({"NextToken": token} if token else {})})
 

@@ -61,10 +61,10 @@ def decide_begin(request: Begin, moment: Moment) -> Decide:
 
 
 def parse(body: bytes) -> Step:
-    given = decoder(BulkItems).decode(body)
-    step = Step(given, [], list(given.unreadable))
-    named = b'{"TableName":%b,' % _encode(given.table_name)
-    for number, text in zip(given.numbers, given.items, strict=True):
+    request = decoder(BulkItems).decode(body)
+    step = Step(request, [], list(request.unreadable))
+    named = b'{"TableName":%b,' % _encode(request.table_name)
+    for number, text in zip(request.numbers, request.items, strict=True):
         try:
             step.valid.append((number, put_item.parse(named + bytes(text)[1:])))
         except ApiError as error:

@@ -19,7 +19,7 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    found = yield from partitions.find(request.table_name, request.index_name, request.number)
-    if found is None or found.partition.counted_in is None:
+    place = yield from partitions.find(request.table_name, request.index_name, request.number)
+    if place is None or place.partition.counted_in is None:
         return answer({"Done": True})
-    return Decision((yield from partitions.count_step(found)), {"Done": False})
+    return Decision((yield from partitions.count_step(place)), {"Done": False})

@@ -40,7 +40,7 @@ def parse_listed(body: bytes) -> None:
 
 def decide_listed(request: None, moment: Moment) -> Decide:
     """The feeds of the database, those that were disabled included until they have ended."""
-    found = yield from feeds.listed()
+    listed = yield from feeds.listed()
     return answer(
         {
             "Feeds": [
@@ -49,7 +49,7 @@ def decide_listed(request: None, moment: Moment) -> Decide:
                     "Label": feed.label,
                     "StreamArn": destination.stream_arn,
                 }
-                for destination, feed in found
+                for destination, feed in listed
                 if destination.status(moment.now) != "ENABLING"
             ]
         }

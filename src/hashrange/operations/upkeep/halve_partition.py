@@ -20,8 +20,8 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    found = yield from partitions.find(request.table_name, request.index_name, request.number)
-    at = (yield from partitions.middle(found, request.size)) if found else None
+    place = yield from partitions.find(request.table_name, request.index_name, request.number)
+    at = (yield from partitions.middle(place, request.size)) if place else None
     if at is None:
         return answer({"Done": True})
     return answer({"Done": False, "Next": _split(request, at)})

@@ -127,9 +127,9 @@ class Step(msgspec.Struct, gc=False):
 
 
 def parse(body: bytes) -> Step:
-    given = decoder(Items).decode(body)
-    step = Step(given, [], [])
-    for number, text in zip(given.numbers, given.items, strict=True):
+    request = decoder(Items).decode(body)
+    step = Step(request, [], [])
+    for number, text in zip(request.numbers, request.items, strict=True):
         try:
             item = _decode_item(text)
             size = inputs.item(item)
@@ -144,21 +144,21 @@ def parse(body: bytes) -> Step:
 
 def decide(step: Step, moment: Moment) -> Decide:
     """Puts the items, and answers with the faults of those that are not valid."""
-    given = step.given
-    job = yield from jobs.by_id("import", given.id)
+    request = step.given
+    job = yield from jobs.by_id("import", request.id)
     table = (yield from fetch.find_table(job.table_name)) if job else None
-    if job is None or table is None or table.id != job.table_id or not given.fits(job):
+    if job is None or table is None or table.id != job.table_id or not request.fits(job):
         return answer({"Stale": True})
     changes, unfit = yield from _put(table, step.valid, moment)
     faults = [*step.faults, *unfit]
-    unreadable = len(given.unreadable)
-    after = given.advanced(
+    unreadable = len(request.unreadable)
+    after = request.advanced(
         job,
         ErrorCount=len(faults) + unreadable,
-        ProcessedItemCount=len(given.items) + unreadable,
-        ImportedItemCount=len(given.items) - len(faults),
+        ProcessedItemCount=len(request.items) + unreadable,
+        ImportedItemCount=len(request.items) - len(faults),
     )
-    after.figures["ProcessedSizeBytes"] = given.bytes_before + given.bytes
+    after.figures["ProcessedSizeBytes"] = request.bytes_before + request.bytes
     response: dict[str, Any] = {"Stale": False, "Faults": faults}
     return Decision([JobChange(job, after), *changes], response)
 

@@ -31,8 +31,8 @@ def parse(body: bytes) -> Request:
 
 def decide_listed(request: Request, moment: Moment) -> Decide:
     """The jobs of a kind that are in progress, the oldest first."""
-    found = yield from jobs.in_progress(request.kind)
-    return answer({"Jobs": [_shown(job) for job in found]})
+    listed = yield from jobs.in_progress(request.kind)
+    return answer({"Jobs": [_shown(job) for job in listed]})
 
 
 def _shown(job: Job) -> dict[str, Any]:

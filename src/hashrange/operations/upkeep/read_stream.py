@@ -26,9 +26,9 @@ def parse(body: bytes) -> Request:
 def decide(request: Request, moment: Moment) -> Decide:
     """The checkpoints of a reader, and whether it has begun."""
     stream = yield from streams.find(request.stream_arn)
-    found = {} if stream is None else (yield from checkpoints.of_reader(stream, request.reader))
-    begun = found.pop(checkpoints.BEGUN, None) is not None
-    return answer({"Begun": begun, "Handled": found})
+    handled = {} if stream is None else (yield from checkpoints.of_reader(stream, request.reader))
+    begun = handled.pop(checkpoints.BEGUN, None) is not None
+    return answer({"Begun": begun, "Handled": handled})
 
 
 def decide_begin(request: Request, moment: Moment) -> Decide:

@@ -22,8 +22,8 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    found = yield from partitions.find(request.table_name, request.index_name, request.number)
-    if found is None:
+    place = yield from partitions.find(request.table_name, request.index_name, request.number)
+    if place is None:
         return answer({"Done": True})
-    changes = partitions.split(found, request.at, ceil(moment.now * 1000))
+    changes = partitions.split(place, request.at, ceil(moment.now * 1000))
     return Decision(changes, {"Done": not changes})

@@ -34,10 +34,10 @@ class IndexUpdates(NamedTuple):
     types: dict[str, KeyType] | None
 
 
-def parse(given: requests.UpdateTable) -> IndexUpdates:
+def parse(request: requests.UpdateTable) -> IndexUpdates:
     """Checks the index updates as far as possible without the table."""
     names: set[str] = set()
-    wanted = given.global_secondary_index_updates or ()
+    wanted = request.global_secondary_index_updates or ()
     for update in wanted:
         if update.create:
             table_schema.check_global_length(update.create)
@@ -49,7 +49,7 @@ def parse(given: requests.UpdateTable) -> IndexUpdates:
                 f"Index: {name}"
             )
         names.add(name)
-    definitions = given.attribute_definitions
+    definitions = request.attribute_definitions
     return IndexUpdates(
         tuple(update.create for update in wanted if update.create),
         tuple(update.delete for update in wanted if update.delete),
@@ -80,29 +80,29 @@ def _action(
 
 
 def apply(
-    table: Table, given: IndexUpdates, on_demand: bool, spaces: Iterator[int], moment: Moment
+    table: Table, updates: IndexUpdates, on_demand: bool, spaces: Iterator[int], moment: Moment
 ) -> Table:
     """The table after the updates. A new index gets the next space and is yet to be built.
 
     `on_demand` tells the billing mode of the table after the request.
     """
     indexes = {index.name: index for index in table.indexes}
-    for change in given.updates:
+    for change in updates.updates:
         old = _existing(table, change.index_name, "update")
         indexes[old.name] = _updated(table, old, change, on_demand, moment)
     changed = replace(table, indexes=tuple(indexes.values()))
-    for create in given.creates:
-        _check_new(table, create, given.types, on_demand, moment)
+    for create in updates.creates:
+        _check_new(table, create, updates.types, on_demand, moment)
     # This comes before the check that the indexes exist.
-    if len(given.creates) + len(given.deletes) > 1:
+    if len(updates.creates) + len(updates.deletes) > 1:
         raise LimitExceededException(ONE_AT_A_TIME)
-    gone = [_existing(table, delete.index_name, "delete") for delete in given.deletes]
-    if given.creates or gone:
-        _check_one_at_a_time(table, given)
+    gone = [_existing(table, delete.index_name, "delete") for delete in updates.deletes]
+    if updates.creates or gone:
+        _check_one_at_a_time(table, updates)
     for index in gone:
         changed = _without(changed, index.name)
-    for create in given.creates:
-        changed = _with(changed, create, given.types or {}, next(spaces))
+    for create in updates.creates:
+        changed = _with(changed, create, updates.types or {}, next(spaces))
     return changed
 
 
@@ -125,16 +125,16 @@ def _existing(table: Table, name: str, verb: str) -> Index:
 def _updated(
     table: Table,
     old: Index,
-    given: requests.UpdateGlobalSecondaryIndexAction,
+    update: requests.UpdateGlobalSecondaryIndexAction,
     on_demand: bool,
     moment: Moment,
 ) -> Index:
     capacity, maxima, warm = (
-        given.provisioned_throughput,
-        given.on_demand_throughput,
-        given.warm_throughput,
+        update.provisioned_throughput,
+        update.on_demand_throughput,
+        update.warm_throughput,
     )
-    _check_mode(given, on_demand)
+    _check_mode(update, on_demand)
     if old.name in table.allocating:
         raise ResourceInUseException(
             f"{IN_USE}Index is being created but is not backfilling yet.  "
@@ -154,10 +154,10 @@ def _updated(
     )
 
 
-def _check_mode(given: requests.UpdateGlobalSecondaryIndexAction, on_demand: bool) -> None:
-    name, maxima = given.index_name, table_capacity.units(given.on_demand_throughput)
+def _check_mode(update: requests.UpdateGlobalSecondaryIndexAction, on_demand: bool) -> None:
+    name, maxima = update.index_name, table_capacity.units(update.on_demand_throughput)
     if on_demand:
-        if given.provisioned_throughput or not (maxima or given.warm_throughput):
+        if update.provisioned_throughput or not (maxima or update.warm_throughput):
             raise invalid_parameter(
                 f"The only Updates for index: {name} when TableThroughputMode is PAY_PER_REQUEST "
                 "can be to OnDemandThroughput, WarmThroughput"
@@ -168,27 +168,27 @@ def _check_mode(given: requests.UpdateGlobalSecondaryIndexAction, on_demand: boo
             f"{member} for OnDemandThroughput for index : {name} cannot be specified when the "
             "table BillingMode is PROVISIONED"
         )
-    if not (given.provisioned_throughput or given.warm_throughput):
+    if not (update.provisioned_throughput or update.warm_throughput):
         raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {name}")
 
 
 # ---- an index is created or deleted ----
 
 
-def _check_one_at_a_time(table: Table, given: IndexUpdates) -> None:
+def _check_one_at_a_time(table: Table, updates: IndexUpdates) -> None:
     """An index that is being built can be deleted only after its second phase has begun."""
-    for delete in given.deletes:
+    for delete in updates.deletes:
         if delete.index_name in table.allocating:
             raise ResourceInUseException(
                 f"{IN_USE}Index creation is in resource allocation phase. Retry deletion during "
                 "backfilling phase or when the index is active. "
                 f"Table: {table.name} Index: {delete.index_name}"
             )
-    deleted = {delete.index_name for delete in given.deletes}
+    deleted = {delete.index_name for delete in updates.deletes}
     building = any(index.building and index.name not in deleted for index in table.declared_indexes)
     if building:
         raise LimitExceededException(ONE_AT_A_TIME)
-    if given.creates and len(table.global_indexes) >= GLOBAL_INDEXES_MAX:
+    if updates.creates and len(table.global_indexes) >= GLOBAL_INDEXES_MAX:
         raise LimitExceededException(
             "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table "
             f"limit of {GLOBAL_INDEXES_MAX}"

@@ -9,9 +9,9 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import Table
 
 
-def check(given: requests.UpdateTable, others: set[str]) -> None:
+def check(request: requests.UpdateTable, others: set[str]) -> None:
     """Checks that need no table. `others` are the members of the request that change something."""
-    updates = given.replica_updates
+    updates = request.replica_updates
     if updates is None:
         return
     if others:

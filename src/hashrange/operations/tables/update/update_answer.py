@@ -17,39 +17,39 @@ from hashrange.operations.tables.table_description import describe, repeat_mode
 
 
 def description(
-    before: Table, after: Table, given: requests.UpdateTable, moment: Moment
+    before: Table, after: Table, request: requests.UpdateTable, moment: Moment
 ) -> Fetch[dict[str, Any]]:
     shown = _table(before, after, moment.now)
     statistics = yield from fetch.statistics([shown, *shown.declared_indexes])
-    described = describe(shown, moment.now, _status(before, given, moment), statistics)
-    if given.billing_mode is not None:
-        described.setdefault("BillingModeSummary", {})["BillingMode"] = given.billing_mode
+    described = describe(shown, moment.now, _status(before, request, moment), statistics)
+    if request.billing_mode is not None:
+        described.setdefault("BillingModeSummary", {})["BillingMode"] = request.billing_mode
         repeat_mode(described)
-    if maxima := table_capacity.units(given.on_demand_throughput):
+    if maxima := table_capacity.units(request.on_demand_throughput):
         described["OnDemandThroughput"] = {**(before.on_demand_limits or {}), **maxima}
-    if given.warm_throughput is not None:
+    if request.warm_throughput is not None:
         described["WarmThroughput"]["Status"] = "UPDATING"
-    if given.sse_specification is not None:
+    if request.sse_specification is not None:
         described.setdefault("SSEDescription", {})["Status"] = "UPDATING"
     for index in described.get("GlobalSecondaryIndexes", ()):
-        _show_index(index, before, given)
+        _show_index(index, before, request)
     for index in described.get("VectorIndexes", ()):
-        for update in given.vector_index_updates or ():
+        for update in request.vector_index_updates or ():
             if update.delete and update.delete.index_name == index["IndexName"]:
                 index["IndexStatus"] = "DELETING"
                 index.pop("Backfilling", None)
     return described
 
 
-def _status(before: Table, given: requests.UpdateTable, moment: Moment) -> str:
-    updates = given.global_secondary_index_updates or ()
+def _status(before: Table, request: requests.UpdateTable, moment: Moment) -> str:
+    updates = request.global_secondary_index_updates or ()
     at_work = (
-        given.provisioned_throughput,
-        given.billing_mode,
-        given.table_class,
-        given.stream_specification,
+        request.provisioned_throughput,
+        request.billing_mode,
+        request.table_class,
+        request.stream_specification,
         *(update.create or update.delete for update in updates),
-        given.vector_index_updates,
+        request.vector_index_updates,
     )
     return "UPDATING" if any(at_work) else before.status(moment.now)
 
@@ -108,10 +108,10 @@ def _throughput(old: Throughput, new: Throughput, now: float) -> Throughput:
     )
 
 
-def _show_index(shown: dict[str, Any], before: Table, given: requests.UpdateTable) -> None:
-    if given.billing_mode not in (None, before.billing_mode):
+def _show_index(shown: dict[str, Any], before: Table, request: requests.UpdateTable) -> None:
+    if request.billing_mode not in (None, before.billing_mode):
         shown["IndexStatus"] = "UPDATING"
-    for update in given.global_secondary_index_updates or ():
+    for update in request.global_secondary_index_updates or ():
         if update.delete and update.delete.index_name == shown["IndexName"]:
             shown["IndexStatus"] = "DELETING"
             shown.pop("Backfilling", None)

@@ -24,44 +24,44 @@ ALONE = {
 }
 
 
-def check(given: requests.UpdateTable) -> None:
-    members = _members(given)
-    replica_updates.check(given, members)
-    if given.replica_updates is None and not members:
-        given_alone = "MultiRegionConsistency, " if given.multi_region_consistency else ""
+def check(request: requests.UpdateTable) -> None:
+    members = _members(request)
+    replica_updates.check(request, members)
+    if request.replica_updates is None and not members:
+        given_alone = "MultiRegionConsistency, " if request.multi_region_consistency else ""
         raise ValidationException(NOTHING.replace(given_alone, ""))
-    if given.global_secondary_index_updates == []:
+    if request.global_secondary_index_updates == []:
         raise invalid_parameter("List of GlobalSecondaryIndexUpdates is empty")
-    if given.vector_index_updates == []:
+    if request.vector_index_updates == []:
         raise invalid_parameter("List of VectorIndexUpdates is empty")
-    _check_warm_throughput(given)
+    _check_warm_throughput(request)
     for member, message in ALONE.items():
         if member in members and len(members) > 1:
             raise invalid_parameter(message)
-    _check_throughput(given, members)
-    _check_online_changes(given, members)
+    _check_throughput(request, members)
+    _check_online_changes(request, members)
 
 
-def _members(given: requests.UpdateTable) -> set[str]:
+def _members(request: requests.UpdateTable) -> set[str]:
     """The members that change something. An empty member counts as absent."""
-    indexes = given.global_secondary_index_updates
+    indexes = request.global_secondary_index_updates
     values = {
-        "ProvisionedThroughput": given.provisioned_throughput,
-        "BillingMode": given.billing_mode,
-        "StreamSpecification": given.stream_specification,
+        "ProvisionedThroughput": request.provisioned_throughput,
+        "BillingMode": request.billing_mode,
+        "StreamSpecification": request.stream_specification,
         "GlobalSecondaryIndexUpdates": indexes or None,
-        "SSESpecification": given.sse_specification,
-        "DeletionProtectionEnabled": given.deletion_protection_enabled,
-        "OnDemandThroughput": table_capacity.units(given.on_demand_throughput) or None,
-        "WarmThroughput": table_capacity.units(given.warm_throughput) or None,
-        "TableClass": given.table_class,
-        "VectorIndexUpdates": given.vector_index_updates or None,
+        "SSESpecification": request.sse_specification,
+        "DeletionProtectionEnabled": request.deletion_protection_enabled,
+        "OnDemandThroughput": table_capacity.units(request.on_demand_throughput) or None,
+        "WarmThroughput": table_capacity.units(request.warm_throughput) or None,
+        "TableClass": request.table_class,
+        "VectorIndexUpdates": request.vector_index_updates or None,
     }
     return {member for member, value in values.items() if value is not None}
 
 
-def _check_warm_throughput(given: requests.UpdateTable) -> None:
-    for update in given.global_secondary_index_updates or ():
+def _check_warm_throughput(request: requests.UpdateTable) -> None:
+    for update in request.global_secondary_index_updates or ():
         change = update.update
         if change and change.warm_throughput and not table_capacity.units(change.warm_throughput):
             raise invalid_parameter(
@@ -70,12 +70,12 @@ def _check_warm_throughput(given: requests.UpdateTable) -> None:
             )
 
 
-def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:
+def _check_throughput(request: requests.UpdateTable, members: set[str]) -> None:
     if "OnDemandThroughput" in members and members & {"StreamSpecification", "WarmThroughput"}:
         raise invalid_parameter(
             "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"
         )
-    updates = given.global_secondary_index_updates or ()
+    updates = request.global_secondary_index_updates or ()
     if "WarmThroughput" in members:
         if any(update.create for update in updates):
             raise invalid_parameter(
@@ -83,21 +83,21 @@ def _check_throughput(given: requests.UpdateTable, members: set[str]) -> None:
             )
         if members - {"WarmThroughput", "GlobalSecondaryIndexUpdates"}:
             raise invalid_parameter("WarmThroughput must be the only operation in the request")
-    capacity = given.provisioned_throughput
-    if given.billing_mode == "PAY_PER_REQUEST" and capacity is not None:
+    capacity = request.provisioned_throughput
+    if request.billing_mode == "PAY_PER_REQUEST" and capacity is not None:
         raise invalid_parameter(
             "ProvisionedThroughput cannot be specified when BillingMode is PAY_PER_REQUEST"
         )
-    if given.billing_mode == "PROVISIONED" and capacity is None:
+    if request.billing_mode == "PROVISIONED" and capacity is None:
         raise invalid_parameter(
             "ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
         )
     table_capacity.check_bounds(capacity)
 
 
-def _check_online_changes(given: requests.UpdateTable, members: set[str]) -> None:
+def _check_online_changes(request: requests.UpdateTable, members: set[str]) -> None:
     """Throughput, the stream, and the set of indexes can only be changed one at a time."""
-    updates = given.global_secondary_index_updates or ()
+    updates = request.global_secondary_index_updates or ()
     builds = "VectorIndexUpdates" in members
     builds |= any(update.create or update.delete for update in updates)
     if "ProvisionedThroughput" in members:

@@ -46,34 +46,34 @@ class Request(NamedTuple):
 
 
 def parse(body: bytes) -> Request:
-    given = table_capacity.with_billing_mode(decode(body, requests.UpdateTable))
-    table_schema.check_supported(given, UNSUPPORTED)
-    update_combinations.check(given)
-    table_schema.check_supported(given, UNSUPPORTED_WITH_REPLICAS)
-    stream_settings.check_change(given.stream_specification)
-    table_encryption.check(given.sse_specification)
-    table_schema.check_class(given.table_class)
-    return Request(given, index_updates.parse(given), vector_updates.parse(given))
+    request = table_capacity.with_billing_mode(decode(body, requests.UpdateTable))
+    table_schema.check_supported(request, UNSUPPORTED)
+    update_combinations.check(request)
+    table_schema.check_supported(request, UNSUPPORTED_WITH_REPLICAS)
+    stream_settings.check_change(request.stream_specification)
+    table_encryption.check(request.sse_specification)
+    table_schema.check_class(request.table_class)
+    return Request(request, index_updates.parse(request), vector_updates.parse(request))
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    given = request.given
-    table = yield from fetch.described_table(given.table_name)
+    body = request.given
+    table = yield from fetch.described_table(body.table_name)
     if moment.now < table.active_at:
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
-    if given.replica_updates is not None:
-        raise replica_updates.refusal(table, given.replica_updates)
-    on_demand = (given.billing_mode or table.billing_mode) == "PAY_PER_REQUEST"
+    if body.replica_updates is not None:
+        raise replica_updates.refusal(table, body.replica_updates)
+    on_demand = (body.billing_mode or table.billing_mode) == "PAY_PER_REQUEST"
     _check_capacity(table, request, on_demand)
-    _check_not_allocating(table, given)
+    _check_not_allocating(table, body)
     spaces = iter((yield from fetch.new_spaces(4)))
     changed = index_updates.apply(table, request.indexes, on_demand, spaces, moment)
     changed = vector_updates.apply(changed, request.vectors, on_demand, spaces)
-    changed = _with_settings(_with_capacity(changed, given, moment), given, moment)
+    changed = _with_settings(_with_capacity(changed, body, moment), body, moment)
     changed, streams = yield from stream_settings.changed(
-        changed, given.stream_specification, spaces, moment
+        changed, body.stream_specification, spaces, moment
     )
-    description = yield from update_answer.description(table, changed, given, moment)
+    description = yield from update_answer.description(table, changed, body, moment)
     response = {"TableDescription": description}
     return Decision([TableChange(table, changed), *streams], response)
 
@@ -83,10 +83,10 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
     """Checks that throughput fits the billing mode that the table has after the request."""
-    given = request.given
-    if on_demand and given.provisioned_throughput is not None:
+    body = request.given
+    if on_demand and body.provisioned_throughput is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
-    for name in table_capacity.units(given.on_demand_throughput):
+    for name in table_capacity.units(body.on_demand_throughput):
         if not on_demand:
             raise invalid_parameter(
                 f"{name} for OnDemandThroughput cannot be specified when the table BillingMode "
@@ -101,22 +101,22 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
             )
 
 
-def _check_not_allocating(table: Table, given: requests.UpdateTable) -> None:
+def _check_not_allocating(table: Table, request: requests.UpdateTable) -> None:
     """In the first phase of an index build, some settings cannot be changed."""
     if not table.allocating:
         return
     indexes = f"[{', '.join(table.allocating)}]"
-    if given.provisioned_throughput is not None or given.billing_mode is not None:
+    if request.provisioned_throughput is not None or request.billing_mode is not None:
         raise ResourceInUseException(
             f"{IN_USE}Can't change table IOPS when an index is being created. "
             f"Table: {table.name} Indexes: {indexes}"
         )
-    if given.stream_specification is not None:
+    if request.stream_specification is not None:
         raise ResourceInUseException(
             f"{IN_USE}Can't change stream status when an index is being created. "
             f"Table: {table.name} Indexes: {indexes}"
         )
-    if given.on_demand_throughput is not None:
+    if request.on_demand_throughput is not None:
         raise ResourceInUseException(
             f"{IN_USE}OnDemandThroughput cannot be updated while index creation is in progress "
             f"for indexes: {indexes}"
@@ -126,15 +126,15 @@ def _check_not_allocating(table: Table, given: requests.UpdateTable) -> None:
 # ---- the table after the update ----
 
 
-def _with_capacity(table: Table, given: requests.UpdateTable, moment: Moment) -> Table:
+def _with_capacity(table: Table, request: requests.UpdateTable, moment: Moment) -> Table:
     capacity, maxima, warm = (
-        given.provisioned_throughput,
-        given.on_demand_throughput,
-        given.warm_throughput,
+        request.provisioned_throughput,
+        request.on_demand_throughput,
+        request.warm_throughput,
     )
     table_capacity.check_on_demand(maxima, can_clear=True)
     table_capacity.check_raises_warm(table.warm, warm)
-    if given.billing_mode not in (None, table.billing_mode):
+    if request.billing_mode not in (None, table.billing_mode):
         table = _switched(table, moment.now)
     throughput = table.throughput
     if capacity is not None:
@@ -171,12 +171,12 @@ def _switched(table: Table, now: float) -> Table:
     )
 
 
-def _with_settings(table: Table, given: requests.UpdateTable, moment: Moment) -> Table:
-    if given.deletion_protection_enabled is not None:
-        table = replace(table, deletion_protection=given.deletion_protection_enabled)
-    if given.table_class is not None and given.table_class != (table.table_class or "STANDARD"):
-        table = replace(table, table_class=given.table_class, table_class_since=moment.now)
-    if given.sse_specification is not None:
-        key = table_encryption.changed_key_arn(table, given.sse_specification)
+def _with_settings(table: Table, request: requests.UpdateTable, moment: Moment) -> Table:
+    if request.deletion_protection_enabled is not None:
+        table = replace(table, deletion_protection=request.deletion_protection_enabled)
+    if request.table_class is not None and request.table_class != (table.table_class or "STANDARD"):
+        table = replace(table, table_class=request.table_class, table_class_since=moment.now)
+    if request.sse_specification is not None:
+        key = table_encryption.changed_key_arn(table, request.sse_specification)
         table = replace(table, kms_key_arn=key)
     return table

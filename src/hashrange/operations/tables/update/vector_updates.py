@@ -33,16 +33,16 @@ class VectorUpdates(NamedTuple):
     types: dict[str, KeyType] | None
 
 
-def parse(given: requests.UpdateTable) -> VectorUpdates:
+def parse(request: requests.UpdateTable) -> VectorUpdates:
     """Checks the updates as far as possible without the table."""
-    wanted = given.vector_index_updates or ()
+    wanted = request.vector_index_updates or ()
     for update in wanted:
         if (update.create is None) == (update.delete is None):
             fault = "must not be null" if update.create is None else "is allowed"
             raise invalid_parameter(
                 f"One of VectorIndexUpdate.Create, VectorIndexUpdate.Delete {fault}"
             )
-    definitions = given.attribute_definitions
+    definitions = request.attribute_definitions
     return VectorUpdates(
         tuple(update.create for update in wanted if update.create),
         tuple(update.delete for update in wanted if update.delete),
@@ -50,21 +50,21 @@ def parse(given: requests.UpdateTable) -> VectorUpdates:
     )
 
 
-def apply(table: Table, given: VectorUpdates, on_demand: bool, spaces: Iterator[int]) -> Table:
+def apply(table: Table, updates: VectorUpdates, on_demand: bool, spaces: Iterator[int]) -> Table:
     """The table after the updates. A new index gets the next two spaces and is yet to be built.
 
     `on_demand` tells the billing mode of the table after the request.
     """
-    if not on_demand and (given.creates or table.vector_indexes):
+    if not on_demand and (updates.creates or table.vector_indexes):
         raise invalid_parameter(vector_schema.ONLY_ON_DEMAND)
-    for create in given.creates:
-        _check_new(table, create, given.types)
-    if len(given.creates) + len(given.deletes) > 1:
+    for create in updates.creates:
+        _check_new(table, create, updates.types)
+    if len(updates.creates) + len(updates.deletes) > 1:
         raise LimitExceededException(ONE_AT_A_TIME)
-    for delete in given.deletes:
+    for delete in updates.deletes:
         table = _without(table, delete.index_name)
-    for create in given.creates:
-        table = _with(table, create, given.types or {}, spaces)
+    for create in updates.creates:
+        table = _with(table, create, updates.types or {}, spaces)
     return table
 
 
