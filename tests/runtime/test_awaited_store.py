@@ -154,7 +154,7 @@ def test_only_decisions_with_changed_reads_are_made_again(
     operation = OPERATIONS["UpdateItem"]
 
     def decide(request: Any, table: Any, moment: Any) -> Decide:
-        decided.append(request.given.key["pk"]["S"])
+        decided.append(request.body.key["pk"]["S"])
         decision: Decision = yield from operation.decide(request, table, moment)
         return decision
 

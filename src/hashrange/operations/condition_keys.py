@@ -64,9 +64,9 @@ def members(name: str, request: Any, caller: Caller, resources: Resources) -> li
     if find is not None:
         return list(find(request, caller))
     keys = _OTHERS.get(name, _none)(request)
-    given = getattr(request, "given", request)
-    index = getattr(given, "index_name", None)
-    names = {table_arn(each, caller): each for each in _table_names(given)}
+    body = getattr(request, "body", request)
+    index = getattr(body, "index_name", None)
+    names = {table_arn(each, caller): each for each in _table_names(body)}
     return [
         Member(action, resource, names.get(table_of(resource), ""), index, keys)
         for action, resource in resources(request, caller)
@@ -81,11 +81,11 @@ def of_one_table(name: str, request: Any, table: Table) -> Keys:
 _NAMING = ("TableName", "SourceTableName", "TargetTableName")
 
 
-def _table_names(given: Any) -> list[str]:
+def _table_names(request: Any) -> list[str]:
     """The tables that a request about tables names, by name or ARN."""
-    if isinstance(given, dict):
-        return [given[member] for member in _NAMING if member in given]
-    return list(filter(None, [getattr(given, "table_name", None)]))
+    if isinstance(request, dict):
+        return [request[member] for member in _NAMING if member in request]
+    return list(filter(None, [getattr(request, "table_name", None)]))
 
 
 def _none(request: Any) -> OfTable:
@@ -105,16 +105,16 @@ def _leading(
     source: TableOrIndex | None, values: Callable[[str], Iterable[AttributeValue | None]]
 ) -> Keys:
     """The partition key values; `values` gives those of an attribute that the request has."""
-    found: Keys = {}
+    keys: Keys = {}
     if source is None:
-        return found
+        return keys
     for key, attribute in zip(LEADING, source.hash, strict=False):
         texts = dict.fromkeys(filter(None, map(key_text, values(attribute))))
         if texts:
-            found[key] = tuple(texts)
-    if LEADING[0] in found:
-        found[FIRST] = found[LEADING[0]]
-    return found
+            keys[key] = tuple(texts)
+    if LEADING[0] in keys:
+        keys[FIRST] = keys[LEADING[0]]
+    return keys
 
 
 def _of_items(table: Table | None, items: Iterable[Item]) -> Keys:
@@ -126,19 +126,19 @@ def _attributes(*names: Iterable[str]) -> Keys:
     return {"dynamodb:attributes": tuple(every)} if every else {}
 
 
-def _given(given: Any, select: str | None = None) -> Keys:
+def _members_of(request: Any, select: str | None = None) -> Keys:
     """What a request asks to be returned."""
-    found: Keys = {}
+    keys: Keys = {}
     for key, member in (
         ("dynamodb:returnconsumedcapacity", "return_consumed_capacity"),
         ("dynamodb:returnvalues", "return_values"),
     ):
-        value = getattr(given, member, None)
+        value = getattr(request, member, None)
         if value is not None:
-            found[key] = (value,)
+            keys[key] = (value,)
     if select is not None:
-        found["dynamodb:select"] = (select,)
-    return found
+        keys["dynamodb:select"] = (select,)
+    return keys
 
 
 def _selected(projection: Any) -> str:
@@ -148,37 +148,37 @@ def _selected(projection: Any) -> str:
 # ---- single items ----
 
 
-def _read_keys(given: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
+def _read_keys(request: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
     """Of a GetItem, alone or in a transaction. Without a projection it names no attributes."""
-    names = _attributes(given.key, named(projection)) if projection is not None else {}
-    select = _given(given, _selected(projection))
-    return {**_of_items(table, [given.key]), **names, **select, **also}
+    names = _attributes(request.key, named(projection)) if projection is not None else {}
+    select = _members_of(request, _selected(projection))
+    return {**_of_items(table, [request.key]), **names, **select, **also}
 
 
-def _write_keys(given: Any, condition: Any, update: Any, also: Keys, table: Table | None) -> Keys:
-    item = given.item if hasattr(given, "item") else given.key
+def _write_keys(request: Any, condition: Any, update: Any, also: Keys, table: Table | None) -> Keys:
+    item = request.item if hasattr(request, "item") else request.key
     names = _attributes(item, named(condition), named(update))
-    return {**_of_items(table, [item]), **names, **_given(given), **also}
+    return {**_of_items(table, [item]), **names, **_members_of(request), **also}
 
 
 def _write(request: Any) -> OfTable:
     update = getattr(request, "update", None)
-    return partial(_write_keys, request.given, request.condition, update, {})
+    return partial(_write_keys, request.body, request.condition, update, {})
 
 
 # ---- Query and Scan ----
 
 
 def _page_keys(request: Any, table: Table | None) -> Keys:
-    given, condition = request.given, getattr(request, "key_condition", None)
+    body, condition = request.body, getattr(request, "key_condition", None)
     shared = getattr(request, "parameters", request)
-    whole = "ALL_ATTRIBUTES" if given.index_name is None else "ALL_PROJECTED_ATTRIBUTES"
+    whole = "ALL_ATTRIBUTES" if body.index_name is None else "ALL_PROJECTED_ATTRIBUTES"
     derived = whole if shared.projection is None else "SPECIFIC_ATTRIBUTES"
-    found = _given(given, given.select or derived)
-    found |= _attributes(named(condition), named(shared.filter), named(shared.projection))
+    keys = _members_of(body, body.select or derived)
+    keys |= _attributes(named(condition), named(shared.filter), named(shared.projection))
     if condition is not None:
-        found |= _leading(_source(table, given.index_name), lambda name: [condition.equals(name)])
-    return found
+        keys |= _leading(_source(table, body.index_name), lambda name: [condition.equals(name)])
+    return keys
 
 
 def _source(table: Table | None, index: str | None) -> TableOrIndex | None:
@@ -193,17 +193,17 @@ def _page(request: Any) -> OfTable:
 
 
 def _batch_get(request: Any, caller: Caller) -> Iterator[Member]:
-    for name, wanted in request.given.request_items.items():
+    for name, wanted in request.body.request_items.items():
         projection = request.projections[name]
         names = _attributes(*wanted.keys, named(projection)) if projection is not None else {}
-        also = {**names, **_given(request.given, _selected(projection))}
+        also = {**names, **_members_of(request.body, _selected(projection))}
         yield _member("BatchGetItem", name, caller, partial(_batch_keys, wanted.keys, also))
 
 
 def _batch_write(request: Any, caller: Caller) -> Iterator[Member]:
     for name, wanted in request.writes.items():
         items = [each.key if each.item is None else each.item for each in wanted]
-        also = {**_attributes(*items), **_given(request.given)}
+        also = {**_attributes(*items), **_members_of(request.body)}
         yield _member("BatchWriteItem", name, caller, partial(_batch_keys, items, also))
 
 
@@ -211,13 +211,13 @@ def _batch_keys(items: list[Item], also: Keys, table: Table | None) -> Keys:
     return {**_of_items(table, items), **also}
 
 
-def _enclosing(name: str, given: Any) -> Keys:
-    return {"dynamodb:enclosingoperation": (name,), **_given(given)}
+def _enclosing(name: str, request: Any) -> Keys:
+    return {"dynamodb:enclosingoperation": (name,), **_members_of(request)}
 
 
 def _transact_get(request: Any, caller: Caller) -> Iterator[Member]:
-    also = _enclosing("TransactGetItems", request.given)
-    for action, projection in zip(request.given.transact_items, request.projections, strict=True):
+    also = _enclosing("TransactGetItems", request.body)
+    for action, projection in zip(request.body.transact_items, request.projections, strict=True):
         keys = partial(_read_keys, action.get, projection, also)
         yield _member("GetItem", action.get.table_name, caller, keys)
 
@@ -231,10 +231,10 @@ _ACTIONS: dict[type[Any], str] = {
 
 
 def _transact_write(request: Any, caller: Caller) -> Iterator[Member]:
-    also = _enclosing("TransactWriteItems", request.given)
+    also = _enclosing("TransactWriteItems", request.body)
     for each in request.actions:
-        keys = partial(_write_keys, each.given, each.condition, each.update, also)
-        yield _member(_ACTIONS[type(each.given)], each.given.table_name, caller, keys)
+        keys = partial(_write_keys, each.body, each.condition, each.update, also)
+        yield _member(_ACTIONS[type(each.body)], each.body.table_name, caller, keys)
 
 
 # ---- PartiQL ----
@@ -251,21 +251,21 @@ def _statement(statement: Statement, also: Keys, caller: Caller) -> Member:
 def _statement_keys(statement: Statement, also: Keys, table: Table | None) -> Keys:
     match statement:
         case Insert():
-            found = _of_items(table, [statement.item]) | _attributes(statement.item)
+            keys = _of_items(table, [statement.item]) | _attributes(statement.item)
         case Update() | Delete():
             update = named(getattr(statement, "changes", None))
-            found = _written(table, statement.where) | _attributes(
+            keys = _written(table, statement.where) | _attributes(
                 attributes_of(statement.where), update
             )
             if statement.returning is not None:
-                found["dynamodb:returnvalues"] = (_returned(statement.returning),)
+                keys["dynamodb:returnvalues"] = (_returned(statement.returning),)
         case Exists(select):
             # It reads the one item whose key is among the conditions, whatever a SELECT would do.
-            found = _select_keys(select, table) | {"dynamodb:fulltablescan": ("false",)}
-            found |= _written(table, select.where)
+            keys = _select_keys(select, table) | {"dynamodb:fulltablescan": ("false",)}
+            keys |= _written(table, select.where)
         case Select():
-            found = _select_keys(statement, table)
-    return found | also
+            keys = _select_keys(statement, table)
+    return keys | also
 
 
 def _written(table: Table | None, where: Node | None) -> Keys:
@@ -287,21 +287,21 @@ def _returned(returning: Any) -> str:
 def _select_keys(select: Select, table: Table | None) -> Keys:
     columns = select.columns.attributes if select.columns else ()
     condition = attributes_of(select.where) if select.where is not None else frozenset()
-    found = _attributes(columns, condition, [order.name for order in select.order])
-    found["dynamodb:select"] = (
+    keys = _attributes(columns, condition, [order.name for order in select.order])
+    keys["dynamodb:select"] = (
         "SPECIFIC_ATTRIBUTES" if columns else _selected_whole(select.index_name),
     )
     source = _source(table, select.index_name)
     if table is None or source is None:
-        return found
+        return keys
     range_name = source.range[0] if source.range else None
     try:
         queries = partiql_keys.plan(select.where, source.hash[0], range_name, table.types).queries
     except ApiError:  # the statement is refused for it, once it is allowed
         queries = None
-    found["dynamodb:fulltablescan"] = ("true" if queries is None else "false",)
+    keys["dynamodb:fulltablescan"] = ("true" if queries is None else "false",)
     values = [query.hash_values[0] for query in queries or ()]
-    return found | _leading(source, lambda name: values if name == source.hash[0] else [])
+    return keys | _leading(source, lambda name: values if name == source.hash[0] else [])
 
 
 def _selected_whole(index: str | None) -> str:
@@ -338,8 +338,8 @@ def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
 
 
 def _new_table(request: Any) -> OfTable:
-    given = getattr(request, "given", request)
-    return _tags({tag.key: tag.value or "" for tag in given.tags or ()}, ())
+    body = getattr(request, "body", request)
+    return _tags({tag.key: tag.value or "" for tag in body.tags or ()}, ())
 
 
 def _tagging(request: Any) -> OfTable:
@@ -347,14 +347,14 @@ def _tagging(request: Any) -> OfTable:
 
 
 def _tags(new: Mapping[str, str], gone: Iterable[str]) -> OfTable:
-    found: Keys = {}
+    keys: Keys = {}
     for key, value in new.items():
         name = f"aws:requesttag/{key}".lower()
-        found[name] = (*found.get(name, ()), value)
+        keys[name] = (*keys.get(name, ()), value)
     names = (*new, *gone)
     if names:
-        found["aws:tagkeys"] = names
-    return lambda table: found
+        keys["aws:tagkeys"] = names
+    return lambda table: keys
 
 
 _BY_NAME: dict[str, Callable[[Any, Caller], Iterator[Member]]] = {
@@ -369,7 +369,7 @@ _BY_NAME: dict[str, Callable[[Any, Caller], Iterator[Member]]] = {
 _OTHERS: dict[str, Callable[[Any], OfTable]] = {
     "CreateTable": _new_table,
     "DeleteItem": _write,
-    "GetItem": lambda request: partial(_read_keys, request.given, request.projection, {}),
+    "GetItem": lambda request: partial(_read_keys, request.body, request.projection, {}),
     "PutItem": _write,
     "Query": _page,
     "Scan": _page,

@@ -16,7 +16,7 @@ def leading(name: str, request: Any, table: Table) -> str | None:
     """The leading key of a request about one item. None for another, or if it has none."""
     if name not in _ITEM:
         return None
-    return key_text(getattr(request.given, _ITEM[name]).get(table.hash[0]))
+    return key_text(getattr(request.body, _ITEM[name]).get(table.hash[0]))
 
 
 def key_text(value: AttributeValue | None) -> str | None:
@@ -27,12 +27,12 @@ def key_text(value: AttributeValue | None) -> str | None:
 
 def shape(name: str, request: Any) -> Hashable:
     """Equal for requests about one item whose condition keys differ in the leading keys at most."""
-    given = request.given
-    shared = tuple(getattr(given, _ITEM[name])), given.return_consumed_capacity
+    body = request.body
+    shared = tuple(getattr(body, _ITEM[name])), body.return_consumed_capacity
     if name == "GetItem":
         return (*shared, request.projection and request.projection.attributes)
     update = getattr(request, "update", None)
-    return (*shared, given.return_values, named(request.condition), named(update))
+    return (*shared, body.return_values, named(request.condition), named(update))
 
 
 def named(part: Any) -> frozenset[str]:

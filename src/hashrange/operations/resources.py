@@ -59,9 +59,9 @@ def _distinct(accesses: Iterable[tuple[str, str]]) -> list[Access]:
     return [Access(f"dynamodb:{name}", arn) for name, arn in dict.fromkeys(accesses)]
 
 
-def _given(request: Any) -> Any:
+def _body(request: Any) -> Any:
     """The typed request, which many operations keep together with its parsed parts."""
-    return getattr(request, "given", request)
+    return getattr(request, "body", request)
 
 
 # ---- one resource ----
@@ -72,16 +72,16 @@ def _anything(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _table(name: str, request: Any, caller: Caller) -> list[Access]:
-    return _distinct([(name, table_arn(_given(request).table_name, caller))])
+    return _distinct([(name, table_arn(_body(request).table_name, caller))])
 
 
 def _table_or_index(name: str, request: Any, caller: Caller) -> list[Access]:
-    body = _given(request)
+    body = _body(request)
     return _distinct([(name, index_arn(body.table_name, body.index_name, caller))])
 
 
 def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
-    return _distinct([(name, _given(request).stream_arn)])
+    return _distinct([(name, _body(request).stream_arn)])
 
 
 def _iterator(name: str, request: requests.GetRecords, caller: Caller) -> list[Access]:
@@ -103,7 +103,7 @@ def _tagging(name: str, request: Any, caller: Caller) -> list[Access]:
 
 def _new_table(name: str, request: Any, caller: Caller) -> list[Access]:
     """A table that is created with tags or a policy needs the actions that set them as well."""
-    body: requests.CreateTable = _given(request)
+    body: requests.CreateTable = _body(request)
     names = [name]
     if body.tags:
         names.append("TagResource")
@@ -113,27 +113,27 @@ def _new_table(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _batch(name: str, request: Any, caller: Caller) -> list[Access]:
-    return _distinct((name, table_arn(each, caller)) for each in _given(request).request_items)
+    return _distinct((name, table_arn(each, caller)) for each in _body(request).request_items)
 
 
 def _transaction_reads(name: str, request: Any, caller: Caller) -> list[Access]:
     return _distinct(
         ("GetItem", table_arn(each.get.table_name, caller))
-        for each in _given(request).transact_items
+        for each in _body(request).transact_items
     )
 
 
 def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]:
     accesses = []
-    for each in _given(request).transact_items:
-        for action, given in (
+    for each in _body(request).transact_items:
+        for action, action_body in (
             ("ConditionCheckItem", each.condition_check),
             ("PutItem", each.put),
             ("DeleteItem", each.delete),
             ("UpdateItem", each.update),
         ):
-            if given is not None:
-                accesses.append((action, table_arn(given.table_name, caller)))
+            if action_body is not None:
+                accesses.append((action, table_arn(action_body.table_name, caller)))
     return _distinct(accesses)
 
 

@@ -37,7 +37,7 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
     assert isinstance(principal, Principal)
     if principal.full_access:
         return
-    given, known = request.given, None
+    given, known = request.body, None
     if table is not None and given.table_name == table.name:
         # A program asks the same again and again.
         policy, index = table.resource_policy, getattr(given, "index_name", None)

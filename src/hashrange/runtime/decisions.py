@@ -38,7 +38,7 @@ def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) ->
         decide = _permitted if asks else operation.decide
         given = (operation, request, moment) if asks else (request, moment)
         return with_tables(decide(*given), tables)
-    table = tables.get(request.given.table_name)
+    table = tables.get(request.body.table_name)
     if table is None or asks or table.active_at > moment.now:
         return _on_table(operation, request, moment, tables)
     return operation.decide(request, table, moment)
@@ -50,7 +50,7 @@ def _permitted(operation: Operation, request: Any, moment: Moment) -> Decide:
 
 
 def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
-    table = yield from find_table(tables, plain_name(request.given.table_name))
+    table = yield from find_table(tables, plain_name(request.body.table_name))
     if moment.caller.principal is not None:
         authorisation.check_on_table(operation, request, table, moment)
     decision: Decision = yield from operation.decide(request, usable(table, moment), moment)

@@ -72,9 +72,7 @@ def to_point_in_time(request: Request, moment: Moment) -> Decide:
     yield from _check_target(request["TargetTableName"])
     creation = _creation(source, request)
     table, changes = yield from _created(creation, Restored(source.arn, None, at), moment)
-    copied = yield from _state(
-        source, at, table, create_table.spaces_needed(creation.given), moment
-    )
+    copied = yield from _state(source, at, table, create_table.spaces_needed(creation.body), moment)
     return _answer(table, [*changes, *copied], moment)
 
 

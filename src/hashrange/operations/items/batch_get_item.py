@@ -24,7 +24,7 @@ RESPONSE_BYTES_MAX = 2 * BATCH_GET_BYTES_MAX
 
 
 class Request(Struct, gc=False):
-    given: requests.BatchGetItem
+    body: requests.BatchGetItem
     projections: dict[str, Projection | None]
 
 
@@ -54,11 +54,11 @@ def weight(request: Request) -> int:
 
 def decide(request: Request, moment: Moment) -> Decide:
     tables: dict[str, Table] = {}
-    for name in request.given.request_items:
+    for name in request.body.request_items:
         tables[name] = yield from fetch.table(name, moment)
     row_keys = {
         name: [keys.of_key(tables[name], key) for key in wanted.keys]
-        for name, wanted in request.given.request_items.items()
+        for name, wanted in request.body.request_items.items()
     }
     for name, projection in request.projections.items():
         if projection and projection.containers:
@@ -68,12 +68,12 @@ def decide(request: Request, moment: Moment) -> Decide:
         refused = yield from _refused(request, tables, row_keys)
     receipt = (
         Receipt()
-        if request.given.return_consumed_capacity or moment.settings.throughput != "off"
+        if request.body.return_consumed_capacity or moment.settings.throughput != "off"
         else None
     )
     response = yield from _read(request, tables, row_keys, refused, receipt)
     if receipt is not None:
-        outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
+        outputs.add_consumed_list(response, receipt, request.body.return_consumed_capacity, tables)
     return answer(response, receipt)
 
 
@@ -82,7 +82,7 @@ def _refused(
 ) -> Fetch[set[tuple[str, bytes]]]:
     """The keys whose reads are not admitted, each with the name of its table."""
     places = [(name, key) for name, each in row_keys.items() for key in each]
-    wanted = request.given.request_items
+    wanted = request.body.request_items
     asked = [
         throughput.of_read(tables[name], key, bool(wanted[name].consistent_read))
         for name, key in places
@@ -130,7 +130,7 @@ def _read(
             done += 1
             size += row_size
             if receipt is not None:
-                consistent = bool(request.given.request_items[name].consistent_read)
+                consistent = bool(request.body.request_items[name].consistent_read)
                 receipt.add_read(tables[name], row_keys[name][at], row_size, consistent)
             if row:
                 stored_bytes += row_bytes
@@ -149,7 +149,7 @@ def _read(
 def _unprocessed(request: Request, left: list[tuple[str, int]]) -> dict[str, Any]:
     unprocessed: dict[str, Any] = {}
     for name, at in left:
-        wanted = request.given.request_items[name]
+        wanted = request.body.request_items[name]
         if name not in unprocessed:
             unprocessed[name] = {**to_builtins(wanted), "Keys": []}
         unprocessed[name]["Keys"].append(wanted.keys[at])

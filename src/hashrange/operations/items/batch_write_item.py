@@ -27,7 +27,7 @@ class BatchWrite(Struct, gc=False):
 
 
 class Request(Struct, gc=False):
-    given: requests.BatchWriteItem
+    body: requests.BatchWriteItem
     writes: dict[str, list[BatchWrite]]
 
 
@@ -78,7 +78,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
     def respond(receipt: Receipt) -> Response:
         response: Response = {"UnprocessedItems": unprocessed}
-        body = request.given
+        body = request.body
         outputs.add_consumed_list(response, receipt, body.return_consumed_capacity, tables)
         outputs.add_collections(response, receipt, tables, body.return_item_collection_metrics)
         return response
@@ -92,7 +92,7 @@ def _admitted(
     """The writes that are admitted, and the others as the request has them, by table."""
     refused = yield from throughput.admit_some([writes.admission(write) for write in wanted])
     named_writes = [
-        (name, each) for name, group in request.given.request_items.items() for each in group
+        (name, each) for name, group in request.body.request_items.items() for each in group
     ]
     unprocessed: dict[str, list[Any]] = {}
     for (name, each), refusal in zip(named_writes, refused, strict=True):

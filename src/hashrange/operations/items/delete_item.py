@@ -16,7 +16,7 @@ from hashrange.operations.items import old_item
 
 
 class Request(Struct, gc=False):
-    given: requests.DeleteItem
+    body: requests.DeleteItem
     condition: Condition | None
     returned: str
 
@@ -40,7 +40,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.delete(table, body.key, request.condition, return_old)
     old = yield from writes.read_one(write, moment)

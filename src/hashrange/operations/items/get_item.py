@@ -14,7 +14,7 @@ from hashrange.operations.common.parse import decode
 
 
 class Request(Struct, gc=False):
-    given: requests.GetItem
+    body: requests.GetItem
     projection: Projection | None
 
 
@@ -34,7 +34,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     key = keys.of_key(table, body.key)
     if request.projection and request.projection.containers:
         keys.check_scalar(table, request.projection.containers)

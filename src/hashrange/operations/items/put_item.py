@@ -18,7 +18,7 @@ from hashrange.operations.items import old_item
 
 
 class Request(Struct, gc=False):
-    given: requests.PutItem
+    body: requests.PutItem
     size: int
     condition: Condition | None
     returned: str
@@ -43,7 +43,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.put(table, body.item, request.size, request.condition, return_old)
     old = yield from writes.read_one(write, moment)

@@ -24,7 +24,7 @@ _SHORT = 500
 
 
 class Request(Struct, gc=False):
-    given: requests.UpdateItem
+    body: requests.UpdateItem
     update: Update | None
     condition: Condition | None
     returned: str
@@ -75,7 +75,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     return_old = body.return_values_on_condition_check_failure == "ALL_OLD"
     write = writes.update(table, body.key, request.update, request.condition, return_old)
     old = yield from writes.read_one(write, moment)

@@ -52,7 +52,7 @@ Target = Wanted | ItemWrite
 class Request(NamedTuple):
     """`bound` holds a statement for each member, or the error that was found in it."""
 
-    given: requests.BatchExecuteStatement
+    body: requests.BatchExecuteStatement
     bound: list[Statement | ApiError]
     writes: bool
 
@@ -99,7 +99,7 @@ def weight(request: Request) -> int:
 
 def decide(request: Request, moment: Moment) -> Decide:
     targets: list[Target | ApiError] = []
-    for member, each in zip(request.given.statements, request.bound, strict=True):
+    for member, each in zip(request.body.statements, request.bound, strict=True):
         if isinstance(each, ApiError):
             targets.append(each)
         else:
@@ -134,7 +134,7 @@ def _admitted(request: Request, targets: list[Target | ApiError]) -> Fetch[list[
     """The targets, with an error in place of those that throughput does not admit."""
     asked = [
         _admission(target, bool(member.consistent_read))
-        for member, target in zip(request.given.statements, targets, strict=True)
+        for member, target in zip(request.body.statements, targets, strict=True)
         if not isinstance(target, ApiError)
     ]
     refusals = iter((yield from throughput.admit_each(asked)))
@@ -155,7 +155,7 @@ def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
     receipt = Receipt()
     outcomes: list[Any] = []
     for member, statement, target in zip(
-        request.given.statements, request.bound, targets, strict=True
+        request.body.statements, request.bound, targets, strict=True
     ):
         if not isinstance(target, Wanted):
             outcomes.append(target)
@@ -225,7 +225,7 @@ def _respond(
             tables[response["TableName"]] = target.table
         responses.append(response)
     answered: Response = {"Responses": responses}
-    mode = request.given.return_consumed_capacity
+    mode = request.body.return_consumed_capacity
     outputs.add_consumed_list(answered, receipt, mode, tables)
     charges = refused.charges if refused else ()
     for consumed in answered.get("ConsumedCapacity", ()):

@@ -21,7 +21,7 @@ from hashrange.operations.partiql.select import Numerals, Position
 class Request(NamedTuple):
     """`start` is where the page of a SELECT begins. `writes` tells whether items may be changed."""
 
-    given: requests.ExecuteStatement
+    body: requests.ExecuteStatement
     statement: Statement
     numerals: Numerals
     start: Position
@@ -43,7 +43,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    body, statement = request.given, request.statement
+    body, statement = request.body, request.statement
     if isinstance(statement, Select):
         numerals, start = request.numerals, request.start
         return (yield from select.decide(body, statement, numerals, start, moment))

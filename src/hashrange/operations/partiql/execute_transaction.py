@@ -37,7 +37,7 @@ _MODE = "ReturnValuesOnConditionCheckFailure"
 class Request(NamedTuple):
     """Either `reads` or `changes` is empty."""
 
-    given: requests.ExecuteTransaction
+    body: requests.ExecuteTransaction
     reads: list[Select]
     changes: list[AnyWrite]
     fingerprint: bytes
@@ -109,7 +109,7 @@ def weight(request: Request) -> int:
 def decide(request: Request, moment: Moment) -> Decide:
     if request.reads:
         return (yield from _read(request, moment))
-    token = transaction.ClientToken(request.given.client_request_token, request.fingerprint)
+    token = transaction.ClientToken(request.body.client_request_token, request.fingerprint)
     item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
     return (yield from transaction.decide(token, item_writes, respond, moment))
 
@@ -134,7 +134,7 @@ def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
 
 def _item_writes(request: Request, moment: Moment) -> Fetch[tuple[Tables, list[ItemWrite]]]:
     tables = yield from _tables(request, moment)
-    pairs = list(zip(request.given.transact_statements, request.changes, strict=True))
+    pairs = list(zip(request.body.transact_statements, request.changes, strict=True))
     for position, statement in enumerate(request.changes):
         table = tables[statements.table_name(statement)]
         key, _ = _numbered(position, statements.target, statement, table)
@@ -156,7 +156,7 @@ def _item_writes(request: Request, moment: Moment) -> Fetch[tuple[Tables, list[I
 
 def _respond(request: Request, receipt: Receipt, tables: Tables) -> Response:
     response: Response = {"Responses": []}
-    outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
+    outputs.add_consumed_list(response, receipt, request.body.return_consumed_capacity, tables)
     return response
 
 
@@ -193,5 +193,5 @@ def _read(request: Request, moment: Moment) -> Fetch[Decision]:
         else:
             responses.append({"Item": Raw(row.json)})
     response: Response = {"Responses": responses}
-    outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
+    outputs.add_consumed_list(response, receipt, request.body.return_consumed_capacity, tables)
     return answer(number_sets.in_hash_order(response), receipt)

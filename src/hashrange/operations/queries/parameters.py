@@ -21,7 +21,7 @@ Given = requests.Query | requests.Scan
 class Parameters(Struct, gc=False):
     """A checked Query or Scan, with its filter and projection parsed."""
 
-    given: Given
+    body: Given
     filter: Condition | None
     projection: Projection | None
 
@@ -99,7 +99,7 @@ def check_projected(table: Table, source: TableOrIndex, parameters: Parameters) 
     """Raises ValidationException if a global index lacks attributes that are asked for."""
     if not isinstance(source, Index) or source.local or source.projection == "ALL":
         return
-    if parameters.given.select == "ALL_ATTRIBUTES":
+    if parameters.body.select == "ALL_ATTRIBUTES":
         raise invalid_parameter(
             f"Select type ALL_ATTRIBUTES is not supported for global secondary index "
             f"{source.name} because its projection type is not ALL"
@@ -124,7 +124,7 @@ def read_page(
     query: KeyQuery | None = None,
 ) -> Decide:
     """Read a page within the bounds, and answer with it. `query` is None for a Scan."""
-    request, filter_, projection = parameters.given, parameters.filter, parameters.projection
+    request, filter_, projection = parameters.body, parameters.filter, parameters.projection
     chooses = projection is not None or request.select == "ALL_ATTRIBUTES"
     options = PageOptions(
         table,
@@ -160,7 +160,7 @@ def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> b
     """Whether an index lacks requested attributes; after the checks, only a local one can."""
     if not indexes.is_partial(source):
         return False
-    if parameters.given.select == "ALL_ATTRIBUTES":
+    if parameters.body.select == "ALL_ATTRIBUTES":
         return True
     projection = parameters.projection
     return projection is not None and bool(

@@ -17,7 +17,7 @@ from hashrange.operations.queries.parameters import Parameters
 
 
 class Request(Struct, gc=False):
-    given: requests.Query
+    body: requests.Query
     key_condition: KeyCondition
     parameters: Parameters
 
@@ -86,7 +86,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    body, condition = request.given, request.key_condition
+    body, condition = request.body, request.key_condition
     source = parameters.find_source(table, body)
     start = body.exclusive_start_key
     if start is not None:

@@ -20,7 +20,7 @@ _OLD = ("AttributesToGet", "ScanFilter", "ConditionalOperator")
 
 
 class Request(Struct, gc=False):
-    given: requests.Scan
+    body: requests.Scan
     parameters: Parameters
 
 
@@ -83,7 +83,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, table: Table, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     source = parameters.find_source(table, body)
     start = body.exclusive_start_key
     parameters.check_projected(table, source, request.parameters)

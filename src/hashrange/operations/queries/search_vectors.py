@@ -39,7 +39,7 @@ INVALID_VECTOR = (
 
 
 class Request(Struct, gc=False):
-    given: requests.SearchVectors
+    body: requests.SearchVectors
     vector: list[float]
     condition: dict[str, AttributeValue]
     projection: Projection | None
@@ -90,7 +90,7 @@ def _is_plain(elements: Sequence[AttributeValue]) -> bool:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     table = yield from fetch.table(body.table_name, moment)
     index = table.vector_index(body.index_name)
     if index is None:

@@ -36,6 +36,6 @@ def of(specification: dict[str, Any], table: Table) -> Selection:
     bounds = ranges.of_query(table, request.key_condition.resolve(table, table.types))
     chosen = request.parameters
     if chosen.filter is not None:
-        query.check_filter(request.given, table, chosen.filter)
+        query.check_filter(request.body, table, chosen.filter)
     parameters.check_paths(table, chosen)
     return Selection(bounds, chosen.filter, chosen.projection)

@@ -30,7 +30,7 @@ UNSUPPORTED = {
 
 
 class Request(NamedTuple):
-    given: requests.CreateTable
+    body: requests.CreateTable
     types: dict[str, KeyType]
     tags: dict[str, str]
 
@@ -73,7 +73,7 @@ def _check_throughput(request: requests.CreateTable) -> None:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     name = fetch.plain_name(body.table_name)
     there = yield from fetch.find_table(name)
     if there is not None:

@@ -31,10 +31,10 @@ class Tagging(NamedTuple):
     gone: frozenset[str]
 
 
-def check(given: Sequence[requests.Tag]) -> dict[str, str]:
+def check(new_tags: Sequence[requests.Tag]) -> dict[str, str]:
     """The tags of a request, for an existing table or a new one. Raises ValidationException."""
     tags: dict[str, str] = {}
-    for tag in given:
+    for tag in new_tags:
         key, value = checked_key(tag.key), tag.value
         if value is None or not _is_text(value, VALUE_LENGTH_MAX):
             raise ValidationException(f"The Tag Value provided is invalid, Value: {_shown(value)}")

@@ -18,7 +18,7 @@ from hashrange.operations.transactions import cancellation
 
 
 class Request(Struct, gc=False):
-    given: requests.TransactGetItems
+    body: requests.TransactGetItems
     projections: list[Projection | None]
 
 
@@ -40,7 +40,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    gets = [action.get for action in request.given.transact_items]
+    gets = [action.get for action in request.body.transact_items]
     tables: list[Table] = []
     for get in gets:
         tables.append((yield from fetch.table(get.table_name, moment)))
@@ -82,7 +82,7 @@ def _respond(
     response: Response = {"Responses": responses}
     tables = {
         action.get.table_name: table
-        for action, (table, _) in zip(request.given.transact_items, places, strict=True)
+        for action, (table, _) in zip(request.body.transact_items, places, strict=True)
     }
-    outputs.add_consumed_list(response, receipt, request.given.return_consumed_capacity, tables)
+    outputs.add_consumed_list(response, receipt, request.body.return_consumed_capacity, tables)
     return answer(number_sets.in_hash_order(response), receipt)

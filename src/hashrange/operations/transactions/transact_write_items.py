@@ -29,7 +29,7 @@ AnyAction = requests.Put | requests.Update | requests.Delete | requests.Conditio
 class TransactAction(NamedTuple):
     """One action, checked as far as possible without its table."""
 
-    given: AnyAction
+    body: AnyAction
     size: int
     condition: Condition | None
     update: Update | None
@@ -39,16 +39,16 @@ class TransactAction(NamedTuple):
         return 1 + sum(part.operators for part in (self.update, self.condition) if part)
 
     def write(self, table: Table) -> ItemWrite:
-        given = self.given
-        return_old = given.return_values_on_condition_check_failure == "ALL_OLD"
-        if isinstance(given, requests.Put):
-            return writes.put(table, given.item, self.size, self.condition, return_old)
-        if isinstance(given, requests.Update):
-            return writes.update(table, given.key, self.update, self.condition, return_old)
-        if isinstance(given, requests.Delete):
-            return writes.delete(table, given.key, self.condition, return_old)
+        action = self.body
+        return_old = action.return_values_on_condition_check_failure == "ALL_OLD"
+        if isinstance(action, requests.Put):
+            return writes.put(table, action.item, self.size, self.condition, return_old)
+        if isinstance(action, requests.Update):
+            return writes.update(table, action.key, self.update, self.condition, return_old)
+        if isinstance(action, requests.Delete):
+            return writes.delete(table, action.key, self.condition, return_old)
         assert self.condition
-        return writes.condition_check(table, given.key, self.condition, return_old)
+        return writes.condition_check(table, action.key, self.condition, return_old)
 
 
 _OF_UPDATE = ("UpdateExpression", "ConditionExpression")
@@ -57,7 +57,7 @@ _ACTIONS = ("condition_check", "put", "delete", "update")
 
 
 class Request(Struct, gc=False):
-    given: requests.TransactWriteItems
+    body: requests.TransactWriteItems
     actions: list[TransactAction]
     fingerprint: bytes
 
@@ -93,9 +93,9 @@ def _with_meaning(item: requests.TransactWriteItem) -> requests.TransactWriteIte
 
 def _action(item: requests.TransactWriteItem) -> TransactAction:
     present = [
-        given
-        for given in (item.condition_check, item.put, item.delete, item.update)
-        if given is not None
+        action
+        for action in (item.condition_check, item.put, item.delete, item.update)
+        if action is not None
     ]
     if len(present) != 1:
         raise ValidationException(
@@ -103,20 +103,20 @@ def _action(item: requests.TransactWriteItem) -> TransactAction:
             if present
             else NO_ACTION
         )
-    given: AnyAction = present[0]
-    update_too = isinstance(given, requests.Update)
-    placeholders = inputs.expressions(given, _OF_UPDATE if update_too else _OF_OTHERS)
+    action: AnyAction = present[0]
+    update_too = isinstance(action, requests.Update)
+    placeholders = inputs.expressions(action, _OF_UPDATE if update_too else _OF_OTHERS)
     update: Update | None = None
-    if isinstance(given, requests.Update):
+    if isinstance(action, requests.Update):
         assert placeholders
-        update = placeholders.update(given.update_expression)
+        update = placeholders.update(action.update_expression)
     condition: Condition | None = None
     if placeholders:
-        if given.condition_expression is not None:
-            condition = placeholders.condition(given.condition_expression)
+        if action.condition_expression is not None:
+            condition = placeholders.condition(action.condition_expression)
         placeholders.finish()
-    size = inputs.item(given.item) if isinstance(given, requests.Put) else inputs.key(given.key)
-    return TransactAction(given, size, condition, update)
+    size = inputs.item(action.item) if isinstance(action, requests.Put) else inputs.key(action.key)
+    return TransactAction(action, size, condition, update)
 
 
 def weight(request: Request) -> int:
@@ -124,7 +124,7 @@ def weight(request: Request) -> int:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    token = transaction.ClientToken(request.given.client_request_token, request.fingerprint)
+    token = transaction.ClientToken(request.body.client_request_token, request.fingerprint)
     item_writes, respond = partial(_item_writes, request, moment), partial(_respond, request)
     return (yield from transaction.decide(token, item_writes, respond, moment))
 
@@ -135,18 +135,18 @@ def _item_writes(
     """The tables by the name or ARN used in the request, and what each action writes."""
     tables: dict[str, Table] = {}
     for action in request.actions:
-        name = action.given.table_name
+        name = action.body.table_name
         if name not in tables:
             tables[name] = yield from fetch.table(name, moment)
     for action in request.actions:
-        table = tables[action.given.table_name]
-        if isinstance(action.given, requests.Put):
-            keys.check_none_empty(table, action.given.item)
+        table = tables[action.body.table_name]
+        if isinstance(action.body, requests.Put):
+            keys.check_none_empty(table, action.body.item)
         elif action.update:
             keys.check_none_emptied(table, action.update.literals())
     wanted = cancellation.prepared(
         [
-            cancellation.attempt(action.write, tables[action.given.table_name])
+            cancellation.attempt(action.write, tables[action.body.table_name])
             for action in request.actions
         ]
     )
@@ -155,7 +155,7 @@ def _item_writes(
 
 
 def _respond(request: Request, receipt: Receipt, tables: dict[str, Table]) -> Response:
-    body, response = request.given, Response()
+    body, response = request.body, Response()
     outputs.add_consumed_list(response, receipt, body.return_consumed_capacity, tables)
     outputs.add_collections(response, receipt, tables, body.return_item_collection_metrics)
     return response

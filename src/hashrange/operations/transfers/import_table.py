@@ -65,7 +65,7 @@ def decide(parsed: tuple[Request, create_table.Request], moment: Moment) -> Deci
         caller=moment.caller,
         request=request,
         started_at=moment.now,
-        hash=table_schema.names_of(created.given.key_schema, "HASH")[0],
+        hash=table_schema.names_of(created.body.key_schema, "HASH")[0],
     )
     return Decision([JobChange(None, job), *known.old], described(job))
 

@@ -37,7 +37,7 @@ class BulkItems(Items, rename="pascal"):
 class Step(msgspec.Struct, gc=False):
     """The requests that are valid, each with its number, and the faults of the others."""
 
-    given: BulkItems
+    body: BulkItems
     valid: list[tuple[int, put_item.Request]]
     faults: list[Fault]
 
@@ -73,9 +73,9 @@ def parse(body: bytes) -> Step:
 
 
 def decide(step: Step, moment: Moment) -> Decide:
-    given = step.given
-    job = yield from jobs.by_id("bulk-operation", given.id)
-    if job is None or job.status != "IN_PROGRESS" or not given.fits(job):
+    items = step.body
+    job = yield from jobs.by_id("bulk-operation", items.id)
+    if job is None or job.status != "IN_PROGRESS" or not items.fits(job):
         return answer({"Stale": True})
     table = yield from fetch.find_table(job.table_name)
     if table is None or table.id != job.table_id:
@@ -85,7 +85,7 @@ def decide(step: Step, moment: Moment) -> Decide:
     faults = list(step.faults)
     for number, request in step.valid:
         try:
-            item = request.given.item
+            item = request.body.item
             keys.check_present(table, item)
             puts.append(writes.put(table, item, request.size, request.condition, return_old=True))
         except ApiError as error:
@@ -99,16 +99,16 @@ def decide(step: Step, moment: Moment) -> Decide:
             failed.append((numbers[index], refusal))
         else:
             faults.append((numbers[index], refusal.message))
-    reports = _Reports(job.request["OutputS3Configuration"]["OutputType"], given.key)
-    reports.add_faults(faults, dict(zip(given.numbers, given.items, strict=True)))
+    reports = _Reports(job.request["OutputS3Configuration"]["OutputType"], items.key)
+    reports.add_faults(faults, dict(zip(items.numbers, items.items, strict=True)))
     reports.add_failed(failed, step)
-    after = given.advanced(
+    after = items.advanced(
         job,
-        ProcessedItemCount=len(given.items) + len(given.unreadable),
+        ProcessedItemCount=len(items.items) + len(items.unreadable),
         FailedItemCount=len(faults),
         BulkPutBytes=sum(change.new_size for change in changes),
     )
-    after.figures["ProcessedInputBytes"] = given.bytes_before + given.bytes
+    after.figures["ProcessedInputBytes"] = items.bytes_before + items.bytes
     after = replace(
         after, pending=reports.lines, reports=job.reports + 1 if reports.lines else job.reports
     )
@@ -141,7 +141,7 @@ class _Reports:
         self, failed: list[tuple[int, ConditionalCheckFailedException]], step: Step
     ) -> None:
         """The attempted items, and those that exist, as far as there is room."""
-        attempted = {number: request.given.item for number, request in step.valid}
+        attempted = {number: request.body.item for number, request in step.valid}
         for number, error in failed:
             line: dict[str, Any] = {"Item": attempted[number]}
             if (there := error.members.get("Item")) and self._size < PENDING_BYTES_MAX:

@@ -121,7 +121,7 @@ class Items(msgspec.Struct, rename="pascal"):
 class Step(msgspec.Struct, gc=False):
     """The items that are valid, each with its number and size, and the faults of the others."""
 
-    given: Items
+    body: Items
     valid: list[tuple[int, Item, int]]
     faults: list[Fault]
 
@@ -144,7 +144,7 @@ def parse(body: bytes) -> Step:
 
 def decide(step: Step, moment: Moment) -> Decide:
     """Puts the items, and answers with the faults of those that are not valid."""
-    request = step.given
+    request = step.body
     job = yield from jobs.by_id("import", request.id)
     table = (yield from fetch.find_table(job.table_name)) if job else None
     if job is None or table is None or table.id != job.table_id or not request.fits(job):

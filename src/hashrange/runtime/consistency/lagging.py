@@ -155,7 +155,7 @@ class _Draw:
             local = any(index.space == space for index in table.indexes)
             if space != table.space and not local:
                 continue
-            if _is_consistent(self._request.given, name):
+            if _is_consistent(self._request.body, name):
                 return 0
             if self._of_local is not None:
                 return self._of_local

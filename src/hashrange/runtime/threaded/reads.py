@@ -183,7 +183,7 @@ class Reads:
         catalog, clock, settings, meter, lagging, *_ = self._environment
         version, tables = catalog.known
         moment = Moment(clock.now(), b"", caller, settings)
-        table = tables.get(request.given.table_name)
+        table = tables.get(request.body.table_name)
         if table is None or moment.now < table.active_at or meter or lagging:
             return None
         try:

@@ -40,7 +40,7 @@ UNSUPPORTED_WITH_REPLICAS = {
 
 
 class Request(NamedTuple):
-    given: requests.UpdateTable
+    body: requests.UpdateTable
     indexes: IndexUpdates
     vectors: VectorUpdates
 
@@ -57,7 +57,7 @@ def parse(body: bytes) -> Request:
 
 
 def decide(request: Request, moment: Moment) -> Decide:
-    body = request.given
+    body = request.body
     table = yield from fetch.described_table(body.table_name)
     if moment.now < table.active_at:
         raise ResourceInUseException(f"{IN_USE}Table is being created: {table.name}")
@@ -83,7 +83,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
     """Checks that throughput fits the billing mode that the table has after the request."""
-    body = request.given
+    body = request.body
     if on_demand and body.provisioned_throughput is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
     for name in table_capacity.units(body.on_demand_throughput):
