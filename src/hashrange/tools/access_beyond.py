@@ -61,11 +61,11 @@ def _needed(tables: "Sequence[Table]") -> set[tuple[str, str]]:
     from hashrange.design.exchange import iam
 
     document: dict[str, Any] = json.loads(iam.export(tables).text)
-    found = set()
+    permissions = set()
     for statement in document["Statement"]:
         for action in statement["Action"]:
-            found.add((action.removeprefix(f"{SERVICE}:"), _place(statement["Resource"])))
-    return found
+            permissions.add((action.removeprefix(f"{SERVICE}:"), _place(statement["Resource"])))
+    return permissions
 
 
 def _place(arn: str) -> str:

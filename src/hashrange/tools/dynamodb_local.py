@@ -26,10 +26,10 @@ def main() -> None:
     hashrange()
 
 
-def arguments(given: Sequence[str]) -> list[str]:
+def arguments(words: Sequence[str]) -> list[str]:
     """The arguments of hashrange for those of `java`. Ends the process with one line if they have
     no meaning here."""
-    options = dict(_options(iter(given)))
+    options = dict(_options(iter(words)))
     if "-version" in options:
         return ["--version"]
     if "-help" in options:
@@ -43,12 +43,12 @@ def arguments(given: Sequence[str]) -> list[str]:
     return ["serve", *place, "--like", "dynamodb-local", *network, *named]
 
 
-def _options(given: Iterator[str]) -> Iterator[tuple[str, str]]:
-    for argument in given:
+def _options(words: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for argument in words:
         if argument == "-jar":
-            next(given, None)
+            next(words, None)
         elif argument in _WITH_VALUE:
-            yield argument, next(given, None) or _fail(f"{argument} needs a value")
+            yield argument, next(words, None) or _fail(f"{argument} needs a value")
         elif argument in (*_FLAGS, "-version", "-help"):
             yield argument, ""
         elif not argument.startswith(("-D", "-X")) and argument not in _IGNORED:

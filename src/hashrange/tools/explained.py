@@ -5,21 +5,21 @@ from typing import Any
 from hashrange.amounts import counted
 
 
-def lines_of(found: dict[str, Any]) -> list[str]:
+def lines_of(answer: dict[str, Any]) -> list[str]:
     """An explanation in lines of text."""
     lines = [
-        f"{found['operation']}: {_units(found['read_units'], found['write_units'])}",
-        f"  {counted(found['rows_read'], 'row')} read ({counted(found['bytes_read'], 'byte')}), "
-        f"{found['items_returned']:,} returned",
+        f"{answer['operation']}: {_units(answer['read_units'], answer['write_units'])}",
+        f"  {counted(answer['rows_read'], 'row')} read ({counted(answer['bytes_read'], 'byte')}), "
+        f"{answer['items_returned']:,} returned",
     ]
-    for line in found["consumed"]:
+    for line in answer["consumed"]:
         where = f"index {line['index']}" if line["index"] else "table"
         units = _units(line["read_units"], line["write_units"])
         lines.append(f"  {line['table']}, {where}, partition {line['partition']}: {units}")
-    lines += [f"  {note}" for note in found["notes"]]
-    if found["error"]:
-        code = found["error"]["__type"].rpartition("#")[2]
-        message = found["error"].get("message") or found["error"].get("Message", "")
+    lines += [f"  {note}" for note in answer["notes"]]
+    if answer["error"]:
+        code = answer["error"]["__type"].rpartition("#")[2]
+        message = answer["error"].get("message") or answer["error"].get("Message", "")
         lines.append(f"  the request would be refused: {code}: {message}")
     return lines
 

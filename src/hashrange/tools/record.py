@@ -140,14 +140,14 @@ class Recording:
                 asks.append(Ask(space, key, raw, written, 0.5 if not written else 1.0))
                 items.append((table, attributes))
             paid = None if code else self._paid(parsed, items, asks, written)
-            given = (self._latest, self._number, "", 1, operation, operation in WHOLE)
-            self._writer.add(Event(*given, asks, paid))
+            fields = (self._latest, self._number, "", 1, operation, operation in WHOLE)
+            self._writer.add(Event(*fields, asks, paid))
 
     def _paid(
         self, parsed: Json, items: Sequence[tuple[Table, Json]], asks: Sequence[Ask], written: bool
     ) -> list[Paid]:
         told = parsed.get("ConsumedCapacity") or []
-        found: list[Paid] = []
+        payments: list[Paid] = []
         if not told:
             self._unknown += 1
         for consumed in told if isinstance(told, list) else [told]:
@@ -167,17 +167,17 @@ class Recording:
                     space, key, raw, seen = place
                     self._units += share
                     self._unplaced += 0.0 if seen else share
-                    found.append(Paid(space, key, raw, written, share))
-        return found
+                    payments.append(Paid(space, key, raw, written, share))
+        return payments
 
     def _at(self, source: Table | Index, attributes: Json) -> tuple[int, bytes, bytes, bool]:
         """Where an item or entry lies, and whether its key was seen."""
         positions = self._writer.positions
-        found = row_key(source, attributes)
-        if found is None:
+        place = row_key(source, attributes)
+        if place is None:
             return source.space, os.urandom(PARTITION_BYTES), b"", False
-        key = positions.key(source.space, found.key)
-        return source.space, key, positions.raw(found.raw), True
+        key = positions.key(source.space, place.key)
+        return source.space, key, positions.raw(place.raw), True
 
     def _table(self, name: str) -> Table | None:
         """The definition of a table, as the service describes it; None if that may not be asked."""
@@ -224,15 +224,15 @@ def _asked(request: Json) -> Json:
     """The attributes that a Query asks for by equality."""
     names: Mapping[str, str] = request.get("ExpressionAttributeNames") or {}
     values: Json = request.get("ExpressionAttributeValues") or {}
-    found = {
+    conditions = {
         names.get(name, name): values[value]
         for name, value in _EQUALITY.findall(request.get("KeyConditionExpression") or "")
         if value in values
     }
     for name, condition in (request.get("KeyConditions") or {}).items():
         if condition.get("ComparisonOperator") == "EQ":
-            [found[name]] = condition["AttributeValueList"]
-    return found
+            [conditions[name]] = condition["AttributeValueList"]
+    return conditions
 
 
 def _units(table: Table, consumed: Json, space: int) -> Iterator[tuple[Table | Index, float]]:

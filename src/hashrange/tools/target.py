@@ -102,10 +102,10 @@ def server_arguments(session: Any, url: str) -> dict[str, Any]:
 
     Where the boto3 session has none, they are made up: on loopback any are accepted.
     """
-    given = {"endpoint_url": url, "region_name": session.region_name or "us-east-1"}
+    arguments = {"endpoint_url": url, "region_name": session.region_name or "us-east-1"}
     if session.get_credentials() is None:
-        given |= dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), NO_CREDENTIALS)
-    return given
+        arguments |= dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), NO_CREDENTIALS)
+    return arguments
 
 
 def _in_process(name: str, kind: Kind, create: bool) -> "Database":
@@ -125,17 +125,19 @@ def _remote(name: str, kind: Kind, config: dict[str, Any]) -> tuple[Any, Any]:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
-    found = AWS.fullmatch(name) if kind == "aws" else None
-    given: dict[str, Any] = {"config": Config(**config)}
+    match = AWS.fullmatch(name) if kind == "aws" else None
+    arguments: dict[str, Any] = {"config": Config(**config)}
     try:
         session = boto3.Session(
-            profile_name=found["profile"] if found else None,
-            region_name=found["region"] if found else None,
+            profile_name=match["profile"] if match else None,
+            region_name=match["region"] if match else None,
         )
         if kind == "server":
-            given |= server_arguments(session, name)
+            arguments |= server_arguments(session, name)
         elif session.region_name is None:
             raise TargetError(f"{name}: no region; name it: aws@eu-west-1")
-        return session.client("dynamodb", **given), session.client("dynamodbstreams", **given)
+        return session.client("dynamodb", **arguments), session.client(
+            "dynamodbstreams", **arguments
+        )
     except (BotoCoreError, ValueError) as error:
         raise TargetError(f"{_printed(name)}: {error}") from None

@@ -55,8 +55,8 @@ class DatabaseTools:
         self._catalog = Catalog(target)
 
     def tools(self, write: bool) -> list[Callable[..., str]]:
-        found: list[Callable[..., str]] = [self.look, self.query, self.explain]
-        return [*found, self.write] if write else found
+        reading: list[Callable[..., str]] = [self.look, self.query, self.explain]
+        return [*reading, self.write] if write else reading
 
     def look(self, table: str | None = None) -> str:
         """Show the tables of the database; or with a table its keys, indexes and a few items."""
@@ -96,11 +96,11 @@ class DatabaseTools:
 
     def _table(self, table: str) -> str:
         client = self._target.client
-        found = client.describe_table(TableName=table)["Table"]
+        description = client.describe_table(TableName=table)["Table"]
         page = client.scan(TableName=table, Limit=SAMPLE_ITEMS, ReturnConsumedCapacity="INDEXES")
         consumed = Consumed()
         consumed.add(page.get("ConsumedCapacity"))
-        lines = [json_line({name: found[name]}) for name in _DESCRIBED if name in found]
+        lines = [json_line({name: description[name]}) for name in _DESCRIBED if name in description]
         items = map(item_line, page["Items"])
         return f"The table and its first items; {consumed}\n{marked([*lines, *items])}"
 
@@ -108,8 +108,8 @@ class DatabaseTools:
         client, most = self._target.client, max(1, min(limit, ITEMS_MAX))
         items: list[Any] = []
         consumed, units, more = Consumed(), 0.0, False
-        found = pages(client, statement, parameters, first=most, capacity=True)
-        for page in found:
+        result_pages = pages(client, statement, parameters, first=most, capacity=True)
+        for page in result_pages:
             consumed.add(page.consumed)
             units += (page.consumed or {}).get("CapacityUnits", 0)
             items += page.items
@@ -144,11 +144,11 @@ def _statement(text: str) -> tree.Statement:
         raise Refused(f"{failure(error, text)}\nnothing was run") from None
 
 
-def _values(given: Iterable[Any] | None) -> list[dict[str, Any]]:
+def _values(values: Iterable[Any] | None) -> list[dict[str, Any]]:
     try:
         return [
             {"S": value} if isinstance(value, str) else parameter(json.encode(value).decode())
-            for value in given or ()
+            for value in values or ()
         ]
     except Failed as error:
         raise Refused(str(error)) from None
@@ -158,9 +158,9 @@ def _answer(work: Callable[..., str], *arguments: Any) -> str:
     try:
         return work(*arguments)
     except ClientError as error:
-        found = error.response["Error"]
-        hint = "; look lists the tables" if found["Code"] == NO_TABLE else ""
-        raise Refused(f"{found['Code']}: {printable(found['Message'])}{hint}") from None
+        fault = error.response["Error"]
+        hint = "; look lists the tables" if fault["Code"] == NO_TABLE else ""
+        raise Refused(f"{fault['Code']}: {printable(fault['Message'])}{hint}") from None
     except ERRORS as error:
         raise Refused(str(failure(error))) from None
     except Failed as error:

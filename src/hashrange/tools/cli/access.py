@@ -65,16 +65,16 @@ def explain(
         settings = Settings(access=access)
         with opened(db, settings) as database:
             try:
-                found = database.explain(operation, members, principal=principal)["access"]
+                answers = database.explain(operation, members, principal=principal)["access"]
             except ApiError as error:
                 fail(f"{error.code}: {error.message}")
             except ValueError as error:
                 fail(str(error))
-    if not found:
+    if not answers:
         print(f"allowed: {principal} has full access")
-    for answer in found:
+    for answer in answers:
         print("\n".join(_lines_of(answer)))
-    if not all(answer["allowed"] for answer in found):
+    if not all(answer["allowed"] for answer in answers):
         raise SystemExit(1)
 
 

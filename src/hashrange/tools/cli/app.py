@@ -52,12 +52,12 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for a poorer locale
     arguments, unknown = _parser().parse_known_args()
-    given = vars(arguments)
-    command, parser = given.pop("run"), given.pop("parser")
+    options = vars(arguments)
+    command, parser = options.pop("run"), options.pop("parser")
     if unknown:  # show the usage of the command that was given, not of the whole program
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        command(**given)
+        command(**options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of stdout has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

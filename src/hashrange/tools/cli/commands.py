@@ -63,9 +63,9 @@ def opened(path: Path | str | None, settings: "Settings | None" = None) -> "Iter
 
     if path is not None:
         printed(path)  # refuses an address that is not valid
-    found = existing(path) if isinstance(path, Path) else path
-    given = settings or Settings()
-    with told_in_one_line(), connect(found, settings=given) as database:
+    name = existing(path) if isinstance(path, Path) else path
+    checked_settings = settings or Settings()
+    with told_in_one_line(), connect(name, settings=checked_settings) as database:
         yield database
 
 

@@ -32,13 +32,13 @@ def also_from_environment(parser: argparse.ArgumentParser) -> None:
     for action in actions:
         action.default = None  # so that it shows whether an argument was given
 
-    def completed(**given: Any) -> None:
+    def completed(**options: Any) -> None:
         _warn_of_misspelt(os.environ, map(variable, actions))
         for action in actions:
-            if given[action.dest] is None:
+            if options[action.dest] is None:
                 text = os.environ.get(variable(action), "")
-                given[action.dest] = _value(action, text) if text else defaults[action.dest]
-        run(**given)
+                options[action.dest] = _value(action, text) if text else defaults[action.dest]
+        run(**options)
 
     parser.set_defaults(run=completed)
 

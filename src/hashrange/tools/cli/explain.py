@@ -41,12 +41,12 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     if not text.lstrip().startswith("{"):
         return "ExecuteStatement", {"Statement": text}
     try:
-        given = msgspec.json.decode(text, type=dict[str, Any])
+        request = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as problem:
         fail(f"the request is not JSON: {problem}")
-    if len(given) != 1 or not isinstance(next(iter(given.values())), dict):
+    if len(request) != 1 or not isinstance(next(iter(request.values())), dict):
         fail('name the operation: {"GetItem": {"TableName": ..., "Key": ...}}')
-    [(operation, members)] = given.items()
+    [(operation, members)] = request.items()
     return operation, members
 
 

@@ -68,13 +68,13 @@ def add(commands: "Commands") -> None:
 
 
 def _types(text: str) -> dict[str, str]:
-    found = {}
+    kinds = {}
     for part in text.split(","):
         name, colon, kind = part.rpartition(":")
         if not colon or not name or kind not in _KINDS:
             raise argparse.ArgumentTypeError(f"{part!r} is not NAME:TYPE")
-        found[name] = kind
-    return found
+        kinds[name] = kind
+    return kinds
 
 
 def import_(

@@ -28,23 +28,23 @@ def inspect_(path: Path | str, table: str | None, picture: Path | None, json: bo
     """Show the partitions, the largest item collections and the indexes of tables."""
     name = printed(path)
     with opened(path) as database:
-        found = database.inspect(table)
+        tables = database.inspect(table)
         figures = database.figures()
-    if table is not None and not found:
+    if table is not None and not tables:
         fail(f"{name}: no table {table}")
     if picture is not None:
         from hashrange.tools.cli.design.model_files import write_result
         from hashrange.tools.predict.inspected import picture as drawing
 
-        write_result(drawing(found), picture)
+        write_result(drawing(tables), picture)
     if json:
-        content = {"file": figures, "tables": found}
+        content = {"file": figures, "tables": tables}
         print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
         return
-    print("\n".join(_lines(name, figures, found)))
+    print("\n".join(_lines(name, figures, tables)))
 
 
-def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> list[str]:
+def _lines(name: str, figures: dict[str, int], tables: list[dict[str, Any]]) -> list[str]:
     sizes = [
         f"{figure.removesuffix('_bytes').replace('_', ' ')} {size(figures[figure])}"
         for figure in figures
@@ -53,7 +53,7 @@ def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> l
     lines = [f"{name}: {', '.join(sizes)}" if sizes else f"{name}:"]
     if "format" in figures:
         lines.append(f"format {figures['format']}, {figures['free_pages']:,} free pages")
-    for table in found:
+    for table in tables:
         lines += ["", *_source(f"{table['table']} ({table['billing']})", table)]
         for index in table["indexes"]:
             if index["local"]:
@@ -67,12 +67,12 @@ def _lines(name: str, figures: dict[str, int], found: list[dict[str, Any]]) -> l
     return lines
 
 
-def _source(name: str, found: dict[str, Any]) -> list[str]:
-    lines = [f"{name}: {_content(found)}"]
-    starts = [_start(part) for part in found["partitions"]]
-    for part, start, end in zip(found["partitions"], starts, [*starts[1:], "end"], strict=True):
+def _source(name: str, source: dict[str, Any]) -> list[str]:
+    lines = [f"{name}: {_content(source)}"]
+    starts = [_start(part) for part in source["partitions"]]
+    for part, start, end in zip(source["partitions"], starts, [*starts[1:], "end"], strict=True):
         lines.append(f"  partition {part['number']}, {start} to {end}: {_content(part)}")
-    collections = found["collections"]
+    collections = source["collections"]
     if collections["largest"]:
         walked = (
             "" if collections["complete"] else f" of the first {collections['rows_walked']:,} rows"
@@ -81,7 +81,7 @@ def _source(name: str, found: dict[str, Any]) -> list[str]:
     for each in collections["largest"]:
         key = ", ".join(f"{name} = {value}" for name, value in _plain(each["key"]))
         lines.append(f"    {key}: {_content(each)}")
-    for report in found.get("contributor_insights", {}).get("reports", ()):
+    for report in source.get("contributor_insights", {}).get("reports", ()):
         lines.append(f"  {report['rule']}:")
         for each in report["contributors"]:
             key = ", ".join(f"{name} = {value}" for name, value in _plain(each["key"]))
@@ -102,5 +102,5 @@ def _plain(key: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
     return [(name, ascii(text)) for name, value in key.items() for text in value.values()]
 
 
-def _content(found: dict[str, Any]) -> str:
-    return f"{counted(found['items'])}, {size(found['bytes'])}"
+def _content(source: dict[str, Any]) -> str:
+    return f"{counted(source['items'])}, {size(source['bytes'])}"

@@ -127,8 +127,8 @@ def _report(path: Path, texts: list[str], region: str, quiet: bool) -> "Report":
         if not quiet and sys.stderr.isatty():
             print(f"{text} …", file=sys.stderr)
 
-    found = Predictor(load, progress).predict(scenarios, add_smallest=not texts)
-    return Report(load, found, prices, assumed)
+    prediction = Predictor(load, progress).predict(scenarios, add_smallest=not texts)
+    return Report(load, prediction, prices, assumed)
 
 
 def _prove(path: Path) -> None:
@@ -157,7 +157,7 @@ def _judge(report: "Report", text: str, asked: bool) -> None:
     from hashrange.tools.predict.condition import Verdict, condition
 
     wanted = condition(text)
-    scenarios = report.found.scenarios[1:] if asked else report.found.scenarios[:1]
+    scenarios = report.prediction.scenarios[1:] if asked else report.prediction.scenarios[:1]
     verdicts = {
         each.scenario.name: wanted.verdict(*report.range_of(each, wanted.name))
         for each in scenarios

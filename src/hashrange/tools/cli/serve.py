@@ -287,11 +287,11 @@ def _number_of(unit: str) -> Callable[[str], float]:
     return parse
 
 
-def serve(**given: Any) -> None:
+def serve(**values: Any) -> None:
     """Serve the DynamoDB API over HTTP until Ctrl-C or SIGTERM."""
     from hashrange.server.workers.options import Options
 
-    options = Options(**given)
+    options = Options(**values)
     with told_in_one_line():
         options.check()
         if options.workers > 1:

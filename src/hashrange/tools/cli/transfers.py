@@ -53,8 +53,8 @@ def _units(text: str) -> float:
     return units
 
 
-def threads(target: "Target", given: int | None) -> int:
-    return given or (1 if target.kind == "file" else REMOTE_THREADS)
+def threads(target: "Target", wanted: int | None) -> int:
+    return wanted or (1 if target.kind == "file" else REMOTE_THREADS)
 
 
 def ask_before_writing(target: "Target", what: str, yes: bool) -> None:

@@ -126,8 +126,8 @@ class _Answering:
                 except Mistake as mistake:
                     return _problem(visit, mistake.status, str(mistake))
                 visit = self._visit(request, form)
-                given = request.headers.get(CSRF_HEADER) or form.get(CSRF_FIELD, "")
-                if not same(given, self._csrf()):
+                token = request.headers.get(CSRF_HEADER) or form.get(CSRF_FIELD, "")
+                if not same(token, self._csrf()):
                     text = "The form is not from this console, or the console was restarted."
                     return _problem(visit, 403, text)
             return await run_in_threadpool(_answer, route, visit)
@@ -140,13 +140,13 @@ class _Answering:
         text = "There is no such page." if error.status_code == 404 else error.detail
         return await run_in_threadpool(_problem, visit, error.status_code, text)
 
-    def _visit(self, request: Request, given: "ImmutableMultiDict[str, str]") -> Visit:
+    def _visit(self, request: Request, parameters: "ImmutableMultiDict[str, str]") -> Visit:
         return Visit(
             self._console,
             self._environment,
             request.url,
             request.path_params,
-            given,
+            parameters,
             self._csrf(),
             request.headers,
         )

@@ -69,7 +69,7 @@ class Request:
 def filters_of(visit: Visit) -> list[Filter]:
     """The filters in the fields of the form, without empty ones."""
     names = ("fname", "fop", "ftype", "fvalue", "fvalue2")
-    columns = [visit.given.getlist(name) for name in names]
+    columns = [visit.parameters.getlist(name) for name in names]
     rows = zip_longest(*columns, fillvalue="")
     return [Filter(row[0], row[1] or "=", row[2] or "S", row[3], row[4]) for row in rows if row[0]]
 
@@ -77,22 +77,22 @@ def filters_of(visit: Visit) -> list[Filter]:
 def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> Request:
     """The request that a form describes. Raises `Mistake` for a value that is not of its type."""
     made = _Expressions()
-    given = visit.given
+    form = visit.parameters
     members = source.request(shape.name)
-    if partition := given.get("pk", ""):
+    if partition := form.get("pk", ""):
         condition = made.comparison(source.hash, "=", _key(shape, source.hash, partition))
-        if source.range and given.get("sk", ""):
+        if source.range and form.get("sk", ""):
             condition += " AND " + _sort_condition(made, shape, source.range, visit)
         members["KeyConditionExpression"] = condition
-        if given.get("desc"):
+        if form.get("desc"):
             members["ScanIndexForward"] = False
     conditions = [made.filter(each) for each in filters_of(visit)]
     if conditions:
         members["FilterExpression"] = " AND ".join(conditions)
-    if attributes := given.get("attributes", "").strip():
+    if attributes := form.get("attributes", "").strip():
         paths = [path.strip() for path in attributes.split(",") if path.strip()]
         members["ProjectionExpression"] = ", ".join(made.path(path) for path in paths)
-    if given.get("consistent") and (source.local or not source.name):
+    if form.get("consistent") and (source.local or not source.name):
         members["ConsistentRead"] = True
     if made.names:
         members["ExpressionAttributeNames"] = made.names
@@ -103,12 +103,12 @@ def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> R
 
 
 def _sort_condition(made: "_Expressions", shape: TableShape, name: str, visit: Visit) -> str:
-    operator = visit.given.get("skop") or "="
+    operator = visit.parameters.get("skop") or "="
     if operator not in KEY_OPERATORS:
         raise Mistake(f"{operator!r} is not an operator for a key")
-    texts = [visit.given["sk"]]
+    texts = [visit.parameters["sk"]]
     if operator == "between":
-        texts.append(visit.given.get("sk2", ""))
+        texts.append(visit.parameters.get("sk2", ""))
     return made.comparison(name, operator, *(_key(shape, name, text) for text in texts))
 
 

@@ -25,10 +25,10 @@ def chosen(visit: Visit) -> list[str]:
     """The columns to show beside the keys; empty if all are shown."""
     text = cookie_parser(visit.headers.get("cookie", "")).get(_cookie(visit), "")
     try:
-        found = json.loads(unquote(text))
+        names = json.loads(unquote(text))
     except (ValueError, RecursionError):
         return []
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def keep(visit: Visit, answer: Response, table: str, names: Iterable[str]) -> None:

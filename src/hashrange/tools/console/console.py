@@ -99,8 +99,8 @@ class Console:
 
     def entities(self, table: str) -> list[str]:
         """The entities that a model declares for a table."""
-        found = [model for model in self.models if model.name == table]
-        return [entity.name for model in found for entity in model.model.entities]
+        models = [model for model in self.models if model.name == table]
+        return [entity.name for model in models for entity in model.model.entities]
 
     def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
         """The results of a function that makes requests, for several values at a time."""

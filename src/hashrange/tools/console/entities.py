@@ -20,8 +20,8 @@ def entity_of(item: Item, source: Source) -> str:
     for name, value in item.items():
         if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
             return str(value["S"])
-    found = [_prefix(item.get(name, {}).get("S", "")) for name in source.keys]
-    return " · ".join(dict.fromkeys(filter(None, found)))
+    prefixes = [_prefix(item.get(name, {}).get("S", "")) for name in source.keys]
+    return " · ".join(dict.fromkeys(filter(None, prefixes)))
 
 
 def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
@@ -41,9 +41,9 @@ def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
 
 def _prefix(text: str) -> str:
     """`order#7` has the prefix order; a text without digits and separators is its own."""
-    found = _PREFIX.match(text)
-    if found:
-        return found[1]
+    match = _PREFIX.match(text)
+    if match:
+        return match[1]
     return text if text.isalpha() and text.isupper() and len(text) <= 20 else ""
 
 

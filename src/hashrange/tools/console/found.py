@@ -15,7 +15,7 @@ CELLS_MAX = 6_000
 """A page with so many takes about 0.2 s of processor time."""
 
 
-def found(visit: Visit, shape: TableShape, source: Source, request: Request) -> dict[str, Any]:
+def results_of(visit: Visit, shape: TableShape, source: Source, request: Request) -> dict[str, Any]:
     """What `found.html` shows."""
     columns = chosen(visit)
     limit = min(request.members["Limit"], CELLS_MAX // (len(columns) or COLUMNS_MAX) or 1)
@@ -25,8 +25,8 @@ def found(visit: Visit, shape: TableShape, source: Source, request: Request) -> 
         "source": source,
         "search": done,
         "of": source.items if request.operation == "Scan" else None,
-        "round": bool(visit.given.get("round")),
-        "first": not visit.given.get("after"),
+        "round": bool(visit.parameters.get("round")),
+        "first": not visit.parameters.get("after"),
         "results": lay_out(visit.console, shape, source, done.items, columns),
         "chosen": columns,
     }

@@ -155,8 +155,8 @@ def _compared(old: Value | None, new: Value | None) -> Iterator[tuple[str, str]]
     before, after = _texts(old), _texts(new)
     if len(before) > 1 or len(after) > 1:
         if max(len(before), len(after)) <= COMPARED_LINES_MAX:
-            found = difflib.unified_diff(before, after, n=2, lineterm="")
-            for line in islice(found, 3, 300):
+            difference = difflib.unified_diff(before, after, n=2, lineterm="")
+            for line in islice(difference, 3, 300):
                 yield line[0].replace("@", " "), "…" if line.startswith("@@") else line[1:]
             return
         before, after = before[:20], after[:20]

@@ -105,8 +105,8 @@ def _collections(
         first = (*source.keys, *shape.table.keys)
         yield Collection(None, list(_runs(first, (), rows, chosen)), len(rows))
         return
-    for _, found in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
-        members = list(found)
+    for _, group in groupby(rows, key=lambda row: dumps(row.item[source.hash])):
+        members = list(group)
         runs = _runs((source.range, *shape.table.keys), (source.hash,), members, chosen)
         yield Collection(members[0].item[source.hash], list(runs), len(members))
 
@@ -120,6 +120,6 @@ def _runs(
         leading = [name for name in dict.fromkeys(first) if name in row.item and name not in above]
         return (*leading, *sorted(name for name in row.item if name not in first + above))
 
-    for columns, found in groupby(rows, key=names):
+    for columns, group in groupby(rows, key=names):
         shown = columns if chosen else columns[:COLUMNS_MAX]
-        yield Run(shown, len(columns) - len(shown), list(found))
+        yield Run(shown, len(columns) - len(shown), list(group))

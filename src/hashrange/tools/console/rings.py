@@ -28,7 +28,7 @@ class Arc:
     start: float
     length: float
     label: tuple[float, float] | None
-    found: Mapping[str, Any]
+    part: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
         place = _place(each["hash"])
         point = _apart(place, DOTS, points)
         assert point is not None, "there is room for all of the few largest"
-        partitions = [arc.number for arc in arcs if _has(arc.found, each["hash"])]
+        partitions = [arc.number for arc in arcs if _has(arc.part, each["hash"])]
         key = {name: typed(value, name) for name, value in each["key"].items()}
         size = each["items"], each["bytes"]
         dots.append(Dot(number, *point, each["hash"], partitions, key, *size))

@@ -52,15 +52,15 @@ class Search:
     def of(cls, visit: Visit, limit: int) -> "Search":
         """The search that an address goes on with, or a new one."""
         try:
-            units = float(visit.given.get("units") or 0)
+            units = float(visit.parameters.get("units") or 0)
         except ValueError:
             units = -1.0
         if not 0 <= units < 1e15:
             raise Mistake("units: this is not a number of read units")
         read, found = (visit.number(name, 0, 0, 10**15) for name in ("read", "found"))
         step = visit.number("step", limit, 1, STEP_MAX)
-        after = visit.given.get("after", "")
-        start = visit.given.get("start", after)
+        after = visit.parameters.get("after", "")
+        start = visit.parameters.get("start", after)
         before = visit.number("before", read, 0, 10**15)
         return cls(limit, read, found, units, after or None, step, start, before)
 

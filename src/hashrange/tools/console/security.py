@@ -73,9 +73,9 @@ def log_mistake(error: Exception) -> None:
     _log.error("console: %s at %s:%s", type(error).__name__, name, place.lineno)
 
 
-def same(given: str, secret: str) -> bool:
+def same(token: str, secret: str) -> bool:
     """Compare in constant time."""
-    return hmac.compare_digest(given.encode(errors="replace"), secret.encode())
+    return hmac.compare_digest(token.encode(errors="replace"), secret.encode())
 
 
 class Guard:
@@ -137,8 +137,8 @@ class Guard:
     def _enter(self, scope: Scope) -> Response | None:
         """Exchange the token for a cookie, and remove it from the address."""
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [text for name, text in asked if name == "token"]
-        if not given or not same(given[0], self._token):
+        tokens = [text for name, text in asked if name == "token"]
+        if not tokens or not same(tokens[0], self._token):
             return None
         kept = urlencode([(name, text) for name, text in asked if name != "token"])
         # A path that begins with two slashes would name another host.

@@ -99,8 +99,8 @@ class TableShape:
 
     @cached_property
     def vectors(self) -> tuple[VectorIndex, ...]:
-        found = map(VectorIndex.of, self.description.get("VectorIndexes", ()))
-        return tuple(sorted(found, key=lambda index: index.name))
+        vector_indexes = map(VectorIndex.of, self.description.get("VectorIndexes", ()))
+        return tuple(sorted(vector_indexes, key=lambda index: index.name))
 
     def vectors_of(self, item: Item) -> list[VectorIndex]:
         """The vector indexes that can be searched for items like this one."""
@@ -144,9 +144,9 @@ class TableShape:
     @property
     def stream(self) -> str:
         """The view of an enabled stream, e.g. "new and old images", or an empty text."""
-        found = self.description.get("StreamSpecification", {})
-        view: str = found.get("StreamViewType", "")
-        return view.replace("_", " ").lower() if found.get("StreamEnabled") else ""
+        specification = self.description.get("StreamSpecification", {})
+        view: str = specification.get("StreamViewType", "")
+        return view.replace("_", " ").lower() if specification.get("StreamEnabled") else ""
 
 
 def _source(described: Mapping[str, Any], name: str, local: bool) -> Source:

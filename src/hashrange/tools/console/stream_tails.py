@@ -70,25 +70,25 @@ class StreamTail:
 
     def _read(self) -> bool:
         """Read once from each shard. Returns whether there may be more already."""
-        found: list[Mapping[str, Any]] = []
+        chunk: list[Mapping[str, Any]] = []
         more = ended = False
         for shard in self._shards.readable()[:SHARDS_MAX]:
             records = run(self._shards.read(shard, RECORDS_A_READ), self._connection)
-            found += records
+            chunk += records
             more |= len(records) == RECORDS_A_READ
             ended |= shard.ended
         if ended:  # its children have the next records
             run(self._shards.find(), self._connection)
-        self.seen += len(found)
-        self.records.extend(sorted(map(_record, found), key=lambda record: record.number))
+        self.seen += len(chunk)
+        self.records.extend(sorted(map(_record, chunk), key=lambda record: record.number))
         return more or ended
 
 
-def _record(found: Mapping[str, Any]) -> Record:
-    content = found["dynamodb"]
+def _record(record: Mapping[str, Any]) -> Record:
+    content = record["dynamodb"]
     changes = difference(content.get("OldImage", {}), content.get("NewImage", {}))
     return Record(
-        found["eventName"],
+        record["eventName"],
         content["ApproximateCreationDateTime"],
         int(content["SequenceNumber"]),
         content["Keys"],

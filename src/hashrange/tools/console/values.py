@@ -81,12 +81,12 @@ def pretty(value: Any) -> str:
 def item_of(text: str) -> Item:
     """The item that a text in DynamoDB JSON is. Raises `ValueMistake`."""
     try:
-        found = json.loads(text)
+        members = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise ValueMistake(f"this is not JSON: {problem}") from None
-    if not isinstance(found, dict):
+    if not isinstance(members, dict):
         raise ValueMistake('an item is an object: {"name": {"S": "value"}}')
-    return {name: typed(value, name) for name, value in found.items()}
+    return {name: typed(value, name) for name, value in members.items()}
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class _Number:
 
 def entered_item(text: str) -> Item:
     """The item that a user wrote, in DynamoDB JSON or in plain JSON. Raises `ValueMistake`."""
-    found = entered(text)
-    if not isinstance(found, dict):
+    members = entered(text)
+    if not isinstance(members, dict):
         raise ValueMistake('an item is an object: {"name": "value"} or {"name": {"S": "value"}}')
-    return {name: typed(value, name) for name, value in found.items()}
+    return {name: typed(value, name) for name, value in members.items()}
 
 
 def entered(text: str) -> Any:
@@ -110,18 +110,18 @@ def entered(text: str) -> Any:
     It is plain JSON if none of its members has a type: {"cup": 6}, but {"cup": {"N": "6"}} is not.
     """
     try:
-        found = json.loads(
+        value = json.loads(
             text, parse_int=_Number, parse_float=_Number, parse_constant=_no_constant
         )
     except (ValueError, RecursionError) as problem:
         raise ValueMistake(f"this is not JSON: {problem}") from None
-    if not isinstance(found, dict | list):
-        return found
-    if any(map(_has_type, found.values() if isinstance(found, dict) else found)):
-        return found
-    if isinstance(found, list):
-        return [_of_plain(each) for each in found]
-    return {name: _of_plain(each) for name, each in found.items()}
+    if not isinstance(value, dict | list):
+        return value
+    if any(map(_has_type, value.values() if isinstance(value, dict) else value)):
+        return value
+    if isinstance(value, list):
+        return [_of_plain(each) for each in value]
+    return {name: _of_plain(each) for name, each in value.items()}
 
 
 def _no_constant(word: str) -> None:
@@ -211,9 +211,9 @@ def shown(text: str) -> Markup:
         return escape(text)
     parts: list[Markup] = []
     end = 0
-    for found in _UNSEEN.finditer(text):
-        parts += escape(text[end : found.start()]), _mark(found[0])
-        end = found.end()
+    for match in _UNSEEN.finditer(text):
+        parts += escape(text[end : match.start()]), _mark(match[0])
+        end = match.end()
     return Markup("").join([*parts, escape(text[end:])])
 
 

@@ -26,13 +26,13 @@ class Mistake(Exception):
 
 @dataclass(frozen=True)
 class Visit:
-    """One request. `given` has the fields of its form, or the parameters of its address."""
+    """One request. `parameters` are the fields of its form, or those of its address."""
 
     console: Console
     environment: Environment
     url: URL
     path: Mapping[str, str]
-    given: "ImmutableMultiDict[str, str]"
+    parameters: "ImmutableMultiDict[str, str]"
     csrf: str
     headers: Headers = field(default_factory=Headers)
 
@@ -44,14 +44,14 @@ class Visit:
     @property
     def shown_path(self) -> str:
         """The address that the browser shows, without the host."""
-        given = urlsplit(self.headers.get("HX-Current-URL", "") or str(self.url))
-        return f"{given.path}?{given.query}" if given.query else given.path
+        address = urlsplit(self.headers.get("HX-Current-URL", "") or str(self.url))
+        return f"{address.path}?{address.query}" if address.query else address.path
 
     def page(self, template: str, status: int = 200, **context: Any) -> Response:
         """A page from a template; see `templates/base.html` for its blocks."""
         layout = "partial.html" if self.partial else "base.html"
-        found = self.environment.get_template(template)
-        return HTMLResponse(found.render(visit=self, layout=layout, **context), status)
+        loaded = self.environment.get_template(template)
+        return HTMLResponse(loaded.render(visit=self, layout=layout, **context), status)
 
     def go(self, path: str, **parameters: str) -> Response:
         """Send the browser to another page, after something was written."""
@@ -62,13 +62,13 @@ class Visit:
 
     def go_back(self, otherwise: str) -> Response:
         """Send the browser to the page of this console that the form names."""
-        back = self.given.get("back", "")
+        back = self.parameters.get("back", "")
         local = re.match(r"/(?![/\\])[\x21-\x7e]*\Z", back)
         return self.go(back if local else otherwise)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """A field that is a number, within bounds."""
-        text = self.given.get(name) or str(default)
+        text = self.parameters.get(name) or str(default)
         if not text.isascii() or not text.isdecimal():
             raise Mistake(f"{name}: {text!r} is not a number")
         return max(least, min(most, int(text[:18])))
@@ -92,11 +92,11 @@ class Visit:
 
     def asked(self, without: Collection[str]) -> str:
         """The parameters of this page as part of an address."""
-        return urlencode([pair for pair in self.given.multi_items() if pair[0] not in without])
+        return urlencode([pair for pair in self.parameters.multi_items() if pair[0] not in without])
 
     def with_(self, **changed: str | None) -> str:
         """The address of this page with other parameters; None leaves one out."""
-        kept = [(name, text) for name, text in self.given.multi_items() if name not in changed]
+        kept = [(name, text) for name, text in self.parameters.multi_items() if name not in changed]
         added = [(name, text) for name, text in changed.items() if text is not None]
         return f"{self.url.path}?{urlencode(kept + added)}"
 

@@ -36,11 +36,11 @@ class AdminClient:
                 raise Mistake("The admin port refuses the token.", 502)
             if status != 200:
                 raise Mistake(f"The admin port answers with status {status}.", 502)
-            found: list[dict[str, Any]] = json.loads(body)["tables"]
+            tables: list[dict[str, Any]] = json.loads(body)["tables"]
         except (OSError, HTTPException, ValueError, KeyError) as error:
             text = f"The admin port does not answer ({type(error).__name__})."
             raise Mistake(text, 502) from None
-        return found
+        return tables
 
     def _ask(self, path: str) -> tuple[int, bytes]:
         connection = self._connection(self._host, self._port, timeout=SECONDS_MAX)

@@ -23,7 +23,7 @@ class Ways:
         self._index = source.name
         self._shape = shape
         filtered = visit.url.path in (self._path, f"{self._path}/values")
-        pairs = visit.given.multi_items() if filtered else ()
+        pairs = visit.parameters.multi_items() if filtered else ()
         kept = [pair for pair in pairs if pair[0] in KEPT]
         self._alike: dict[tuple[str, str], str] = {}
         self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))

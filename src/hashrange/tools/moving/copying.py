@@ -59,10 +59,10 @@ class Copy:
 
     def run(self, segments: int, threads: int, rate: float) -> Progress:
         """Create the missing tables and copy all items. Raises DataError."""
-        found = self.described()
-        total = max(1, sum(table.items for table in found))
-        there = [_prepare(self.source, self.target, table) for table in found]
-        changed = [each for each in zip(found, there, strict=True) if self._has_changed(*each)]
+        described = self.described()
+        total = max(1, sum(table.items for table in described))
+        there = [_prepare(self.source, self.target, table) for table in described]
+        changed = [each for each in zip(described, there, strict=True) if self._has_changed(*each)]
         for table, _ in changed:
             del self.states[table.name]
         resumed = sum(state.items for state in self.states.values())
@@ -73,7 +73,7 @@ class Copy:
                         f"{self.bookmark.path}: {table.name} is not the table of the interrupted "
                         "copy; copying it from the beginning"
                     )
-                for table, copied in zip(found, there, strict=True):
+                for table, copied in zip(described, there, strict=True):
                     fresh = TableState([Position() for _ in range(segments)], time.time())
                     fresh.source, fresh.target = table.id, copied.id
                     state = self.states.setdefault(table.name, fresh)
@@ -180,8 +180,8 @@ def _place(target: "Target") -> tuple[str, str]:
 
 def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     """A part of a bookmark besides the names, if one of the places is in PostgreSQL."""
-    found = [place for kind, place in places if kind == "postgresql"]
-    return {"postgresql": found} if found else {}
+    addresses = [place for kind, place in places if kind == "postgresql"]
+    return {"postgresql": addresses} if addresses else {}
 
 
 def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
@@ -191,9 +191,9 @@ def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
     except Refused as refusal:
         if refusal.code != "ResourceNotFoundException":
             raise
-        found = tables.description(source.client, source.name, table.name)
+        description = tables.description(source.client, source.name, table.name)
         with closing(target.connection(1)) as asking:
-            tables.create(asking, target.name, found, table.name)
+            tables.create(asking, target.name, description, table.name)
         return tables.describe(target.client, target.name, table.name)
     if there.key != table.key or any(there.types[name] != table.types[name] for name in table.key):
         raise DataError(f"{target.name}: {table.name} exists already, with another key")

@@ -78,8 +78,8 @@ def export(
     finally:
         collection.spool.close()
         reading.close()
-    found = tables.description(target.client, target.name, table_name)
-    tables.write(tables.beside(output), found)
+    description = tables.description(target.client, target.name, table_name)
+    tables.write(tables.beside(output), description)
     _write(collection.spool, output, format, table, began)
     _clean(bookmark, collection.spool.path)
     return Exported(collection.state.items, resumed, began, time.time(), progress.speed())

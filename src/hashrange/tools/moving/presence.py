@@ -39,9 +39,9 @@ class Presence:
         ]
         count = attempt = 0
         while waiting:
-            found, left = self._ask(waiting)
-            count += found
-            if left and not found:
+            present, left = self._ask(waiting)
+            count += present
+            if left and not present:
                 attempt += 1
                 if attempt == ATTEMPTS_MAX:
                     raise Refused("", f"{self._name}: reads are throttled; set a lower --rate")

@@ -72,12 +72,12 @@ class Replicator:
             self._look()
         records, oldest = 0, time.time()
         for shard in self._shards.readable():
-            found = self._run(self._shards.read(shard))
-            if found:
-                self._apply(found)
-                self._state.sequences[shard.id] = found[-1]["dynamodb"]["SequenceNumber"]
-                records += len(found)
-                oldest = min(oldest, _created(found[-1]))
+            records_read = self._run(self._shards.read(shard))
+            if records_read:
+                self._apply(records_read)
+                self._state.sequences[shard.id] = records_read[-1]["dynamodb"]["SequenceNumber"]
+                records += len(records_read)
+                oldest = min(oldest, _created(records_read[-1]))
             if shard.ended:
                 self._looked = 0.0  # its children follow
         return Round(records, max(0.0, time.time() - oldest) if records else 0.0)

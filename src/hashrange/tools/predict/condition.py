@@ -44,11 +44,11 @@ class Condition(NamedTuple):
 
 def condition(text: str) -> Condition:
     """Raises TraceError."""
-    found = FORM.fullmatch(text.strip())
-    if found is None or found[4] not in (None, UNITS[found[1]]):
+    match = FORM.fullmatch(text.strip())
+    if match is None or match[4] not in (None, UNITS[match[1]]):
         raise TraceError(
             f"--fail-if {text!r}: write for example 'throttled > 0.1%', 'lag > 5s' or "
             "'dollars > 100$'"
         )
-    number = float(found[3])
-    return Condition(text, found[1], found[2], number / 100 if found[4] == "%" else number)
+    number = float(match[3])
+    return Condition(text, match[1], match[2], number / 100 if match[4] == "%" else number)

@@ -58,12 +58,12 @@ class _Began:
 class Loads:
     """A load on one model. `assumed` says what its description leaves open."""
 
-    def __init__(self, path: Path, model: Model, given: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, model: Model, content: Mapping[str, Any]) -> None:
         self.path = str(path)
         self.model = model
         self.assumed: list[str] = []
-        self.minutes = self._number("minutes", given.get("minutes", MINUTES))
-        rates = given.get("rates", {})
+        self.minutes = self._number("minutes", content.get("minutes", MINUTES))
+        rates = content.get("rates", {})
         if not isinstance(rates, dict):
             raise self._wrong("rates", "a table of rates by the names of calls")
         self.lines = [*cost(model).lines]
@@ -97,17 +97,17 @@ class Loads:
     # ---- calls ----
 
     def _new_write(self, name: str) -> CostLine:
-        found = _WRITE.fullmatch(name)
+        match = _WRITE.fullmatch(name)
         known = {str(entity): entity for entity in self.model.model.entities}
-        if found is None or found[2] not in known:
+        if match is None or match[2] not in known:
             names = ", ".join(line.name for line in self.lines)
             raise self._wrong(
                 f'rates."{name}"',
                 f"the name of a call: {names}, or `create ENTITY`, `delete ENTITY`, "
                 "`edit ENTITY: field`",
             )
-        kind, entity = found[1], known[found[2]]
-        fields = tuple(part.strip() for part in (found[3] or "").split(",")) if found[3] else ()
+        kind, entity = match[1], known[match[2]]
+        fields = tuple(part.strip() for part in (match[3] or "").split(",")) if match[3] else ()
         rates = {"create": 1.0} if kind == "create" else {"delete": 1.0} if kind == "delete" else {}
         wanted = Writes(entity.model, rates.get("create", 0), fields, 1.0, rates.get("delete", 0))
         wanted.check(self.model.model)
@@ -118,9 +118,9 @@ class Loads:
         raise self._wrong(f'rates."{name}"', "a write that the model can make")
 
     def _call(self, line: CostLine) -> Call:
-        given = self.rates.get(line.name, line.rate or 0)
+        declared = self.rates.get(line.name, line.rate or 0)
         place = f'rates."{line.name}"'
-        form: Mapping[str, Any] = given if isinstance(given, dict) else {"rate": given}
+        form: Mapping[str, Any] = declared if isinstance(declared, dict) else {"rate": declared}
         if unknown := set(form) - {"rate", "keys", "of"}:
             raise self._wrong(f"{place}.{min(unknown)}", "rate, keys or of")
         rate = self._number(f"{place}.rate", form.get("rate", line.rate or 0), above_zero=False)
@@ -144,10 +144,10 @@ class Loads:
         by_type = self.model.model.by_type
         if by_type is not None and source == by_type.name and entities:
             return Keys(entities[0].name)  # one key for all items of an entity
-        found = self._entity_key(entities, None if source == TABLE else source)
-        if found is None:
+        pair = self._entity_key(entities, None if source == TABLE else source)
+        if pair is None:
             return Keys(f"{line.name} in {source}", of or KEYS_ASSUMED)
-        entity, key = found
+        entity, key = pair
         templates = [column.template for column in key.hash]
         fields = {field for template in templates for field in template.fields}
         name = " ".join(str(template) for template in templates)
@@ -200,10 +200,10 @@ class Loads:
     def _zipf(self, place: str, value: object) -> float | None:
         if value == "uniform":
             return None
-        found = _ZIPF.fullmatch(value) if isinstance(value, str) else None
-        if found is None or not 0 < float(found[1]) <= 10:
+        match = _ZIPF.fullmatch(value) if isinstance(value, str) else None
+        if match is None or not 0 < float(match[1]) <= 10:
             raise self._wrong(place, f'"uniform" or "zipf(1.1)", not {value!r}')
-        return float(found[1])
+        return float(match[1])
 
     def _wrong(self, place: str, text: str) -> TraceError:
         return TraceError(f"{self.path}: {place} is {text}")
@@ -217,19 +217,19 @@ def read(path: Path, models: Any) -> Loads:
     if path.suffix == ".py":
         return Loads(path, _one(path, models(path)), {})
     try:
-        given = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text())
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TraceError(f"{path}: {error}") from None
-    if unknown := set(given) - {"model", "table", "minutes", "rates"}:
+    if unknown := set(content) - {"model", "table", "minutes", "rates"}:
         raise TraceError(f"{path}: {min(unknown)}: use only model, table, minutes and rates")
-    name, table = given.get("model"), given.get("table")
+    name, table = content.get("model"), content.get("table")
     if not isinstance(name, str):
         raise TraceError(f'{path}: model is missing, e.g. model = "model.py"')
     if table is not None and not isinstance(table, str):
         raise TraceError(f"{path}: table must be the name of a table, not {table!r}")
-    return Loads(path, _one(path, models(path.parent / name), table), given)
+    return Loads(path, _one(path, models(path.parent / name), table), content)
 
 
 def _one(path: Path, models: Sequence[Model], name: str | None = None) -> Model:

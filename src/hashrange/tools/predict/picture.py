@@ -14,7 +14,7 @@ STRIPS_MAX = 3
 def picture(report: Report) -> str:
     limits = settings_of(report.load.head)
     units = (limits.partition_read_units, limits.partition_write_units)
-    lapses = [lapse for each in report.found.scenarios for lapse in _lapses(each, units)]
+    lapses = [lapse for each in report.prediction.scenarios for lapse in _lapses(each, units)]
     return drawn(f"Partitions over time: {report.load.path.rpartition('/')[2]}", lapses)
 
 

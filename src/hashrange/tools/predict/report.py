@@ -20,15 +20,15 @@ OURS = "the ranges are no confidence intervals: see docs/reference/predict.md"
 
 class Report:
     def __init__(
-        self, load: Load, found: Prediction, prices: Prices, assumed: Sequence[str] = ()
+        self, load: Load, prediction: Prediction, prices: Prices, assumed: Sequence[str] = ()
     ) -> None:
         self.load = load
-        self.found = found
+        self.prediction = prediction
         self.prices = prices
         self.assumed = [*assumed, *self._assumed()]
 
     def usd(self, outcome: Outcome) -> float:
-        return usd_a_month(outcome, self.found.seconds, self.prices)
+        return usd_a_month(outcome, self.prediction.seconds, self.prices)
 
     def range_of(self, each: Predicted, name: str) -> tuple[float, float]:
         """The least and the largest value of `throttled`, `lag` or `dollars`."""
@@ -40,7 +40,7 @@ class Report:
 
     def _assumed(self) -> Iterator[str]:
         yield OPEN_LOOP
-        counts, head = self.found.assumed, self.load.head
+        counts, head = self.prediction.assumed, self.load.head
         if counts.retried:
             yield f"{counts.retried:,} later attempts are left out"
         if counts.assumed:
@@ -50,7 +50,7 @@ class Report:
             )
         if head.keys == "hmac":
             yield "the trace has no keys: item collections that are divided count as one place"
-        yield from self.found.notes
+        yield from self.prediction.notes
         yield "partitions are split by heat and throughput, not by their size"
 
     # ---- data ----
@@ -58,10 +58,10 @@ class Report:
     def data(self) -> dict[str, Any]:
         return {
             "load": self.load.path,
-            "seconds": self.found.seconds,
-            "requests": self.found.assumed.requests,
-            "scenarios": [self._scenario(each) for each in self.found.scenarios],
-            "smallest_provisioned": self._smallest(self.found.smallest),
+            "seconds": self.prediction.seconds,
+            "requests": self.prediction.assumed.requests,
+            "scenarios": [self._scenario(each) for each in self.prediction.scenarios],
+            "smallest_provisioned": self._smallest(self.prediction.smallest),
             "assumed": self.assumed,
             "prices": {"region": self.prices.region, "date": self.prices.date},
         }
@@ -129,16 +129,17 @@ class Report:
         return "\n".join(self._text())
 
     def _text(self) -> Iterator[str]:
-        found = self.found
-        minutes = found.seconds / 60
-        yield f"{self.load.path}: {found.assumed.requests:,} requests in {minutes:,.1f} minutes"
+        prediction = self.prediction
+        minutes = prediction.seconds / 60
+        requests = f"{prediction.assumed.requests:,} requests"
+        yield f"{self.load.path}: {requests} in {minutes:,.1f} minutes"
         yield ""
         head = [
             *("scenario", "refused", "share", "range", "units refused"),
             *("lag, s", "splits", "$ a month"),
         ]
-        yield from aligned([head, *(self._row(each) for each in found.scenarios)])
-        for each in found.scenarios:
+        yield from aligned([head, *(self._row(each) for each in prediction.scenarios)])
+        for each in prediction.scenarios:
             yield ""
             yield from self._details(each)
         yield ""
@@ -191,24 +192,24 @@ class Report:
         if each.range is not None:
             yield from self._sensitivity(each.range)
 
-    def _sensitivity(self, found: Range) -> Iterator[str]:
-        thinned = f", over 1 of {found.thinned} requests" if found.thinned > 1 else ""
+    def _sensitivity(self, spread_range: Range) -> Iterator[str]:
+        thinned = f", over 1 of {spread_range.thinned} requests" if spread_range.thinned > 1 else ""
         spread = [
             f"{each.name} {_span(each.low.throttled, each.high.throttled, percent)}"
-            for each in found.varied
+            for each in spread_range.varied
             if each.low.throttled != each.high.throttled
-            or each.low.throttled != found.base.throttled
+            or each.low.throttled != spread_range.base.throttled
         ]
         if spread:
             yield (
                 f"  share refused, varied by itself{thinned} (from "
-                f"{percent(found.base.throttled)}): {'; '.join(spread)}"
+                f"{percent(spread_range.base.throttled)}): {'; '.join(spread)}"
             )
         else:
             yield f"  no varied assumption changes the share of refused requests{thinned}"
 
     def _provisioning(self) -> Iterator[str]:
-        smallest = self.found.smallest
+        smallest = self.prediction.smallest
         if smallest.units is None:
             yield f"smallest provisioning without a refusal: none suffices: {smallest.why}"
             return
@@ -261,20 +262,20 @@ def _members(count: Any, before: str = "") -> dict[str, Any]:
     return {names[0]: requests, names[1]: units}
 
 
-def _range(found: Range | None) -> dict[str, Any] | None:
-    if found is None:
+def _range(throttle_range: Range | None) -> dict[str, Any] | None:
+    if throttle_range is None:
         return None
     return {
-        "throttled": found.throttled,
-        "lag_seconds": found.lag_seconds,
-        "one_request_of": found.thinned,
+        "throttled": throttle_range.throttled,
+        "lag_seconds": throttle_range.lag_seconds,
+        "one_request_of": throttle_range.thinned,
         "varied": [
             {
                 "name": each.name,
                 "throttled": (each.low.throttled, each.high.throttled),
                 "lag_seconds": (each.low.lag_seconds, each.high.lag_seconds),
             }
-            for each in found.varied
+            for each in throttle_range.varied
         ]
         + [{"name": LAG.name, "lag_seconds_added": (LAG.low, LAG.high)}],
     }

@@ -29,15 +29,15 @@ def scenario(text: str) -> Scenario:
 def _add(made: dict[str, Any], text: str, part: str) -> None:
     if part == "on-demand":
         made["mode"] = part
-    elif found := _PROVISIONED.fullmatch(part):
-        read, write = (_number(text, each, UNITS_MAX) for each in found.groups())
+    elif match := _PROVISIONED.fullmatch(part):
+        read, write = (_number(text, each, UNITS_MAX) for each in match.groups())
         made |= {"mode": "provisioned", "units": Units(read, write)}
-    elif found := _SHARD.fullmatch(part):
-        made["shards"][found[1]] = _number(text, found[2], SHARDS_MAX)
-    elif found := _UNITS.fullmatch(part):
-        units = _number(text, found[3], UNITS_MAX)
-        read, write = made["changed"].get(found[1], (None, None))
-        made["changed"][found[1]] = (units, write) if found[2] == "read" else (read, units)
+    elif match := _SHARD.fullmatch(part):
+        made["shards"][match[1]] = _number(text, match[2], SHARDS_MAX)
+    elif match := _UNITS.fullmatch(part):
+        units = _number(text, match[3], UNITS_MAX)
+        read, write = made["changed"].get(match[1], (None, None))
+        made["changed"][match[1]] = (units, write) if match[2] == "read" else (read, units)
     else:
         raise TraceError(f"{text!r}: not a scenario; use {FORMS}, or join several with &")
 

@@ -167,9 +167,9 @@ def advise(statement: str, code: str, message: str, key: Sequence[str]) -> Advic
             if pattern.search(message):
                 return Advice(text.format(key=named))
         for pattern, text in BY_TEXT:
-            if found := pattern.search(statement):
-                start = found.end() - len(found.group().lstrip())
-                return Advice(text, start, found.end() - start)
+            if match := pattern.search(statement):
+                start = match.end() - len(match.group().lstrip())
+                return Advice(text, start, match.end() - start)
     for pattern, text in BY_MESSAGE[1:]:
         if pattern.search(message):
             return Advice(text)

@@ -40,9 +40,11 @@ class Catalog:
 
     def describe(self, table: str) -> Mapping[str, Any]:
         """The description of a table as it is now. Raises errors of boto3."""
-        found: Mapping[str, Any] = self._target.client.describe_table(TableName=table)["Table"]
-        self._descriptions[table] = found
-        return found
+        description: Mapping[str, Any] = self._target.client.describe_table(TableName=table)[
+            "Table"
+        ]
+        self._descriptions[table] = description
+        return description
 
     def known(self, table: str) -> Mapping[str, Any] | None:
         """The description of a table, perhaps an old one. None if it cannot be had."""

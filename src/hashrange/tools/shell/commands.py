@@ -165,10 +165,10 @@ class Commands:
 
     def _mode(self, rest: str) -> None:
         modes: tuple[Mode, ...] = get_args(Mode)
-        found = next((mode for mode in modes if mode == rest.lower()), None)
-        if rest and found is None:
+        wanted = next((mode for mode in modes if mode == rest.lower()), None)
+        if rest and wanted is None:
             raise Failed(f"{printable(rest)}: the modes are {', '.join(modes)}")
-        self._session.mode = found or self._session.mode
+        self._session.mode = wanted or self._session.mode
         if not rest:
             self._line(self._session.mode)
 

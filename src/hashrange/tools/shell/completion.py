@@ -44,8 +44,8 @@ def complete(text: str, catalog: Catalog, commands: Sequence[str] = ()) -> tuple
         return index[2], _matching(index[2], map(quoted, names))
     if table := _TABLE_NEXT.search(statement):
         return table[2], _matching(table[2], map(quoted, _tables(catalog)))
-    found = _WORD.search(statement)
-    word = found[1] if found else ""
+    match = _WORD.search(statement)
+    word = match[1] if match else ""
     names = []
     for named in dict.fromkeys(_TABLE_NAMED.findall(statement)):
         names += catalog.attributes(_bare(named))
@@ -105,6 +105,6 @@ class ShellCompleter(Completer):
         self._commands = commands
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterable[Completion]:
-        word, found = complete(document.text_before_cursor, self._catalog, self._commands)
-        for text in found:
+        word, completions = complete(document.text_before_cursor, self._catalog, self._commands)
+        for text in completions:
             yield Completion(text, start_position=-len(word), display=printable(text))

@@ -74,12 +74,12 @@ def interruptible(function: Callable[[], T]) -> T:
     threading.Thread(target=work, daemon=True).start()
     while True:
         try:
-            done, found = outcome.get(timeout=_WAKING_SECONDS)
+            done, result = outcome.get(timeout=_WAKING_SECONDS)
         except Empty:  # so that Ctrl-C is noticed if another thread got its signal
             continue
         if not done:
-            raise found
-        return cast(T, found)
+            raise result
+        return cast(T, result)
 
 
 class Consumed:
@@ -94,17 +94,17 @@ class Consumed:
             return
         parts = {"the table": consumed.get("Table", {})}
         for member in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
-            for name, found in consumed.get(member, {}).items():
-                parts[f"index {name}"] = found
-        for name, found in consumed.get("VectorIndexes", {}).items():
-            total = self._vector_bytes.get(name, 0) + found.get("VectorWriteRequestBytes", 0)
+            for name, capacity in consumed.get(member, {}).items():
+                parts[f"index {name}"] = capacity
+        for name, capacity in consumed.get("VectorIndexes", {}).items():
+            total = self._vector_bytes.get(name, 0) + capacity.get("VectorWriteRequestBytes", 0)
             self._vector_bytes[name] = total
         self._add("in all", consumed)
-        for name, found in parts.items():
-            self._add(name, found)
+        for name, capacity in parts.items():
+            self._add(name, capacity)
 
-    def _add(self, name: str, found: Mapping[str, Any]) -> None:
-        self._units[name] = self._units.get(name, 0) + found.get("CapacityUnits", 0)
+    def _add(self, name: str, capacity: Mapping[str, Any]) -> None:
+        self._units[name] = self._units.get(name, 0) + capacity.get("CapacityUnits", 0)
 
     def __str__(self) -> str:
         """`consumed 3 capacity units: the table 2, index by-kind 1`"""

@@ -47,8 +47,8 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
     if isinstance(error, ApiError):
         code, message = error.code, error.message
     elif isinstance(error, ClientError):
-        given = error.response.get("Error", {})
-        code, message = given.get("Code", ""), given.get("Message", "")
+        fault = error.response.get("Error", {})
+        code, message = fault.get("Code", ""), fault.get("Message", "")
     else:
         return Failed(printable(" ".join(str(error).split())))
     advice = advise(blanked(statement), code, message, key)
@@ -70,13 +70,13 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
 
 def span_of(message: str, statement: str) -> Span | None:
     """Where an error is: by its message, or by our own parser, or by a word that it names."""
-    if found := _PLACE.search(message):
-        line, column, length = map(int, found.groups())
+    if match := _PLACE.search(message):
+        line, column, length = map(int, match.groups())
         return Span(_offset(statement, line, column), length)
     if token := place_of_fault(statement):
         return Span(_offset(statement, token.line, token.column), token.length)
-    if found := _NAMED.search(message):
-        word = next(group for group in found.groups() if group)
+    if match := _NAMED.search(message):
+        word = next(group for group in match.groups() if group)
         seen = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", statement, re.IGNORECASE)
         return Span(seen.start(), len(word)) if seen else None
     return None

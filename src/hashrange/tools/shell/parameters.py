@@ -19,24 +19,24 @@ def parameter(text: str) -> dict[str, Any]:
     Raises `Failed` if binary is not base64.
     """
     try:
-        given = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)
+        decoded = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return {"S": text}
-    if isinstance(given, dict) and len(given) == 1 and given.keys() <= _TYPES:
+    if isinstance(decoded, dict) and len(decoded) == 1 and decoded.keys() <= _TYPES:
         try:
-            return _typed(given)
+            return _typed(decoded)
         except (AttributeError, TypeError, ValueError):
             raise Failed(f"--parameter {text}: is not a value in DynamoDB JSON") from None
-    return _value(given)
+    return _value(decoded)
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _typed(given: dict[str, Any]) -> dict[str, Any]:
+def _typed(typed: dict[str, Any]) -> dict[str, Any]:
     """A value in DynamoDB's JSON, as boto3 takes it: binary as bytes."""
-    [(kind, content)] = given.items()
+    [(kind, content)] = typed.items()
     match kind:
         case "B":
             return {"B": b64decode(content, validate=True)}
@@ -49,17 +49,17 @@ def _typed(given: dict[str, Any]) -> dict[str, Any]:
     return {kind: content}
 
 
-def _value(given: Any) -> dict[str, Any]:
-    match given:
+def _value(decoded: Any) -> dict[str, Any]:
+    match decoded:
         case _Number():
-            return {"N": str(given)}
+            return {"N": str(decoded)}
         case str():
-            return {"S": given}
+            return {"S": decoded}
         case bool():
-            return {"BOOL": given}
+            return {"BOOL": decoded}
         case None:
             return {"NULL": True}
         case list():
-            return {"L": [_value(each) for each in given]}
+            return {"L": [_value(each) for each in decoded]}
         case _:
-            return {"M": {name: _value(each) for name, each in given.items()}}
+            return {"M": {name: _value(each) for name, each in decoded.items()}}

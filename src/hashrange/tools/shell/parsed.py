@@ -20,19 +20,19 @@ def parsed(statement: str) -> tree.Statement | None:
 
 def source_of(statement: str) -> tuple[str, str | None]:
     """The table and the index of a statement; ("", None) if they cannot be told."""
-    found = parsed(statement)
-    if found is None:
+    parse = parsed(statement)
+    if parse is None:
         return "", None
-    source = found.select.source if isinstance(found, tree.Exists) else found.source
+    source = parse.select.source if isinstance(parse, tree.Exists) else parse.source
     return source[0], source[1] if len(source) > 1 else None
 
 
 def columns_of(statement: str) -> list[str] | None:
     """The names of the columns of a SELECT, None for all attributes."""
-    found = parsed(statement)
-    if not isinstance(found, tree.Select) or found.columns is None:
+    parse = parsed(statement)
+    if not isinstance(parse, tree.Select) or parse.columns is None:
         return None
     try:
-        return list(Columns([path_of(column) for column in found.columns]).names)
+        return list(Columns([path_of(column) for column in parse.columns]).names)
     except ApiError:
         return None

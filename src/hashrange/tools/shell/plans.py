@@ -25,8 +25,8 @@ def explain(statement: str, target: Target, catalog: Catalog) -> str:
     if isinstance(bound, partiql.Select):
         bound.check_columns()
     if target.database is not None:
-        found = target.database.explain("ExecuteStatement", {"Statement": statement})
-        return "\n".join(map(printable, lines_of(found)))
+        explanation = target.database.explain("ExecuteStatement", {"Statement": statement})
+        return "\n".join(map(printable, lines_of(explanation)))
     if not isinstance(bound, partiql.Select):
         return "writes one item by its key; .capacity on shows what the statement consumed"
     table = catalog.describe(bound.table_name)

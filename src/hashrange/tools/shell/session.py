@@ -79,12 +79,12 @@ class Session:
         firsts = [self.limit] if self.limit else []
         firsts += [screen.rows()] if screen else []
         first = min(firsts, default=None) if select else None
-        found = pages(
+        result_pages = pages(
             self.target.client, statement, parameters, first=first, capacity=self.capacity
         )
         consumed = Consumed()
         try:
-            told = self._pages(found, statement, table)
+            told = self._pages(result_pages, statement, table)
             count, more = self._show(table, told, out, screen, consumed)
             if select or count or self.mode != "table":
                 out.end(more)
@@ -111,11 +111,11 @@ class Session:
             raise Failed("not run")
 
     def _pages(
-        self, found: Iterator[ResultPage], statement: str, table: str
+        self, result_pages: Iterator[ResultPage], statement: str, table: str
     ) -> Iterator[ResultPage]:
         """The pages. Errors of boto3 and of the store are raised as `Failed`."""
         try:
-            yield from found
+            yield from result_pages
         except ERRORS as error:
             key = self.catalog.key(table) if table and _is_refusal(error) else []
             raise failure(error, statement, key) from None
@@ -123,7 +123,7 @@ class Session:
     def _show(
         self,
         table: str,
-        found: Iterator[ResultPage],
+        result_pages: Iterator[ResultPage],
         out: Writer,
         screen: Screen | None,
         consumed: Consumed,
@@ -133,7 +133,7 @@ class Session:
         Returns how many were written, and whether there are more.
         """
         count, waiting = 0, False
-        for page in found:
+        for page in result_pages:
             consumed.add(page.consumed)
             items = page.items if self.limit is None else page.items[: self.limit - count]
             self.catalog.saw(table, items)

@@ -74,12 +74,12 @@ def as_command(text: str) -> str:
 
 def split(text: str) -> list[str]:
     """The statements in a text, and the rest after the last semicolon."""
-    found, start = [], 0
+    entries, start = [], 0
     for piece in _PIECE.finditer(text):
         if piece.group() == ";":
-            found.append(text[start : piece.start()])
+            entries.append(text[start : piece.start()])
             start = piece.end()
-    return [*found, text[start:]]
+    return [*entries, text[start:]]
 
 
 def is_complete(text: str) -> bool:

@@ -43,8 +43,8 @@ class Layout(NamedTuple):
 
 def columns_of(items: Iterable[Item], first: Sequence[str]) -> list[str]:
     """The names of the items' attributes: `first` those of the key, then the others by name."""
-    found = {name for item in items for name in item}
-    return [*(name for name in first if name in found), *sorted(found - {*first})]
+    names = {name for item in items for name in item}
+    return [*(name for name in first if name in names), *sorted(names - {*first})]
 
 
 def lay_out(
@@ -98,14 +98,14 @@ def print_table(
 
 def _padded(texts: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> list[str]:
     """The texts that have a size, cut or filled up to it."""
-    found = []
+    cells = []
     for text, size, on_the_right in zip(texts, sizes, right, strict=False):
         blank = " " * (size - cell_len(text))
         if cell_len(text) > size:
-            found.append(set_cell_size(set_cell_size(text, size - 1).rstrip() + "…", size))
+            cells.append(set_cell_size(set_cell_size(text, size - 1).rstrip() + "…", size))
         else:
-            found.append(f"{blank}{text}" if on_the_right else f"{text}{blank}")
-    return found
+            cells.append(f"{blank}{text}" if on_the_right else f"{text}{blank}")
+    return cells
 
 
 def _print_line(console: Console, texts: Sequence[str], styles: Sequence[str]) -> None:

@@ -47,12 +47,12 @@ def cell(value: AttributeValue | None, length: int) -> str:
     text = value.get("S")
     if text is not None and not _NOT_PLAIN.fullmatch(text[: length + 1]):
         return shortened(printable(text[: length + 1]), length)
-    found = ""
+    shown = ""
     for piece in _pieces(value, length + 1):
-        found += piece
-        if len(found) > length:
+        shown += piece
+        if len(shown) > length:
             break
-    return shortened(found, length)
+    return shortened(shown, length)
 
 
 def shortened(text: str, length: int) -> str:

@@ -60,15 +60,15 @@ def cost(
         ]
 
     try:
-        found = [costs(path) for path in (model, other) if path is not None]
+        models_costs = [costs(path) for path in (model, other) if path is not None]
     except DesignError as error:
         fail(error)
     if as_json:
-        print(_as_json(found))
+        print(_as_json(models_costs))
     elif other is not None:
-        print(compare(found[0], found[1], (model.stem, other.stem)))
+        print(compare(models_costs[0], models_costs[1], (model.stem, other.stem)))
     else:
-        print("\n\n".join(str(one) for one in found[0]))
+        print("\n\n".join(str(one) for one in models_costs[0]))
 
 
 def _as_json(models: "list[list[Cost]]") -> str:

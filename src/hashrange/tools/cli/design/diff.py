@@ -25,16 +25,16 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
     from hashrange.design.tools.diff import tables_of_both
 
     before, after = tables_of(old), tables_of(new)
-    found = [compare(one, other) for one, other in tables_of_both(before, after)]
-    if not found:
+    changes = [compare(one, other) for one, other in tables_of_both(before, after)]
+    if not changes:
         names = ", ".join(table.name for table in before)
         fail(f"{new} declares none of the tables {names}")
     gone = sorted(
-        {t.name for t in before} - {one.table for one in found} if len(before) > 1 else ()
+        {t.name for t in before} - {one.table for one in changes} if len(before) > 1 else ()
     )
     for name in gone:
         print(f"breaking: {name}: {new} does not declare it", file=sys.stderr)
-    for one in found:
+    for one in changes:
         print(one.json() if as_json else one)
-    if gone or not all(one.safe for one in found):
+    if gone or not all(one.safe for one in changes):
         sys.exit(1)

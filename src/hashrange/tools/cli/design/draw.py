@@ -93,10 +93,10 @@ def _declared(tables: "list[Table]", name: str) -> "Table":
     """The model's table of this name; its only table can have another name in the account."""
     from hashrange.design.errors import suggest
 
-    found = [table for table in tables if table.name == name]
-    if not found and len(tables) > 1:
+    named = [table for table in tables if table.name == name]
+    if not named and len(tables) > 1:
         fail(f"the model has no table {name!r}{suggest(name, [t.name for t in tables])}")
-    return (found or tables)[0]
+    return (named or tables)[0]
 
 
 def _items(declared: "Table", name: str, connection: Any) -> list[dict[str, Any]]:
@@ -105,9 +105,9 @@ def _items(declared: "Table", name: str, connection: Any) -> list[dict[str, Any]
     from hashrange.design.tools.stored_items import stored_items
 
     try:
-        found = stored_items(declared, connection, name, ITEMS_MAX)
+        items = stored_items(declared, connection, name, ITEMS_MAX)
     except (BotoCoreError, ClientError) as error:
         fail(error)
-    if len(found) == ITEMS_MAX:
+    if len(items) == ITEMS_MAX:
         print(f"hashrange: drawing the first {ITEMS_MAX:,} items of {name}", file=sys.stderr)
-    return found
+    return items

@@ -50,13 +50,13 @@ def infer(
 
     bar = _Bar(sample)
     try:
-        found = inferred(connection, table, sample=sample, rate=rate, progress=bar.show)
+        model = inferred(connection, table, sample=sample, rate=rate, progress=bar.show)
     except (DesignError, BotoCoreError, ClientError) as error:
         bar.end()
         fail(error)
     bar.end()
-    write_result(found.text, output)
-    print(f"hashrange: {found}", file=sys.stderr)
+    write_result(model.text, output)
+    print(f"hashrange: {model}", file=sys.stderr)
 
 
 class _Bar:

@@ -188,8 +188,8 @@ def plan(**options: Any) -> None:
     """Print each phase with its items, units, dollars and hours, or why the change is refused."""
     migration = _migration(options["old"], options["new"], options)
     with opened_target(options["db"]) as target, _told():
-        found = migration.plan(target.client, rate=options["rate"])
-    print(found.json() if options["as_json"] else found)
+        phases = migration.plan(target.client, rate=options["rate"])
+    print(phases.json() if options["as_json"] else phases)
 
 
 def start(**options: Any) -> None:

@@ -84,8 +84,8 @@ def client(endpoint: str | None, region: str | None) -> Any:
         fail("this needs boto3: pip install 'hashrange[boto3]'")
     try:
         session = boto3.Session(region_name=region)
-        given = server_arguments(session, endpoint) if endpoint else {}
-        return session.client("dynamodb", **given)
+        arguments = server_arguments(session, endpoint) if endpoint else {}
+        return session.client("dynamodb", **arguments)
     except NoRegionError:
         fail("no region: set it with --region or AWS_DEFAULT_REGION")
     except (BotoCoreError, ValueError) as error:  # for a wrong profile, endpoint or region

@@ -9,9 +9,11 @@ from hashrange.tools.console.visits import Page, Route, Visit, table_path
 def keep(visit: Visit) -> Response:
     """Keep the columns that the form names, and show the page again."""
     shape = visit.console.table(visit.path["table"])
-    names = [*visit.given.getlist("column"), *visit.given.get("more", "").split(",")]
+    names = [*visit.parameters.getlist("column"), *visit.parameters.get("more", "").split(",")]
     answer = visit.go_back(table_path(shape.name))
-    columns.keep(visit, answer, shape.name, [] if "all" in visit.given else map(str.strip, names))
+    columns.keep(
+        visit, answer, shape.name, [] if "all" in visit.parameters else map(str.strip, names)
+    )
     return answer
 
 

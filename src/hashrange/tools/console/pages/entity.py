@@ -71,11 +71,11 @@ def _keys(visit: Visit, entity: "Entity") -> dict[str, Any]:
         reason = "They are computed when all required fields have values."
     except DesignError as error:
         reason = str(error)
-    found = [
+    keys = [
         (key.source, [(column.attribute, image.get(column.attribute)) for column in key.columns])
         for key in (entity.key, *entity.indexes)
     ]
-    return {"keys": found, "computed": bool(image), "reason": reason}
+    return {"keys": keys, "computed": bool(image), "reason": reason}
 
 
 def _image(visit: Visit, entity: "Entity") -> Item:
@@ -85,11 +85,11 @@ def _image(visit: Visit, entity: "Entity") -> Item:
 
 
 def _texts(visit: Visit) -> dict[str, str]:
-    return {name: text for name, text in visit.given.items() if name not in NEITHER}
+    return {name: text for name, text in visit.parameters.items() if name not in NEITHER}
 
 
 def _entity(visit: Visit) -> "Entity":
-    name = visit.given.get("entity", "")
+    name = visit.parameters.get("entity", "")
     for entity in declared(visit).model.entities:
         if entity.name == name:
             return entity
@@ -119,7 +119,7 @@ def review(visit: Visit) -> Response:
 def create(visit: Visit) -> Response:
     """Write the reviewed item as programs with the model do: with its markers and copies."""
     table = declared(visit)
-    stored = item_of(visit.given.get("item", ""))
+    stored = item_of(visit.parameters.get("item", ""))
     try:
         item = table.load(plain(stored))
         if item is None:

@@ -47,7 +47,7 @@ def show(visit: Visit) -> Response:
         shape=shape,
         source=source,
         request=builder.request_of(visit, shape, source, 1),
-        kept=[pair for pair in visit.given.multi_items() if pair[0] not in ("format", "run")],
+        kept=[pair for pair in visit.parameters.multi_items() if pair[0] not in ("format", "run")],
         formats=TITLES,
     )
 
@@ -59,14 +59,14 @@ def download(visit: Visit) -> Response:
     request = builder.request_of(visit, shape, source, 1)
     del request.members["Limit"]
     name = "-".join(filter(None, (shape.name, source.name))) + suffix_of(format)
-    most = visit.number("count", 0, 0, 10**15) if "count" in visit.given else None
-    pages = items_read(reading(visit.console, request), visit.given.get("after") or None, most)
+    most = visit.number("count", 0, 0, 10**15) if "count" in visit.parameters else None
+    pages = items_read(reading(visit.console, request), visit.parameters.get("after") or None, most)
     return answer(pages, format, name, inline=most is not None and format.name == "json")
 
 
 def format_of(visit: Visit) -> Format:
     """The format that the address names. Raises `Mistake`."""
-    format = FORMATS.get(visit.given.get("format", ""))
+    format = FORMATS.get(visit.parameters.get("format", ""))
     if format is None:
         raise Mistake("Choose a format.")
     return format

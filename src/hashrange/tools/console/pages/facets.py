@@ -25,7 +25,7 @@ def show(visit: Visit) -> Response:
     """One round of a search. The page joins its counts to those of the rounds before."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
-    name = visit.given.get("of", "")
+    name = visit.parameters.get("of", "")
     if not name:
         raise Mistake("Name the attribute whose values are to be counted.")
     request = builder.request_of(visit, shape, source, FOUND_MAX)
@@ -44,7 +44,7 @@ def show(visit: Visit) -> Response:
         "absent": sum(name not in item for item in done.items),
         "filters": builder.filters_of(visit),
     }
-    rounds = visit.partial and visit.given.get("round")
+    rounds = visit.partial and visit.parameters.get("round")
     return visit.page("facets_round.html" if rounds else "facets.html", **context)
 
 

@@ -52,7 +52,7 @@ def show(visit: Visit) -> Response:
         bytes=item_bytes(item),
         entity=entity,
         colour=visit.console.colours(shape.name).of(entity),
-        saved=visit.given.get("saved"),
+        saved=visit.parameters.get("saved"),
     )
 
 
@@ -70,15 +70,15 @@ def as_json(visit: Visit) -> Response:
 def found_item(visit: Visit) -> tuple[TableShape, Item]:
     """The item whose key the address has. Raises `Mistake`."""
     shape = visit.console.table(visit.path["table"])
-    item = _get(visit, shape, key_at(visit.given.get("key", "")))
+    item = _get(visit, shape, key_at(visit.parameters.get("key", "")))
     if item is None:
         raise Mistake("There is no such item, or it has just been deleted.", 404)
     return shape, item
 
 
 def _get(visit: Visit, shape: TableShape, key: Item) -> Item | None:
-    found = visit.console.call("get_item", TableName=shape.name, Key=key, ConsistentRead=True)
-    item: Item | None = found.get("Item")
+    answer = visit.console.call("get_item", TableName=shape.name, Key=key, ConsistentRead=True)
+    item: Item | None = answer.get("Item")
     return item
 
 
@@ -99,8 +99,8 @@ def edit(visit: Visit) -> Response:
 def new(visit: Visit) -> Response:
     """The form for a new item: empty but for its keys, or a copy of the item `key`."""
     shape = visit.console.table(visit.path["table"])
-    given = visit.given.get("key")
-    item = _get(visit, shape, key_at(given)) if given else None
+    key_text = visit.parameters.get("key")
+    item = _get(visit, shape, key_at(key_text)) if key_text else None
     return _form(visit, shape, None, item or _empty(shape))
 
 
@@ -113,18 +113,18 @@ def _empty(shape: TableShape) -> Item:
 def again(visit: Visit) -> Response:
     """Back from the difference to the form."""
     shape = visit.console.table(visit.path["table"])
-    if "cell" in visit.given and (read := _read(visit)):
-        item = item_of(visit.given.get("item", ""))
-        name = visit.given["cell"]
+    if "cell" in visit.parameters and (read := _read(visit)):
+        item = item_of(visit.parameters.get("item", ""))
+        name = visit.parameters["cell"]
         [field] = [one for one in fields_of(item, shape, True) or () if one.name == name]
-        return _cell(visit, shape, read, field, visit.given.get("back", ""))
-    return _form(visit, shape, _read(visit), item_of(visit.given.get("item", "")))
+        return _cell(visit, shape, read, field, visit.parameters.get("back", ""))
+    return _form(visit, shape, _read(visit), item_of(visit.parameters.get("item", "")))
 
 
 def cell(visit: Visit) -> Response:
     """The form for the value of one attribute."""
     shape, item = found_item(visit)
-    name = visit.given.get("name", "")
+    name = visit.parameters.get("name", "")
     field = next((one for one in fields_of(item, shape, True) or () if one.name == name), None)
     if field is None or field.locked:
         return visit.go(table_path(shape.name, "item/edit"), key=cursor(shape.key_of(item)))
@@ -153,7 +153,9 @@ def attribute(visit: Visit) -> Response:
 def _form(
     visit: Visit, shape: TableShape, read: Item | None, item: Item, mistake: str | None = None
 ) -> Response:
-    rows = None if visit.given.get("as") == "json" else fields_of(item, shape, read is not None)
+    rows = (
+        None if visit.parameters.get("as") == "json" else fields_of(item, shape, read is not None)
+    )
     return _form_of(visit, shape, read, rows, pretty(item), mistake)
 
 
@@ -170,7 +172,7 @@ def _form_of(
         400 if mistake else 200,
         shape=shape,
         read=dumps(read) if read else "",
-        key=cursor(shape.key_of(read)) if read else visit.given.get("key", ""),
+        key=cursor(shape.key_of(read)) if read else visit.parameters.get("key", ""),
         fields=rows,
         kinds=KINDS,
         json=text,
@@ -180,7 +182,7 @@ def _form_of(
 
 def _read(visit: Visit) -> Item | None:
     """The item as it was when the form was made; None for a new item."""
-    text = visit.given.get("read", "")
+    text = visit.parameters.get("read", "")
     return item_of(text) if text else None
 
 
@@ -211,17 +213,17 @@ def _review(shape: TableShape, read: Item | None, item: Item) -> dict[str, Any]:
 
 
 def _entered(visit: Visit) -> Item:
-    given = visit.given
-    if "json" in given:
-        return entered_item(given["json"])
-    if "cell" in given:
-        return item_of(given.get("read", "")) | _of_fields(visit)
+    form = visit.parameters
+    if "json" in form:
+        return entered_item(form["json"])
+    if "cell" in form:
+        return item_of(form.get("read", "")) | _of_fields(visit)
     return _of_fields(visit)
 
 
 def _of_fields(visit: Visit) -> Item:
-    given = visit.given
-    return item_of_fields(given.getlist("name"), given.getlist("kind"), given.getlist("text"))
+    form = visit.parameters
+    return item_of_fields(form.getlist("name"), form.getlist("kind"), form.getlist("text"))
 
 
 def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
@@ -232,7 +234,7 @@ def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
 
 def _check(visit: Visit, shape: TableShape, item: Item) -> None:
     """Raises `FieldMistakes` if the service would refuse the item."""
-    names = visit.given.getlist("name")
+    names = visit.parameters.getlist("name")
     rows = {
         names.index(name) if name in names else -number: fault
         for number, (name, fault) in enumerate(faults_of(shape, item).items(), 1)
@@ -245,26 +247,26 @@ def _mistaken(
     visit: Visit, shape: TableShape, read: Item | None, mistake: ValueMistake
 ) -> Response:
     """The form as it was sent, with its faults."""
-    given = visit.given
-    if "cell" in given and read is not None:
-        field = Field(given["name"], given["kind"], given["text"], fault=str(mistake))
-        return _cell(visit, shape, read, field, given.get("back", ""))
+    form = visit.parameters
+    if "cell" in form and read is not None:
+        field = Field(form["name"], form["kind"], form["text"], fault=str(mistake))
+        return _cell(visit, shape, read, field, form.get("back", ""))
     rows = None
-    if "json" not in given:
-        columns = given.getlist("name"), given.getlist("kind"), given.getlist("text")
+    if "json" not in form:
+        columns = form.getlist("name"), form.getlist("kind"), form.getlist("text")
         locked = shape.table.keys if read else ()
         faults = mistake.faults if isinstance(mistake, FieldMistakes) else {}
         rows = [
             Field(name, kind, text, name in locked, faults.get(row, ""))
             for row, (name, kind, text) in enumerate(zip(*columns, strict=False))
         ]
-    return _form_of(visit, shape, read, rows, given.get("json", ""), str(mistake))
+    return _form_of(visit, shape, read, rows, form.get("json", ""), str(mistake))
 
 
 def save(visit: Visit) -> Response:
     """Write the reviewed change. After a lost race, show both changes."""
     shape = visit.console.table(visit.path["table"])
-    read, item = _read(visit), item_of(visit.given.get("item", ""))
+    read, item = _read(visit), item_of(visit.parameters.get("item", ""))
     _check_keys(shape, read, item)
     try:
         writing.write(visit.console, shape, read, item)
@@ -305,7 +307,7 @@ def delete(visit: Visit) -> Response:
 
 def delete_it(visit: Visit) -> Response:
     shape = visit.console.table(visit.path["table"])
-    read = item_of(visit.given.get("read", ""))
+    read = item_of(visit.parameters.get("read", ""))
     try:
         writing.delete(visit.console, shape, read)
     except writing.LostRace as lost:

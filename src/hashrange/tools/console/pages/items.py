@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from hashrange.tools.console import builder
-from hashrange.tools.console.found import found
+from hashrange.tools.console.found import results_of
 from hashrange.tools.console.results import lay_out
 from hashrange.tools.console.shapes import Source, TableShape
 from hashrange.tools.console.values import cursor, key_at
@@ -18,7 +18,7 @@ ITEMS_MAX = 250
 def show(visit: Visit) -> Response:
     """One table or index, or all of them side by side, each of which then asks for its rows."""
     shape = visit.console.table(visit.path["table"])
-    if visit.given.get("view") == "side":
+    if visit.parameters.get("view") == "side":
         return visit.page("side.html", shape=shape)
     source = named(visit, shape)
     form: dict[str, Any] = {
@@ -32,8 +32,8 @@ def show(visit: Visit) -> Response:
         request = builder.request_of(visit, shape, source, limit)
     except Mistake as mistake:
         return visit.page("items.html", 400, mistake=str(mistake), **form)
-    template = "found.html" if visit.partial and visit.given.get("round") else "items.html"
-    return visit.page(template, mistake=None, **form | found(visit, shape, source, request))
+    template = "found.html" if visit.partial and visit.parameters.get("round") else "items.html"
+    return visit.page(template, mistake=None, **form | results_of(visit, shape, source, request))
 
 
 def rows(visit: Visit) -> Response:
@@ -45,13 +45,13 @@ def rows(visit: Visit) -> Response:
 def _page(visit: Visit, shape: TableShape) -> dict[str, Any]:
     source = named(visit, shape)
     limit = visit.number("limit", ITEMS_DEFAULT, 1, ITEMS_MAX)
-    after = visit.given.get("after")
+    after = visit.parameters.get("after")
     start = {"ExclusiveStartKey": key_at(after)} if after else {}
-    found = visit.console.call("scan", **source.request(shape.name), Limit=limit, **start)
-    last = found.get("LastEvaluatedKey")
+    answer = visit.console.call("scan", **source.request(shape.name), Limit=limit, **start)
+    last = answer.get("LastEvaluatedKey")
     return {
         "source": source,
-        "results": lay_out(visit.console, shape, source, found["Items"]),
+        "results": lay_out(visit.console, shape, source, answer["Items"]),
         "next": cursor(last) if last else None,
         "after": after,
         "limit": limit,
@@ -60,7 +60,7 @@ def _page(visit: Visit, shape: TableShape) -> dict[str, Any]:
 
 def named(visit: Visit, shape: TableShape) -> Source:
     """The index that the address names, else the table."""
-    name = visit.given.get("index", "")
+    name = visit.parameters.get("index", "")
     source = shape.source(name)
     if source is None:
         raise Mistake(f"The table {shape.name} has no index {name}.", 404)

@@ -58,7 +58,7 @@ def _form(visit: Visit, rows: list[tuple[str, ...]], mistake: str | None) -> Res
 
 def create(visit: Visit) -> Response:
     """Create the table, and show its items."""
-    rows = list(zip(*(visit.given.getlist(name) for name in INDEX_FIELDS), strict=False))
+    rows = list(zip(*(visit.parameters.getlist(name) for name in INDEX_FIELDS), strict=False))
     try:
         request = _request(visit, rows)
         visit.console.call("create_table", **request)
@@ -73,15 +73,15 @@ def create(visit: Visit) -> Response:
 
 def _request(visit: Visit, rows: list[tuple[str, ...]]) -> dict[str, Any]:
     """CreateTable as the form describes it."""
-    given = visit.given
+    form = visit.parameters
 
     def text(name: str) -> str:
-        return given.get(name, "").strip()
+        return form.get(name, "").strip()
 
     if not text("table"):
         raise Mistake("The table needs a name")
     keys = _Keys()
-    partition, sort = ((text(name), given.get(f"{name}type", "S")) for name in ("hash", "range"))
+    partition, sort = ((text(name), form.get(f"{name}type", "S")) for name in ("hash", "range"))
     request: dict[str, Any] = {
         "TableName": text("table"),
         "KeySchema": keys.schema("The table", partition, sort),
@@ -102,8 +102,8 @@ def _request(visit: Visit, rows: list[tuple[str, ...]]) -> dict[str, Any]:
         member = "LocalSecondaryIndexes" if local else "GlobalSecondaryIndexes"
         request.setdefault(member, []).append(index)
     request["AttributeDefinitions"] = keys.definitions()
-    if given.get("stream"):
-        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": given["stream"]}
+    if form.get("stream"):
+        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": form["stream"]}
     return request
 
 
@@ -116,14 +116,14 @@ class _Keys:
     def schema(self, of: str, hash: Type, range: Type) -> list[dict[str, str]]:
         if not hash[0]:
             raise Mistake(f"{of} needs a partition key")
-        found = []
+        elements = []
         for (name, kind), role in ((hash, "HASH"), (range, "RANGE")):
             if not name:
                 continue
             if self._types.setdefault(name, kind) != kind:
                 raise Mistake(f"{name}: has one type, but is {self._types[name]} and {kind}")
-            found.append({"AttributeName": name, "KeyType": role})
-        return found
+            elements.append({"AttributeName": name, "KeyType": role})
+        return elements
 
     def definitions(self) -> list[dict[str, str]]:
         return [
@@ -145,7 +145,7 @@ def _ask(visit: Visit, mistake: str | None) -> Response:
 def delete_it(visit: Visit) -> Response:
     """Delete the table whose name was typed."""
     name = visit.path["table"]
-    if visit.given.get("name", "").strip() != name:
+    if visit.parameters.get("name", "").strip() != name:
         return _ask(visit, f"Type {name} to delete the table.")
     try:
         visit.console.call("delete_table", TableName=name)

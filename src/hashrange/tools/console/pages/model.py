@@ -40,7 +40,7 @@ def show(visit: Visit) -> Response:
 
 def picture(visit: Visit) -> Response:
     """A picture of the model as SVG."""
-    view = visit.given.get("view", "")
+    view = visit.parameters.get("view", "")
     if view not in VIEWS:
         raise Mistake("There is no such picture.", 404)
     try:
@@ -54,24 +54,24 @@ def pattern(visit: Visit) -> Response:
     """The form of an access pattern, its plan, and its items if the address says `run`."""
     table = declared(visit)
     rows = dict(zip(table.plans, table.plan().rows, strict=True))
-    name = visit.given.get("pattern", "")
-    found = next((p for ps in table.patterns.values() for p in ps if str(p) == name), None)
-    if found is None:
+    name = visit.parameters.get("pattern", "")
+    chosen = next((p for ps in table.patterns.values() for p in ps if str(p) == name), None)
+    if chosen is None:
         raise Mistake(f"The model has no access pattern {name}.", 404)
     context: dict[str, Any] = {"requests": [], "results": [], "mistake": None, "count": None}
-    if visit.given.get("run"):
+    if visit.parameters.get("run"):
         try:
-            context |= _run(visit, table, found)
+            context |= _run(visit, table, chosen)
         except DesignError as error:
             context["mistake"] = str(error)
     return visit.page(
         "pattern.html",
         400 if context["mistake"] else 200,
         model=table,
-        pattern=found,
+        pattern=chosen,
         row=rows[name],
         entities=[entity.name for entity in table.model.entities],
-        run=bool(visit.given.get("run")),
+        run=bool(visit.parameters.get("run")),
         **context,
     )
 
@@ -84,9 +84,9 @@ def declared(visit: Visit) -> "Table":
     raise Mistake(f"The model declares no table {name}.", 404)
 
 
-def _run(visit: Visit, table: "Table", found: "Pattern") -> dict[str, Any]:
+def _run(visit: Visit, table: "Table", pattern: "Pattern") -> dict[str, Any]:
     """Send the pattern's requests, the first page of each."""
-    requests = request_of_texts(table, found, visit.given).requests
+    requests = request_of_texts(table, pattern, visit.parameters).requests
     shape = visit.console.table(table.name)
     results, count = [], 0
     for operation, parameters in requests:

@@ -74,8 +74,8 @@ def _typed(key: Mapping[str, Any]) -> dict[str, Any]:
 
 def _keys(load: Mapping[str, Any] | None, kind: str) -> list[dict[str, Any]]:
     """The hottest partition keys."""
-    found = load[kind]["partition_keys"][:KEYS_SHOWN] if load else []
-    return [{"key": _typed(each["key"]), "count": each["count"]} for each in found]
+    keys = load[kind]["partition_keys"][:KEYS_SHOWN] if load else []
+    return [{"key": _typed(each["key"]), "count": each["count"]} for each in keys]
 
 
 def _shown(console: Console) -> bool:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from hashrange.model.errors import ApiError
 from hashrange.tools.console import builder
 from hashrange.tools.console.console import Console
-from hashrange.tools.console.found import found
+from hashrange.tools.console.found import results_of
 from hashrange.tools.console.pages.items import ITEMS_DEFAULT, ITEMS_MAX, named
 from hashrange.tools.console.shapes import Source, TableShape
 from hashrange.tools.console.snippets import LANGUAGES, snippets
@@ -21,9 +21,9 @@ def show(visit: Visit) -> Response:
     source = named(visit, shape)
     form = _form(visit, shape, source)
     result: dict[str, Any] = {}
-    if visit.given.get("run") and not form["mistake"]:
-        result = found(visit, shape, source, form["request"])
-    template = "found.html" if visit.partial and visit.given.get("round") else "query.html"
+    if visit.parameters.get("run") and not form["mistake"]:
+        result = results_of(visit, shape, source, form["request"])
+    template = "found.html" if visit.partial and visit.parameters.get("round") else "query.html"
     return visit.page(template, **form | {"shape": shape, "source": source} | result)
 
 

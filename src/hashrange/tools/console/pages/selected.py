@@ -28,7 +28,7 @@ def ask(visit: Visit) -> Response:
     return visit.page(
         "selected.html",
         shape=shape,
-        keys=list(zip(visit.given.getlist("key"), keys, strict=True)),
+        keys=list(zip(visit.parameters.getlist("key"), keys, strict=True)),
         tables=[name for name in names if name != shape.name],
         outcome=None,
     )
@@ -36,7 +36,7 @@ def ask(visit: Visit) -> Response:
 
 def _selected(visit: Visit) -> tuple[TableShape, list[Item]]:
     shape = visit.console.table(visit.path["table"])
-    keys = [key_at(text) for text in visit.given.getlist("key")]
+    keys = [key_at(text) for text in visit.parameters.getlist("key")]
     if not keys:
         raise Mistake("No item is selected.")
     return shape, keys
@@ -56,8 +56,8 @@ def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
     """How many of them are left, because the service did not take them."""
     asked: list[dict[str, Any]] = [{"DeleteRequest": {"Key": key}} for key in keys]
     for attempt in range(ATTEMPTS):
-        found = visit.console.call("batch_write_item", RequestItems={shape.name: asked})
-        asked = found.get("UnprocessedItems", {}).get(shape.name, [])
+        answer = visit.console.call("batch_write_item", RequestItems={shape.name: asked})
+        asked = answer.get("UnprocessedItems", {}).get(shape.name, [])
         if not asked:
             return 0
         time.sleep(0.05 * 2**attempt)
@@ -67,7 +67,7 @@ def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
 def copy(visit: Visit) -> Response:
     """Copy the items as they are now to another table; one whose key is taken there stays."""
     shape, keys = _selected(visit)
-    other = visit.console.table(visit.given.get("to", ""))
+    other = visit.console.table(visit.parameters.get("to", ""))
     outcomes = visit.console.each(lambda key: _copy(visit, shape, other, key), keys)
     counts = dict.fromkeys(("copied", *outcomes), 0)
     for outcome in outcomes:

@@ -14,12 +14,12 @@ SHOWN = 25
 
 def show(visit: Visit) -> Response:
     shape = visit.console.table(visit.path["table"])
-    key = key_at(visit.given.get("key", ""))
-    found = visit.console.call("get_item", TableName=shape.name, Key=key, ConsistentRead=True)
-    item = found.get("Item")
+    key = key_at(visit.parameters.get("key", ""))
+    answer = visit.console.call("get_item", TableName=shape.name, Key=key, ConsistentRead=True)
+    item = answer.get("Item")
     if item is None:
         raise Mistake("There is no such item, or it has just been deleted.", 404)
-    name = visit.given.get("index", "")
+    name = visit.parameters.get("index", "")
     index = next((one for one in shape.vectors_of(item) if one.name == name), None)
     if index is None:
         raise Mistake(f"The item is not in a vector index {name!r}.", 404)

@@ -32,9 +32,9 @@ _FROM = re.compile(
 
 def show(visit: Visit) -> Response:
     """The form, for a table or with a statement. The address may say that a SELECT runs."""
-    table = visit.given.get("table", "")
-    statement = visit.given.get("statement") or (f'SELECT * FROM "{table}"' if table else "")
-    if visit.given.get("run") and selects(statement):
+    table = visit.parameters.get("table", "")
+    statement = visit.parameters.get("statement") or (f'SELECT * FROM "{table}"' if table else "")
+    if visit.parameters.get("run") and selects(statement):
         return _ran(visit, statement, "get")
     names = visit.console.call("list_tables", Limit=TABLES_MAX)["TableNames"]
     context = {"statement": statement, "tables": names, "mistake": None, "search": None}
@@ -46,22 +46,26 @@ def run(visit: Visit) -> Response:
 
     A SELECT gets an address, so that one can come back to its result.
     """
-    statement = visit.given.get("statement", "")
+    statement = visit.parameters.get("statement", "")
     if not visit.console.write and not selects(statement):
         raise ReadOnly
     again = {"statement": statement, "run": "1"}
-    if selects(statement) and not visit.given.get("after") and len(urlencode(again)) <= ADDRESS_MAX:
+    if (
+        selects(statement)
+        and not visit.parameters.get("after")
+        and len(urlencode(again)) <= ADDRESS_MAX
+    ):
         return visit.go(PATH, **again)
     return _ran(visit, statement, "post")
 
 
 def file(visit: Visit) -> Response:
     """What a SELECT has returned, as a file."""
-    statement = visit.given.get("statement", "")
+    statement = visit.parameters.get("statement", "")
     if not selects(statement):
         raise Mistake("Only the result of a SELECT can be downloaded.")
     most = visit.number("count", 0, 0, 10**15)
-    pages = items_read(_reading(visit, statement), visit.given.get("after") or None, most)
+    pages = items_read(_reading(visit, statement), visit.parameters.get("after") or None, most)
     format = format_of(visit)
     return answer(pages, format, f"result{suffix_of(format)}", inline=format.name == "json")
 
@@ -109,7 +113,7 @@ def _page(
         shape, source = _table(visit, statement)
         results = lay_out(visit.console, shape, source, done.items)
         total = source.items
-    partial = visit.partial and visit.given.get("round") and results
+    partial = visit.partial and visit.parameters.get("round") and results
     return visit.page(
         "selected_by_statement.html" if partial else "statement.html",
         400 if mistake else 200,
@@ -122,7 +126,7 @@ def _page(
         of=shape,
         results=results,
         total=total,
-        round=bool(visit.given.get("round")),
+        round=bool(visit.parameters.get("round")),
     )
 
 

@@ -17,20 +17,20 @@ def show(visit: Visit) -> Response:
 def records(visit: Visit) -> Response:
     """The records, which the page asks for repeatedly: status 204 if nothing is new."""
     shape = visit.console.table(visit.path["table"])
-    found = _tail(visit, shape.description)
-    tail = found["tail"]
-    if tail is not None and visit.given.get("seen") == str(tail.seen):
+    context = _tail(visit, shape.description)
+    tail = context["tail"]
+    if tail is not None and visit.parameters.get("seen") == str(tail.seen):
         return Response(status_code=204)
-    return visit.page("records.html", shape=shape, **found)
+    return visit.page("records.html", shape=shape, **context)
 
 
 def _tail(visit: Visit, description: Any) -> dict[str, Any]:
-    arn, start = description.get("LatestStreamArn"), visit.given.get("from", "")
+    arn, start = description.get("LatestStreamArn"), visit.parameters.get("from", "")
     enabled = description.get("StreamSpecification", {}).get("StreamEnabled", False)
     tail = None
     if arn and enabled:
         tail = visit.console.stream_tails.of(arn, STARTS.get(start, "LATEST"))
-    return {"tail": tail, "start": start, "paused": bool(visit.given.get("paused"))}
+    return {"tail": tail, "start": start, "paused": bool(visit.parameters.get("paused"))}
 
 
 PATH = "/table/{table}/stream"

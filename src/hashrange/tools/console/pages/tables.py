@@ -17,12 +17,12 @@ UNKNOWN = "unknown"
 
 
 def show(visit: Visit) -> Response:
-    after = visit.given.get("after")
+    after = visit.parameters.get("after")
     asked: dict[str, Any] = {"ExclusiveStartTableName": after} if after else {}
-    found = visit.console.call("list_tables", Limit=TABLES_MAX, **asked)
-    described = visit.console.each(lambda name: _described(visit, name), found["TableNames"])
+    answer = visit.console.call("list_tables", Limit=TABLES_MAX, **asked)
+    described = visit.console.each(lambda name: _described(visit, name), answer["TableNames"])
     tables = [each for each in described if each]
-    return visit.page("tables.html", tables=tables, next=found.get("LastEvaluatedTableName"))
+    return visit.page("tables.html", tables=tables, next=answer.get("LastEvaluatedTableName"))
 
 
 def _described(visit: Visit, name: str) -> tuple[TableShape, str] | None:
@@ -40,11 +40,11 @@ def _ttl(visit: Visit, name: str) -> str:
     answer = _if_told(visit, "describe_time_to_live", TableName=name)
     if answer is None:
         return UNKNOWN
-    found = answer["TimeToLiveDescription"]
-    status = found["TimeToLiveStatus"]
+    ttl = answer["TimeToLiveDescription"]
+    status = ttl["TimeToLiveStatus"]
     if status == "DISABLED":
         return ""
-    attribute: str = found["AttributeName"]
+    attribute: str = ttl["AttributeName"]
     return attribute if status == "ENABLED" else f"{attribute} ({status.lower()})"
 
 

@@ -28,7 +28,7 @@ def show(visit: Visit) -> Response:
         "value.html",
         shape=shape,
         at=at,
-        key=visit.given.get("key", ""),
+        key=visit.parameters.get("key", ""),
         type=TYPES[kind],
         size=size(len(_bytes(kind, content))),
         texts=_texts(kind, content),
@@ -55,7 +55,7 @@ def file(visit: Visit) -> Response:
 def _found(visit: Visit) -> tuple[TableShape, list[str | int], Value]:
     shape, item = found_item(visit)
     try:
-        at = json.loads(visit.given.get("at", ""))
+        at = json.loads(visit.parameters.get("at", ""))
     except (ValueError, RecursionError):
         at = None
     value = value_at(item, at) if isinstance(at, list) and at else None

@@ -16,10 +16,10 @@ STEP = 2
 
 
 def show(visit: Visit) -> Response:
-    load = visit.given.get("load", "10")
+    load = visit.parameters.get("load", "10")
     if load not in LOADS:
         raise Mistake("Choose a load from the list.")
-    ran = simulate(int(load)) if visit.given.get("run") else None
+    ran = simulate(int(load)) if visit.parameters.get("run") else None
     return step(
         visit, "behind", choices=LOADS, load=load, ran=ran, rate=RATE, backlog=BACKLOG,
         index_units=INDEX_UNITS, table_units=TABLE_UNITS, step_seconds=STEP,
@@ -48,8 +48,8 @@ def simulate(load: int) -> dict[str, Any]:
             second += 1
             if second % STEP == 0:
                 shown = database.execute("Scan", scan)["Count"]
-                found = database.inspect("orders")
-                lag = found["indexes"][0]["lag_seconds"] or 0
+                state = database.inspect("orders")
+                lag = state["indexes"][0]["lag_seconds"] or 0
                 rows.append({"second": second, "written": written, "shown": shown, "lag": lag})
         reasons = database.reasons
     return {

@@ -17,10 +17,10 @@ STEP = 5
 
 
 def show(visit: Visit) -> Response:
-    rest = visit.given.get("rest", "60")
+    rest = visit.parameters.get("rest", "60")
     if rest not in RESTS:
         raise Mistake("Choose a rest from the list.")
-    ran = simulate(int(rest)) if visit.given.get("run") else None
+    ran = simulate(int(rest)) if visit.parameters.get("run") else None
     return step(
         visit, "burst", choices=RESTS, rest=rest, ran=ran, units=UNITS, rate=RATE, loaded=LOADED
     )
@@ -34,8 +34,8 @@ def simulate(rest: int) -> dict[str, Any]:
         seconds = [*[False] * rest, *[True] * LOADED, *[False] * REGAINED, *[True] * 30]
         for second, loaded in enumerate(seconds):
             if second % STEP == 0:
-                found = database.inspect("orders")
-                credit = found["load"]["write_credit"]
+                state = database.inspect("orders")
+                credit = state["load"]["write_credit"]
                 bars.append({"credit": max(credit, 0), "written": 0, "refused": 0})
             for number in range(RATE if loaded else 0):
                 passed = database.put("orders", id=f"{second}-{number}")

@@ -18,10 +18,10 @@ KINDS = {"local": "with a local index", "none": "without one"}
 
 
 def show(visit: Visit) -> Response:
-    kind = visit.given.get("kind", "local")
+    kind = visit.parameters.get("kind", "local")
     if kind not in KINDS:
         raise Mistake("Choose a table from the list.")
-    ran = simulate(kind) if visit.given.get("run") else None
+    ran = simulate(kind) if visit.parameters.get("run") else None
     return step(visit, "collection", choices=KINDS, kind=kind, ran=ran, items=ITEMS)
 
 
@@ -49,24 +49,24 @@ def simulate(kind: str) -> dict[str, Any]:
                 rows.append(_row(database, number))
         if written % 3:
             rows.append(_row(database, written))
-        found = database.inspect("chat")
-    largest = found["collections"]["largest"][0]
+        state = database.inspect("chat")
+    largest = state["collections"]["largest"][0]
     lapse = Lapse("The table's partitions while CHAT#1 grows", rows, "colour: share of its bytes")
     return {
         "written": written,
         "refused": refused,
         "bytes": largest["bytes"],
-        "partitions": len(found["partitions"]),
+        "partitions": len(state["partitions"]),
         "picture": image("One chat that grows", lapse),
-        "inside": sum(1 for each in found["partitions"] if each["from_key"]),
+        "inside": sum(1 for each in state["partitions"] if each["from_key"]),
     }
 
 
 def _row(database: Simulation, number: int) -> tuple[str, float, list[Cell]]:
-    found = database.inspect("chat")
+    state = database.inspect("chat")
     cells = [
         Cell(bytes.fromhex(each["from"]), each["bytes"] / LIMIT_BYTES)
-        for each in found["partitions"]
+        for each in state["partitions"]
     ]
     return f"{number} items", 1.0, cells
 

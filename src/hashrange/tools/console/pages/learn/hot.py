@@ -33,10 +33,10 @@ TABLE = {
 
 def show(visit: Visit) -> Response:
     """The form, and a minute of messages if the address says how many there are."""
-    keys, rate = visit.given.get("keys", "1"), visit.given.get("rate", "16")
+    keys, rate = visit.parameters.get("keys", "1"), visit.parameters.get("rate", "16")
     if keys not in KEYS or rate not in RATES:
         raise Mistake("Choose keys and a rate from the list.")
-    ran = simulate(int(keys), int(rate)) if visit.given.get("run") else None
+    ran = simulate(int(keys), int(rate)) if visit.parameters.get("run") else None
     return step(
         visit,
         "hot",
@@ -71,23 +71,23 @@ def simulate(keys: int, rate: int) -> dict[str, Any]:
                     reasons[_reason(error)] += 1
             written.append(passed)
             clock.advance(1)
-        [found] = database.inspect("chat")
+        [state] = database.inspect("chat")
     return {
         "written": written,
         "rate": rate,
         "passed": sum(written),
         "refused": sum(reasons.values()),
         "reason": next(iter(reasons), ""),
-        "partitions": found["partitions"],
-        "hottest": found["load"]["accessed"]["partition_keys"][:4],
+        "partitions": state["partitions"],
+        "hottest": state["load"]["accessed"]["partition_keys"][:4],
     }
 
 
 def _reason(error: ApiError) -> str:
     """Why a write was refused; which member says it depends on the error."""
     body = error.body()
-    [found] = body.get("ThrottlingReasons") or body.get("throttlingReasons") or [{"reason": ""}]
-    return str(found["reason"])
+    [reason] = body.get("ThrottlingReasons") or body.get("throttlingReasons") or [{"reason": ""}]
+    return str(reason["reason"])
 
 
 ROUTES = (Route(f"{PATH}/hot", show),)

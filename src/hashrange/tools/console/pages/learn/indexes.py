@@ -45,16 +45,16 @@ QUESTIONS = {
 
 
 def show(visit: Visit) -> Response:
-    asked = visit.given.get("question", "")
+    asked = visit.parameters.get("question", "")
     if asked and asked not in QUESTIONS:
         raise Mistake("Choose a question from the list.")
-    found = _ask(visit, QUESTIONS[asked]) if asked else None
+    answer = _ask(visit, QUESTIONS[asked]) if asked else None
     return step(
         visit,
         "indexes",
         questions=QUESTIONS,
         asked=asked,
-        found=found,
+        answer=answer,
         entries=_entries(visit),
         animals=_counts(visit, TABLE, INDEX),
         orders=_orders(visit),
@@ -64,11 +64,11 @@ def show(visit: Visit) -> Response:
 
 def turn(visit: Visit) -> Response:
     """Ship an order that is open, or open one that is shipped."""
-    given = next((each for each in ORDERS if each[2] == visit.given.get("order")), None)
-    if given is None:
+    order = next((each for each in ORDERS if each[2] == visit.parameters.get("order")), None)
+    if order is None:
         raise Mistake("There is no such order.")
-    now = {each["order"]: each["status"] for each in _orders(visit)}[given[2]]
-    item = new_order(*given[:3], "shipped" if now == "open" else "open")
+    now = {each["order"]: each["status"] for each in _orders(visit)}[order[2]]
+    item = new_order(*order[:3], "shipped" if now == "open" else "open")
     execute(visit, "PutItem", {"TableName": SHOP, "Item": item})
     return visit.go(f"{PATH}/indexes#sparse")
 
@@ -92,8 +92,8 @@ def _ask(visit: Visit, question: Question) -> dict[str, Any]:
 
 def _entries(visit: Visit) -> list[Item]:
     """All entries of the overloaded index, by partition key and in the order of the index."""
-    found: list[Item] = execute(visit, "Scan", {"TableName": TABLE, "IndexName": INDEX})["Items"]
-    return sorted(found, key=lambda item: item["index1pk"]["S"])
+    items: list[Item] = execute(visit, "Scan", {"TableName": TABLE, "IndexName": INDEX})["Items"]
+    return sorted(items, key=lambda item: item["index1pk"]["S"])
 
 
 def _orders(visit: Visit) -> list[dict[str, str]]:
@@ -112,9 +112,9 @@ def _orders(visit: Visit) -> list[dict[str, str]]:
 
 
 def _counts(visit: Visit, table: str, index: str) -> dict[str, Any]:
-    [found] = database(visit).inspect(table)
-    entries = next(each for each in found["indexes"] if each["name"] == index)
-    return {"table": found["items"], "index": entries["items"], "bytes": entries["bytes"]}
+    [state] = database(visit).inspect(table)
+    entries = next(each for each in state["indexes"] if each["name"] == index)
+    return {"table": state["items"], "index": entries["items"], "bytes": entries["bytes"]}
 
 
 ROUTES = (Route(f"{PATH}/indexes", show), writes(f"{PATH}/indexes", turn))

@@ -15,7 +15,7 @@ CHOICES = {f"s-{number}": f"s-{number}" for number in range(1, SENSORS + 1)}
 
 def show(visit: Visit) -> Response:
     """The form, and the reads of both requests if the address names a sensor."""
-    sensor, hours = visit.given.get("sensor", ""), visit.given.get("hours", "")
+    sensor, hours = visit.parameters.get("sensor", ""), visit.parameters.get("hours", "")
     if (sensor and sensor not in CHOICES) or hours not in HOURS:
         raise Mistake("Choose a sensor and hours from the list.")
     ran = [_run(visit, name, sensor, hours) for name in ("Query", "Scan")] if sensor else []
@@ -33,14 +33,14 @@ def _run(visit: Visit, operation: str, sensor: str, hours: str) -> dict[str, Any
         values[":sk"] = {"S": hours}
     request = {"TableName": TABLE, member: condition, "ExpressionAttributeValues": values}
     told = explain(visit, operation, request)
-    found = execute(visit, operation, {**request, "ReturnConsumedCapacity": "TOTAL"})
+    answer = execute(visit, operation, {**request, "ReturnConsumedCapacity": "TOTAL"})
     return {
         **told,
         "member": member,
         "condition": condition,
         "values": {name: value["S"] for name, value in values.items()},
-        "consumed_units": found["ConsumedCapacity"]["CapacityUnits"],
-        "found": found["Items"],
+        "consumed_units": answer["ConsumedCapacity"]["CapacityUnits"],
+        "found": answer["Items"],
     }
 
 

@@ -17,7 +17,7 @@ def show(visit: Visit) -> Response:
     """The rings of the table and of its global index, and the partitions of the last put."""
     [table] = database(visit).inspect(TABLE)
     index = next(each for each in table["indexes"] if each["name"] == INDEX)
-    organisation, owner = (visit.given.get(name, "") for name in ("organisation", "owner"))
+    organisation, owner = (visit.parameters.get(name, "") for name in ("organisation", "owner"))
     return step(
         visit,
         "ring",
@@ -32,7 +32,7 @@ def show(visit: Visit) -> Response:
 
 def put(visit: Visit) -> Response:
     names = ("organisation", "name", "owner")
-    organisation, name, owner = (visit.given.get(each, "").strip() for each in names)
+    organisation, name, owner = (visit.parameters.get(each, "").strip() for each in names)
     item = new_project(organisation, name, owner, UPDATED)
     execute(visit, "PutItem", {"TableName": TABLE, "Item": item})
     return visit.go(f"{PATH}/ring", organisation=organisation, owner=owner)

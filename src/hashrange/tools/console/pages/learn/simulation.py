@@ -30,8 +30,8 @@ class Simulation:
         self._database.close()
 
     def inspect(self, table: str) -> dict[str, Any]:
-        [found] = self._database.inspect(table)
-        return found
+        [state] = self._database.inspect(table)
+        return state
 
     def wait(self, seconds: float) -> None:
         """Let time pass, and do the upkeep that is due."""

@@ -22,10 +22,10 @@ SECONDS, STEP = 150, 10
 
 
 def show(visit: Visit) -> Response:
-    keys = visit.given.get("keys", "many")
+    keys = visit.parameters.get("keys", "many")
     if keys not in KEYS:
         raise Mistake("Choose keys from the list.")
-    ran = simulate(keys) if visit.given.get("run") else None
+    ran = simulate(keys) if visit.parameters.get("run") else None
     return step(
         visit, "split", choices=KEYS, keys=keys, ran=ran, units=UNITS, rate=RATE,
         heat=HEAT_SECONDS, seconds=SECONDS, step_seconds=STEP,
@@ -52,8 +52,8 @@ def simulate(keys: str) -> dict[str, Any]:
                         refused[key] += 1
                 database.wait(1)
             bars.append({"written": passed / STEP, "refused": sum(refused.values()) / STEP})
-            found = database.inspect("pages")
-            partitions = found["partitions"]
+            state = database.inspect("pages")
+            partitions = state["partitions"]
             now = Counter({each["number"]: each["write_units"] for each in partitions})
             lost = Counter[int]()
             for key, count in refused.items():

@@ -31,11 +31,11 @@ class Read:
 
 
 def show(visit: Visit) -> Response:
-    kind, again = visit.given.get("kind", "eventual"), visit.given.get("again", "1")
+    kind, again = visit.parameters.get("kind", "eventual"), visit.parameters.get("again", "1")
     if kind not in KINDS or not again.isdecimal():
         raise Mistake("Choose a kind of read from the list.")
     seed = int(again[:6])
-    ran = simulate(kind, seed) if visit.given.get("run") else None
+    ran = simulate(kind, seed) if visit.parameters.get("run") else None
     return step(visit, "stale", choices=KINDS, kind=kind, ran=ran, again=seed + 1)
 
 

@@ -49,9 +49,9 @@ def step(visit: Visit, name: str, **context: Any) -> Response:
 
 
 def database(visit: Visit) -> "Database":
-    found = visit.console.target.database
-    assert found, "the tour has its own database"
-    return found
+    opened = visit.console.target.database
+    assert opened, "the tour has its own database"
+    return opened
 
 
 def execute(visit: Visit, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -65,9 +65,9 @@ def execute(visit: Visit, operation: str, request: dict[str, Any]) -> dict[str, 
 def explain(visit: Visit, operation: str, request: dict[str, Any]) -> dict[str, Any]:
     """Explain what a request would read and cost. Raises `Mistake` if it would be refused."""
     try:
-        found = database(visit).explain(operation, request)
+        explanation = database(visit).explain(operation, request)
     except ApiError as error:
         raise Mistake(f"{error.code}: {error.message}") from None
-    if refused := found["error"]:
+    if refused := explanation["error"]:
         raise Mistake(refused.get("message") or refused.get("Message", ""))
-    return found
+    return explanation

@@ -86,15 +86,15 @@ def show(visit: Visit, **result: Any) -> Response:
         "writes",
         writes=WRITES,
         sizes=SIZES,
-        chosen=visit.given.get("write", "place"),
-        size=visit.given.get("size", "0"),
+        chosen=visit.parameters.get("write", "place"),
+        size=visit.parameters.get("size", "0"),
         **{"ran": None, **result},
     )
 
 
 def run(visit: Visit) -> Response:
     """Put the item as it is before, explain the write, and make it."""
-    write, size = WRITES.get(visit.given.get("write", "")), visit.given.get("size", "")
+    write, size = WRITES.get(visit.parameters.get("write", "")), visit.parameters.get("size", "")
     if write is None or size not in SIZES:
         raise Mistake("Choose a write and a size from the list.")
     before = write.before("x" * (int(size) * 1024))
@@ -114,8 +114,8 @@ def run(visit: Visit) -> Response:
     else:
         execute(visit, "DeleteItem", {"TableName": TABLE, "Key": key})
     told = explain(visit, operation, request)
-    found = execute(visit, operation, {**request, "ReturnConsumedCapacity": "INDEXES"})
-    consumed = found["ConsumedCapacity"]
+    answer = execute(visit, operation, {**request, "ReturnConsumedCapacity": "INDEXES"})
+    consumed = answer["ConsumedCapacity"]
     owners = [("the table", consumed["Table"]["CapacityUnits"])]
     index = consumed.get("GlobalSecondaryIndexes", {}).get("unfulfilled", {})
     owners.append(("the index unfulfilled", index.get("CapacityUnits", 0.0)))
