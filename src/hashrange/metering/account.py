@@ -1,4 +1,4 @@
-"""The account of one request that writes or asks, if throughput is measured."""
+"""The account of one request that writes or asks for admission, if throughput is measured."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,7 +15,7 @@ Expected = dict[Bucket, float]
 
 
 class Admitting(Protocol):
-    """The part of the meter that an account asks and pays."""
+    """The part of the meter that an account uses."""
 
     tells: bool
 

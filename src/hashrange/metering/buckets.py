@@ -4,7 +4,7 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.window import Window
 
 Place = tuple[int, int | None, bool]
-"""Where units are counted: a space, the number of a partition (None: all), and whether written."""
+"""The place of units: a space, the number of a partition (None: all), and whether for writes."""
 
 
 class Bucket:
@@ -28,7 +28,7 @@ class Bucket:
         self.window: Window | None = None
 
     def credit_at(self, now: float) -> float:
-        """The credit now. Time never falls."""
+        """The credit now. Time never decreases."""
         if now > self.at:
             grown = self.credit + self.rate * (now - self.at)
             self.credit = grown if grown < self.capacity else self.capacity

@@ -1,7 +1,8 @@
-"""Adapts tables and indexes on demand to a new peak.
+"""Adapts on-demand tables and indexes to a new peak.
 
-The peak is the highest minute so far. If twice the peak is more than the warm throughput, that is
-raised after `growth_seconds`; splits follow. Source: developer guide, On-demand capacity mode.
+The peak is the highest minute so far. If twice the peak is above the warm throughput, the warm
+throughput is raised after `growth_seconds`; splits follow. Source: developer guide, On-demand
+capacity mode.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ MINUTE = 60.0
 
 
 class Raise(NamedTuple):
-    """The warm throughput that is wanted, in units per second, and the time it is given."""
+    """The new warm throughput in units per second, and the time from which it applies."""
 
     units: float
     due: float
@@ -19,7 +20,7 @@ class Raise(NamedTuple):
 class Growth:
     """The load of a table or index, in one direction, by the minute.
 
-    `before` are the units that it had consumed when the minute began.
+    `before` are the units consumed up to the beginning of the minute.
     """
 
     __slots__ = ("_before", "_growth_seconds", "_raising", "_since")
@@ -31,7 +32,7 @@ class Growth:
         self._raising: Raise | None = None
 
     def note(self, total: float, warm: float, now: float) -> int | None:
-        """Note the units so far. Returns the warm throughput that is due, if it must be raised."""
+        """Note the units so far. Returns the new warm throughput if it must be raised now."""
         if now >= self._since + MINUTE:
             self._end(total, warm, now)
         raising = self._raising

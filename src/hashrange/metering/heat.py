@@ -1,11 +1,12 @@
-"""Finds partitions that are split because of their load.
+"""Finds partitions that should be split because of their load.
 
 The load of each partition is watched in windows of `heat_seconds`. If one was hot in a window, a
-division is derived from a sample of its keys and tried: when the partition is hot in the next
-window too, and the division would have helped, it is made. A partition is divided in two if each
-side gets at least a quarter of the load; otherwise the hottest key is isolated, if the rest of
-the partition would then no longer be refused. So neither one hot key without neighbours nor keys
-that rise lead to a split, because it would not help. DynamoDB does not publish its rules (?).
+division is derived from a sample of its keys, and checked in the next window: if the partition is
+hot again and the division would have helped, the partition is split. A partition is divided in two
+if each side gets at least a quarter of the load; otherwise the hottest key is isolated, if the rest
+of the partition would then no longer be refused. So neither a single hot key without neighbours nor
+rising keys lead to a split, because a split would not help. DynamoDB does not publish its rules
+(?).
 """
 
 from collections.abc import Sequence

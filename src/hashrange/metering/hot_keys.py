@@ -10,7 +10,7 @@ from heapq import heappush, heapreplace
 
 KEYS_MAX = 128
 SHOWN_MAX = 25
-"""How many contributors a report of CloudWatch Contributor Insights shows."""
+"""The number of contributors in a report of CloudWatch Contributor Insights."""
 
 
 class HotKeys:

@@ -1,9 +1,10 @@
-"""The entries of a global index that has fallen behind: they are shown as their units are served.
+"""The entries of a lagging global index, which become visible as their units are served.
 
-A write of an entry is paid by the buckets of the index. If that leaves a debt, the entry waits in
-line: it is there when all units up to and including its own have been served. So an index of one
-unit shows one entry of 1 KB in a second, in the order in which they were written. Source: developer
-guide, Global secondary indexes: propagation is asynchronous; its order is an assumption (?).
+A write of an entry is charged to the buckets of the index. If that leaves a debt, the entry waits
+in a queue: it is visible when all units up to and including its own have been served. So an index
+of one unit shows one entry of 1 KB in a second, in the order in which they were written. Source:
+developer guide, Global secondary indexes: propagation is asynchronous; its order is an assumption
+(?).
 """
 
 from collections import deque
@@ -14,9 +15,9 @@ from hashrange.metering.buckets import Bucket, Place
 
 
 class Waiting(NamedTuple):
-    """An entry that waits since a time.
+    """An entry that has waited since a time.
 
-    `due` are the units that buckets must have served until it is there, by their places.
+    `due` are the units that buckets must serve before the entry is visible, by their places.
     """
 
     time: float
@@ -44,7 +45,7 @@ class IndexQueue:
             self._waiting.append((key, waiting))
 
     def is_empty(self) -> bool:
-        """Whether no entry waits, as far as is known: time may have passed."""
+        """Whether no entry was waiting at the last check."""
         return not self._waiting
 
     def waiting(self, key: bytes) -> Waiting | None:
@@ -54,7 +55,7 @@ class IndexQueue:
     def waits(
         self, entry: Waiting, buckets: Mapping[Place, Bucket], now: float, lag: float = 0.0
     ) -> bool:
-        """Whether an entry was not there yet `lag` seconds ago. A former bucket has no debt."""
+        """Whether an entry was not visible yet `lag` seconds ago. A former bucket has no debt."""
         for place, due in entry.due:
             bucket = buckets.get(place)
             if bucket is not None:
@@ -64,7 +65,8 @@ class IndexQueue:
         return False
 
     def oldest(self, buckets: Mapping[Place, Bucket], now: float) -> float | None:
-        """Since when the oldest entry waits; None if all are there. Forgets those before it."""
+        """The time since which the oldest entry waits; None if all are visible. Forgets visible
+        entries."""
         while self._waiting:
             key, entry = self._waiting[0]
             if self.waits(entry, buckets, now):

@@ -1,11 +1,11 @@
-"""The meter of one database: what requests consume, and which of them are admitted.
+"""The meter of one database: it counts the units of requests, and decides their admission.
 
-Source: developer guide, Burst and adaptive capacity. A provisioned table or index has a bucket
-for its units; on demand it has one only if OnDemandThroughput sets a maximum. Each partition has
-one for what a partition serves. Reads and writes are counted separately.
+Source: developer guide, Burst and adaptive capacity. A provisioned table or index has a bucket for
+its units; an on-demand one has a bucket only if OnDemandThroughput sets a maximum. Each partition
+has a bucket for the units that a partition serves. Reads and writes are counted separately.
 
-Buckets are charged at once, because the next request is admitted by them. All else that follows
-from a charge is only counted, and that is done for many charges together, which costs half.
+Buckets are charged at once, because they decide the admission of the next request. Other effects of
+charges are only counted, for many charges together, which costs half.
 """
 
 from bisect import bisect_right
@@ -27,13 +27,13 @@ from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table, TableOrIndex
 
 CHARGES_MAX = 1024
-"""How many charges may wait to be counted."""
+"""The largest number of charges that wait to be counted."""
 WAIT_SECONDS_MAX = 1.0
-"""How long they wait if throughput is enforced, so that partitions and throughput on demand follow
-the load."""
+"""The longest time that charges wait if throughput is enforced, so that partitions and on-demand
+throughput follow the load."""
 
 SEED = 0
-"""What is drawn at random follows from it: the same load has the same splits and counts."""
+"""The seed of random choices, so that the same load has the same splits and counts."""
 
 NO_LIMITS: Sequence[Limit] = ()
 
@@ -76,7 +76,7 @@ class Meter:
         return self._usage
 
     def take_steps(self, now: float) -> list[dict[str, Any]]:
-        """The steps of upkeep that the load asks for. Tables on demand grow without load too."""
+        """The upkeep steps that the load requires. On-demand tables grow without load too."""
         self._count(sampled=False)
         for source in {*self._read.values(), *self._written.values()}:
             if source.growth is not None:
@@ -84,7 +84,7 @@ class Meter:
         return [self._steps.popleft() for _ in range(len(self._steps))]
 
     def redefine(self, table: Table | None, gone: Iterable[int]) -> None:
-        """Free what is known of the spaces that no longer exist after a table has changed."""
+        """Free the state of spaces that no longer exist after a table has changed."""
         self._count(sampled=False)
         self.has_indexes |= table is not None and bool(table.global_indexes)
         for space in gone:
@@ -100,8 +100,8 @@ class Meter:
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
         """The limits that keep a read or write from being admitted; none if it is.
 
-        `expected` is what the members of its batch that were admitted before it will consume. If
-        this one is admitted, its units are added.
+        `expected` has the units of the members of its batch that were admitted before. If this read
+        or write is admitted, its units are added.
         """
         table, written = asked.table, asked.written
         source = (self._written if written else self._read).get(asked.source.space)
@@ -133,7 +133,7 @@ class Meter:
         self._usage.refuse(asked, limits)
 
     def charge(self, receipt: Receipt | Charge, now: float) -> None:
-        """Charge what a request has consumed."""
+        """Charge the units of a request."""
         charges = (receipt,) if type(receipt) is Charge else receipt.charges
         if self.enforced:
             self._pay(charges, now)
@@ -143,7 +143,7 @@ class Meter:
             self._count(sampled=True)
 
     def partition_units(self, written: bool) -> float:
-        """What a partition serves in a second."""
+        """The units that a partition serves in a second."""
         settings = self._settings
         return settings.partition_write_units if written else settings.partition_read_units
 
@@ -155,7 +155,8 @@ class Meter:
         return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
 
     def waiting_since(self, table: Table, index: Index, now: float) -> float | None:
-        """Since when the oldest entry waits that a global index does not show yet, if one does."""
+        """The time since which a global index has not shown its oldest waiting entry; None if none
+        waits."""
         return self._of(table, index, True).waiting_since(now)
 
     def follow(self, table: Table, index: Index) -> None:

@@ -1,4 +1,4 @@
-"""Responses that know what their requests consumed, for a log of requests and for metrics."""
+"""Responses with the units that their requests consumed, for the access log and metrics."""
 
 from hashrange.engine.capacity import Charge, Receipt
 

@@ -1,4 +1,4 @@
-"""A meter that records what it was asked and paid, in the order in which that happened."""
+"""A meter that records its questions and charges, in their order."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +38,7 @@ class Recorded(Account, gc=False):
     attempt: int = 1
     time: int = -1
     asks: list[Ask] = field(default_factory=list)
-    """Those that are not in the trace yet."""
+    """The questions that are not in the trace yet."""
 
     def _ask(self, asked: Admit) -> Sequence[Limit]:
         assert isinstance(self.meter, RecordingMeter)

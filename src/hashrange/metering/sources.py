@@ -11,12 +11,12 @@ from hashrange.model.tables import Index, Table
 class SourceBuckets:
     """The bucket of the whole table or index, if it has one, and those of its partitions.
 
-    `whole` holds the provisioned units, or on demand the maximum, if one is set. `parts` are the
-    buckets of the partitions, in the order of the partitions, which begin at `starts`. A `plain`
-    source has no other limits, and no index that can fall behind. `behind` are the buckets whose
-    debt is above the backlog that an index may have. `queue` are the entries of a global index that
-    are not there yet. `growth` is the load of a source on demand.
-    `former` are the buckets of an earlier definition; their credit and load are taken over.
+    `whole` holds the provisioned units, or the maximum of an on-demand table if one is set. `parts`
+    are the buckets of the partitions, in the order of the partitions, which begin at `starts`. A
+    `plain` source has no other limits, and no index that can fall behind. `behind` are the buckets
+    whose debt is above the backlog that an index may have. `queue` has the entries that a global
+    index does not show yet. `growth` is the load of an on-demand source. `former` are the buckets
+    of an earlier definition; their credit and load are taken over.
     """
 
     __slots__ = (
@@ -55,7 +55,7 @@ class SourceBuckets:
         return [*self.parts] if self.whole is None else [self.whole, *self.parts]
 
     def pay(self, part: Bucket, key: bytes, units: float, now: float) -> None:
-        """Charge what was consumed in one of the partitions, by the row with this key."""
+        """Charge the units consumed in the partition of the row with this key."""
         buckets = (part,) if self.whole is None else (part, self.whole)
         for bucket in buckets:
             if bucket.pay(units, now) < self._least:
@@ -69,7 +69,7 @@ class SourceBuckets:
         return self.queue is not None and self.queue.waits(entry, self._places, now, lag)
 
     def waiting_since(self, now: float) -> float | None:
-        """Since when the oldest entry waits that is not in the index yet."""
+        """The time since which the oldest entry that the index does not show yet has waited."""
         return None if self.queue is None else self.queue.oldest(self._places, now)
 
     def limits_behind(self, now: float) -> list[Limit]:

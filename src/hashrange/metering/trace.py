@@ -1,16 +1,16 @@
-"""The trace of a load: what requests asked of the meter and consumed, as lines of JSON.
+"""The trace of a load: the questions of requests to the meter and their units, as lines of JSON.
 
     {"hashrange_trace":1,"keys":…}        the head: what the keys are, when it began, the settings
     {"table":…}                           a table as it is from here on, with its partitions
     {"gone":[…]}                          spaces that no longer exist
-    {"note":…}                            what could not be seen
+    {"note":…}                            something that could not be recorded
     [time,id,invocation,attempt,operation,whole,asks,paid]     an attempt of a request
 
-Times are microseconds since the beginning, and never fall. An attempt has one line, unless others
-came between its first question and its charge: then it has several, with the same id. So the lines
-are in the order in which the meter was asked and paid, and it gives the same answers again. A trace
-has no values of items, and no keys either if they are `hmac`: then the positions of keys are those
-of a keyed hash, whose secret nobody keeps.
+Times are microseconds since the beginning, and never decrease. An attempt has one line, or several
+with the same id if other attempts came between its first question and its charge. So the lines are
+in the order of questions and charges, and a replay gives the same answers. A trace has no values of
+items, and no keys either if they are `hmac`: then the positions of keys come from a keyed hash,
+whose secret is not kept.
 """
 
 import os
@@ -34,20 +34,20 @@ from hashrange.model.values import AttributeValue
 VERSION = 1
 Keys = Literal["hmac", "exact"]
 POSITION_BYTES = 8
-"""How many bytes a position has that stands for a key."""
+"""The bytes of a position that represents a key."""
 BOUNDARY_BYTES = 2
-"""Where a partition begins, without a part of a key that could be guessed from it."""
+"""The bytes of a partition's start in a trace, too few to guess a part of a key."""
 SECOND = 1_000_000
 LIMITS = (
     *("partition_read_units", "partition_write_units", "burst_seconds", "index_backlog_units"),
     *("initial_burst_seconds", "heat_share", "heat_seconds", "growth_seconds"),
 )
-"""The settings that decide what the meter answers."""
+"""The settings that decide the answers of the meter."""
 
 
 class Head(Struct, kw_only=True):
-    """`started` is in epoch seconds. `throughput` is how the load was answered: what was only
-    measured was never refused. `seed` is that of the meter. `source` says what recorded it."""
+    """`started` is in epoch seconds. `throughput` is the setting during the recording: if it was
+    only measured, nothing was refused. `seed` is the meter's. `source` names the recorder."""
 
     hashrange_trace: int = VERSION
     keys: Keys
@@ -101,7 +101,7 @@ class Gone(Struct):
 
 
 class Note(Struct):
-    """What whoever has recorded the load could not see."""
+    """Something that the recorder of the load could not see."""
 
     note: str
 
@@ -110,7 +110,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Positions:
-    """What stands for the keys of a trace."""
+    """The representation of keys in a trace."""
 
     def __init__(self, keys: Keys) -> None:
         self._secret = os.urandom(32) if keys == "hmac" else b""
@@ -127,7 +127,7 @@ class Positions:
         return b"" if self._secret else raw
 
     def table(self, table: Table) -> Table:
-        """What a replay needs of a table's definition."""
+        """The part of a table's definition that a replay needs."""
         bare = replace(
             table, tags={}, resource_policy=None, stream_policies={}, kms_key_arn=None,
             recovery=None, history=None, restored=None, former_vectors=(), vector_indexes=(),
@@ -150,7 +150,7 @@ class TraceWriter:
     """Writes a trace to a new file, which only its owner may read. Raises StoreError if there is
     one already, or it cannot be written.
 
-    A trace that can no longer be written ends; the requests go on.
+    A trace that can no longer be written ends; requests are not affected.
     """
 
     def __init__(self, path: str, keys: Keys, settings: Settings, source: str = "serve") -> None:
@@ -180,7 +180,7 @@ class TraceWriter:
             self._write(_encode(Head(started=now, **self._head)))
 
     def define(self, table: Table) -> None:
-        """Write the definition of a table, unless it is the latest one that was written."""
+        """Write the definition of a table, unless it is the one that was written last."""
         if self._tables.get(table.space) != table:
             self._write(_encode(Definition(self.positions.table(table))))
         self._tables[table.space] = table
@@ -224,7 +224,7 @@ def limit_places(limits: Sequence[Any]) -> list[tuple[int, str]]:
 
 
 def row_key(source: Table | Index, attributes: Mapping[str, AttributeValue]) -> RowKey | None:
-    """Where the item collection of an item or entry begins; None if its key is not known."""
+    """The beginning of the item collection of an item or entry; None if its key is not known."""
     if not all(name in attributes for name in source.hash):
         return None
     raw = raw_key([attributes[name] for name in source.hash])

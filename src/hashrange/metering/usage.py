@@ -14,8 +14,8 @@ from hashrange.model.tables import Index, Table
 
 ALL_COUNTED = 1000
 """The first charges of a table or index are all counted by partition and key. Later, while there
-are many requests, of each `SAMPLED` charges in a row one is drawn at random, and stands for all of
-them. So each charge has the same chance, whatever the order of the keys, and by Hoeffding's
+are many requests, one of each `SAMPLED` consecutive charges is drawn at random, and represents all
+of them. So each charge has the same chance, whatever the order of the keys, and by Hoeffding's
 inequality the share of a key in n charges of the same units is wrong by less than
 sqrt(SAMPLED * ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact."""
 SAMPLED = 32
@@ -25,7 +25,7 @@ WRITE_WEIGHT = 3
 
 
 class KeyCounts:
-    """Keys as rows store them (raw keys): partition keys, and partition keys with sort keys."""
+    """The counts of raw keys, as rows store them: partition keys, and keys with sort keys."""
 
     def __init__(self) -> None:
         self.partition_keys = HotKeys()
@@ -104,9 +104,9 @@ class SourceUsage:
 
 
 class Usage:
-    """By space, so that a table which is made again under the same name starts anew.
+    """The counts by space, so that a recreated table starts with new counts.
 
-    The same charges give the same counts: what is drawn at random follows from the seed.
+    The same charges give the same counts, because random choices follow from the seed.
     """
 
     def __init__(self, seed: int) -> None:
@@ -114,7 +114,7 @@ class Usage:
         self._random = Random(seed)
 
     def forget(self, space: int) -> None:
-        """Free what was counted of a table or index."""
+        """Free the counts of a table or index."""
         self._sources.pop(space, None)
 
     def of(self, table: Table, source: Table | Index) -> SourceUsage:

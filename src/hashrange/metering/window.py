@@ -1,4 +1,4 @@
-"""The recent load of one partition, and the divisions of it that are tried."""
+"""The recent load of one partition, and the divisions under trial."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ SIDE_SHARE = 0.25
 class Trial(NamedTuple):
     """A division that is tried: the keys from `low` up to `high` (None: to the end) on one side.
 
-    `isolates` tells whether those are one hot key, which leaves the partition to the others.
+    `isolates` tells whether these are one hot key, which is separated from the other keys.
     """
 
     low: bytes
@@ -28,7 +28,7 @@ class Trial(NamedTuple):
         return key >= self.low and (self.high is None or key < self.high)
 
     def cuts(self, source: Table | Index) -> list[bytes]:
-        """Where partitions have to be divided, the last key first, so that numbers stay valid."""
+        """The keys at which partitions are divided, the last first, so that numbers stay valid."""
         taken = source.partition_starts
         return [at for at in (self.high, self.low) if at is not None and at not in taken]
 
@@ -62,7 +62,7 @@ class Window:
         self.keys: list[bytes] = []
 
     def note(self, key: bytes, units: float, random: Random) -> None:
-        """Count units, and keep a sample in which each of the keys seen has the same chance."""
+        """Count units, and keep a uniform sample of the keys."""
         self.units += units
         if self.trial is not None and self.trial.has(key):
             self.inside += units
@@ -83,14 +83,14 @@ class Window:
         return self.units >= share * units_per_second * seconds
 
     def trial_helps(self, units_per_second: float, seconds: float) -> bool:
-        """Whether the division that was tried would have helped in this window."""
+        """Whether the division under trial would have helped in this window."""
         rest, least = self.units - self.inside, SIDE_SHARE * self.units
         if self.trial is None or self.inside < least:
             return False
         return 0 < rest < units_per_second * seconds if self.trial.isolates else rest >= least
 
     def next_trial(self, table: Table, source: Table | Index) -> Trial | None:
-        """The division that seems best, if there is one.
+        """The division that seems best; None if there is none.
 
         Item collections stay whole if that helps, and always if they may not be divided. A
         provisioned table with a stream isolates no key. Source: developer guide, Best practices

@@ -1,1 +1,1 @@
-"""Joins operations to storage: clock, catalog cache, the loops that drive a decision, commits."""
+"""Connects operations to storage: clock, catalog cache, the loops that drive decisions, commits."""

@@ -1,8 +1,8 @@
-"""Asks the policies whether a request's principal may do what the request asks for.
+"""Checks with the policies whether a request's principal may make the request.
 
-It is asked in the snapshot of the decision, for each member of the request, on the resource's own
-ARN: before anything is said about the table's existence, state and keys. A request that is run
-again is asked again.
+The check is made in the snapshot of the decision, for each member of the request, on the resource's
+own ARN, so that a refusal says nothing about the table's existence, state and keys. A request that
+is run again is checked again.
 """
 
 import logging
@@ -32,7 +32,8 @@ _log = logging.getLogger("hashrange")
 
 
 def check_on_table(operation: Operation, request: Any, table: Table | None, moment: Moment) -> None:
-    """Of a request about one table. Raises AccessDeniedException or ResourceNotFoundException."""
+    """Check a request about one table. Raises AccessDeniedException or
+    ResourceNotFoundException."""
     principal = moment.caller.principal
     assert isinstance(principal, Principal)
     if principal.full_access:
@@ -104,7 +105,7 @@ def _is_shared(key: str) -> bool:
 
 
 def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
-    """The request, of which BatchExecuteStatement has lost the members that are denied.
+    """Check a request and return it; a BatchExecuteStatement comes back without its denied members.
 
     Raises AccessDeniedException or ResourceNotFoundException.
     """
@@ -127,8 +128,9 @@ def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
 class Question(NamedTuple):
     """What the policies are asked: an action on a resource, and the condition keys.
 
-    `named` is the resource as the request names it; messages have it, because the table's own ARN
-    would tell that the table exists. It is `foreign` if it is an ARN that is not the table's own.
+    `named` is the resource as the request names it. Messages contain this name, because the table's
+    own ARN would reveal that the table exists. It is `foreign` if it is an ARN that is not the
+    table's own.
     """
 
     action: str
@@ -163,10 +165,10 @@ def ask(principal: Principal, asked: Question) -> Verdict:
 
 
 class Answered(Struct):
-    """What policies say about one action of a request.
+    """The answer of the policies to one action of a request.
 
-    `policy` and `statement` are those that decided; empty if no statement allows the action.
-    `condition_keys` are all that the request has, by their names in lower case.
+    `policy` and `statement` decided the action; they are empty if no statement allows it.
+    `condition_keys` are all condition keys of the request, by their names in lower case.
     """
 
     action: str

@@ -1,1 +1,1 @@
-"""Costly decisions, made aside: on a snapshot, a step at a time, while other requests go on."""
+"""Costly decisions, made aside: on a snapshot, step by step, without delaying other requests."""

@@ -23,7 +23,7 @@ def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
 
 
 class WorkerLost(Exception):
-    """The process that evaluates has ended, or was ended. Nothing was written."""
+    """The evaluating process has ended, or was ended. Nothing was written."""
 
 
 class Evaluator(Protocol):
@@ -39,7 +39,7 @@ class Evaluator(Protocol):
 
 
 class Here:
-    """Evaluates in this process: for programs that do not expect a second one."""
+    """Evaluates in this process, for programs that do not expect a second process."""
 
     elsewhere = False
 
@@ -47,4 +47,4 @@ class Here:
         return evaluate(name, body, moment)
 
     def close(self) -> None:
-        """There is nothing to release."""
+        """Do nothing: there is nothing to release."""

@@ -1,11 +1,11 @@
-"""Costly requests take turns: each in turn makes one step, up to its next read.
+"""Costly requests take turns: each makes one step at a time, up to its next read.
 
-A request is costly if evaluating a row that it has read, or all its rows together, takes longer
-than others should wait (`engine.price`). It begins again here, over a snapshot of its own. A read
+A request is costly if evaluating a row that it has read, or all its rows together, would delay
+other requests too long (`engine.price`). It begins again here, over a snapshot of its own. A read
 is answered from the snapshot. A write is decided outside the write lock, and its reads are
 remembered: its writes go into a batch, and are committed if the same reads still have the same
-answers. Writes are decided one after the other, each after the one before it has been committed,
-because costly writes are often to the same item.
+answers. Each write is decided after the commit of the previous one, because costly writes often go
+to the same item.
 """
 
 import logging
@@ -32,13 +32,13 @@ from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.fair_queue import FairQueue
 
 WAITING_MAX = 256
-"""How many costly requests may wait; others are refused, and SDKs try them again later."""
+"""At most this many costly requests wait; more are refused, and SDKs try them again later."""
 
 BEGINNINGS_MAX = 2
-"""How often a request is begun whose process ends meanwhile: it may be the cause."""
+"""At most this many beginnings of a request whose process ends: the request may be the cause."""
 
 PROPOSALS_MAX = 8
-"""How often a costly write is decided aside before its caller is told to try again."""
+"""After this many decisions of a costly write, its caller is told to try again."""
 
 _log = logging.getLogger("hashrange")
 
@@ -74,8 +74,8 @@ class Job(Struct, eq=False):
 class Jobs(forks.Forkable):
     """Without an `executor`, the work is done in a thread that is started when it is needed.
 
-    At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all that
-    the store has, the thread would wait for a snapshot that only its own next step gives back.
+    At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all
+    snapshots of the store, the thread would wait for one that only its own next step can release.
     """
 
     def __init__(
@@ -138,9 +138,9 @@ class Jobs(forks.Forkable):
     def propose(self, submission: Submission, proposed: Callable[[bool], None]) -> None:
         """From any thread: decide a costly write, for the first time or again.
 
-        `proposed` is called with whether the submission now belongs into a batch; if not, it has
-        its outcome. Raises ThrottlingException if its last proposal was one too many, or if too
-        many wait.
+        `proposed` is called with True if the submission now belongs into a batch, and with False if
+        it has its outcome. Raises ThrottlingException after too many proposals, or if too many jobs
+        wait.
         """
         if submission.proposal is not None:
             submission.proposal = None
@@ -172,7 +172,8 @@ class Jobs(forks.Forkable):
         proposed(in_batch)
 
     def settled(self) -> None:
-        """From any thread: the last write has been committed or refused; the next may begin."""
+        """From any thread: tell that the last write was committed or refused, so the next may
+        begin."""
         with self._lock:
             self._writing = False
         self._go_on()

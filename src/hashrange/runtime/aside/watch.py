@@ -1,8 +1,8 @@
 """Ends a process that does not answer, because it has been stopped or hangs.
 
-It cannot be known how long an answer may take, because on a busy machine a process may wait for a
-processor. So the processor time that it has used counts, not the time that has passed: a process
-that works uses some between two looks, however little it is given.
+There is no right limit for the time of an answer, because on a busy machine a process may wait for
+a processor. So the used processor time counts, not the elapsed time: a working process uses some
+between two checks, even on a busy machine.
 """
 
 import logging
@@ -12,14 +12,15 @@ import threading
 import time
 
 LOOK_SECONDS = 1.0
-"""Looks are counted, not the time between them, because a machine may be suspended meanwhile."""
+"""The interval of the checks. Checks are counted rather than time, because a machine may be
+suspended meanwhile."""
 
 STILL_LOOKS_MAX = 10
-"""A process that has used no processor time for so many looks is ended."""
+"""A process that has used no processor time in this many checks is ended."""
 
 ANSWER_SECONDS_MAX = 60.0
-"""A process that has used so much processor time for one answer is ended. The costliest condition
-on the largest item uses half a second."""
+"""A process that uses more processor time than this for one answer is ended. The costliest
+condition on the largest item uses half a second."""
 
 _log = logging.getLogger("hashrange")
 
@@ -35,7 +36,7 @@ class Watch:
         threading.Thread(target=self._run, name="hashrange-watch", daemon=True).start()
 
     def asked(self) -> None:
-        """From now on an answer is awaited."""
+        """Start to watch: an answer is awaited from now on."""
         self._asked += 1
 
     def answered(self) -> None:

@@ -42,7 +42,7 @@ _LOST = (OSError, EOFError, ValueError)
 
 
 class WorkerFailed(Exception):
-    """A mistake of ours in the worker, with its traceback."""
+    """An internal error in the worker, with its traceback."""
 
 
 def send(pipe: BinaryIO, message: Any, body: bytes | None = None) -> None:
@@ -70,7 +70,7 @@ def _receive_bytes(pipe: BinaryIO) -> bytes:
 
 
 class Worker:
-    """The parent's side. Used by one thread at a time; the process starts when it is needed."""
+    """The parent's side. Used by one thread at a time; the process is started when needed."""
 
     elsewhere = True
 
@@ -96,7 +96,7 @@ class Worker:
         return cast(Proposal, content)
 
     def close(self) -> None:
-        """End the process, which has nothing that it must finish."""
+        """End the process at once: it has no work that must be finished."""
         process, self._process = self._process, None
         if self._watch is not None:
             self._watch.close()

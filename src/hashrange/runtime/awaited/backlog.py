@@ -1,7 +1,7 @@
-"""How many requests may be unanswered at once, how large they may be, and for how long.
+"""The limits of unanswered requests: their number, their size and their age.
 
-A database that is slow, or away, must not make this process collect requests without end: when
-too many are waiting, new ones are refused, and SDKs try them again later.
+If a database is slow or cannot be reached, the requests that wait in this process must stay
+limited: when too many are waiting, new ones are refused, and SDKs try them again later.
 """
 
 from asyncio import AbstractEventLoop
@@ -12,10 +12,10 @@ from hashrange.model.errors import ThrottlingException
 
 REQUESTS_MAX = 4096
 BYTES_MAX = 64 * 1024 * 1024
-"""Of all bodies of unanswered requests."""
+"""The limit for the bodies of all unanswered requests."""
 
 REQUEST_SECONDS_MAX = 20.0
-"""How long a request may take. A client that waits longer has probably given up."""
+"""The time limit of a request. A client that waits longer has probably given up."""
 
 _SWEEP_SECONDS = 1.0
 
@@ -27,7 +27,7 @@ def throttled() -> ThrottlingException:
 class Backlog:
     """The unanswered requests of one event loop, oldest first.
 
-    `overdue` is called with a request that has taken too long, after it was removed.
+    `overdue` is called with a request that took too long, after its removal.
     """
 
     def __init__(self, loop: AbstractEventLoop, overdue: Callable[[Hashable], None]) -> None:

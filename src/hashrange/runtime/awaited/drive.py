@@ -28,8 +28,8 @@ from hashrange.storage.paging import bytes_of
 T = TypeVar("T")
 
 LOCKING_FROM = 2
-"""From this attempt on, a batch locks what it reads, so that several servers that keep changing the
-same items take turns."""
+"""From this attempt on, a batch locks the rows that it reads, so that servers that keep changing
+the same items take turns."""
 
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
@@ -68,7 +68,7 @@ class Driven(Generic[T]):
         self.advance(reply)
 
     def end(self) -> None:
-        """Hand over the result, and what was read with it."""
+        """Pass on the result, and the reads that led to it."""
         self.done(self.result)
         del self.result, self._steps
 
@@ -76,7 +76,7 @@ class Driven(Generic[T]):
 async def drive_together(
     driven: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot, slices: Slices
 ) -> None:
-    """Answer the reads of all of them, in one round trip at a time, until all are over."""
+    """Answer the reads of all generators, one round trip after the other, until all have ended."""
     running = driven
     while True:
         for one in running:
@@ -120,8 +120,8 @@ async def run_batch(
 ) -> Sequence[kv.Write]:
     """Decide and commit a batch. Every submission has its outcome afterwards.
 
-    `first` are the first reads of its decisions. If the batch loses a race, the decisions that
-    would now read something else are run again. Returns what was written.
+    `first` are the first reads of its decisions. If the batch loses a race, the decisions whose
+    reads would now have other answers are run again. Returns the writes.
     """
     batch.remembers = True
     try:

@@ -10,12 +10,12 @@ GATHERING_SECONDS_MAX = 0.0005
 without new requests ends the wait."""
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
-"""Begins what runs as a task of its own, such as a batch."""
+"""Starts a task, such as a batch."""
 
 
 PATIENCE_SECONDS = 0.005
-"""How long requests for one of several machines wait for a batch that is under way there. Each
-machine gets only a part of the requests, and a batch costs more than what is in it."""
+"""Requests for one of several machines wait this long for the batch under way there. Each machine
+gets only a part of the requests, and a batch has a cost of its own."""
 
 
 class Gathering:

@@ -1,4 +1,4 @@
-"""On which machine of a store a request begins.
+"""Chooses the machine of a store on which a request begins.
 
 A store may keep its slots on several machines, each of which may be slow or away. So requests are
 collected, and answered or committed together, for each machine.
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from hashrange import kv
 
 ONE = 0
-"""For all requests if a store has only one machine."""
+"""The machine of all requests if a store has only one."""
 SEVERAL = -1
-"""Of requests that concern more than one, or of which it is not known."""
+"""For requests that concern several machines, or whose machine is not known."""
 
 
 def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:
-    """The machine that has all that these first reads of a request ask for."""
+    """The machine that has all rows of these first reads of a request."""
     found: set[int | None] = set()
     for read in reads:
         if type(read) is kv.Get:

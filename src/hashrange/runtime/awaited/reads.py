@@ -1,8 +1,9 @@
 """Requests that only read, answered in groups: each group from one moment of the store.
 
-Reads of a single row need one round trip, so they have a lane of their own, in which long reads do
-not hold them up. Requests that arrive while all places of a lane are taken are its next group.
-How many long reads have begun at once is limited (`reads.queue`): each holds what it has read.
+Reads of a single row need one round trip, so they have a lane of their own, in which long reads
+cannot delay them. Requests that arrive while all places of a lane are taken are its next group. The
+number of long reads under way is limited (`reads.queue`), because each keeps the rows that it has
+read.
 """
 
 from asyncio import AbstractEventLoop, TimerHandle, current_task
@@ -116,7 +117,7 @@ class Lane:
 
 
 class Reads:
-    """All of its methods are called on the loop. `prepare` is awaited before the first read."""
+    """Call all methods on the loop. `prepare` is awaited before the first read."""
 
     def __init__(
         self,

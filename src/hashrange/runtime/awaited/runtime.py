@@ -53,10 +53,11 @@ NEEDS_ONE_PROCESS = (
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
 OPENING_ATTEMPTS = 10
 OPENING_PAUSE_SECONDS = 0.5
-"""A server that ended while it changed a definition stops the opening of logs for seconds."""
+"""The pause between attempts: a server that ended while it changed a definition can block the
+opening of logs for seconds."""
 
 CLOSING_SECONDS_MAX = 30.0
-"""How long closing waits for requests that have arrived."""
+"""The longest time that closing waits for requests that have arrived."""
 
 
 class UnsharedTurn:
@@ -161,11 +162,11 @@ class AsyncRuntime(BaseRuntime):
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def take_steps(self) -> list[dict[str, Any]]:
-        """The steps of upkeep that the load asks for: none, because no process sees all of it."""
+        """The upkeep steps that the load requires: none, because no process sees the whole load."""
         return []
 
     def refuse_writes(self, reason: str) -> None:
-        """Refuse all writes from now on, because the stored data is damaged. Reads go on."""
+        """Refuse all writes from now on, because the stored data is damaged. Reads continue."""
         self._writes.refusal = reason
 
     def probe(self) -> None:
@@ -175,7 +176,7 @@ class AsyncRuntime(BaseRuntime):
         probe(self._threads)
 
     def close(self) -> None:
-        """From a thread: answer what has arrived, then close the store."""
+        """From a thread: answer the requests that have arrived, then close the store."""
         if is_running_here(self._loop):
             raise WouldBlock(ON_THE_LOOP)
         if not self._loop.is_closed():
@@ -183,7 +184,7 @@ class AsyncRuntime(BaseRuntime):
             wait_for(closing, self._loop, CLOSING_SECONDS_MAX + STORE_SECONDS_MAX)
 
     async def aclose(self) -> None:
-        """On the runtime's loop: answer what has arrived, then close the store."""
+        """On the runtime's loop: answer the requests that have arrived, then close the store."""
         if self._closed:
             return
         self._closed = True

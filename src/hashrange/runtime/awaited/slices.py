@@ -1,4 +1,4 @@
-"""The time of an event loop, shared out among answers that take long to evaluate and to encode."""
+"""Divides the time of an event loop among answers that take long to evaluate and to encode."""
 
 from asyncio import AbstractEventLoop, Future
 from collections import deque

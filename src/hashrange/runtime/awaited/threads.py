@@ -1,8 +1,8 @@
 """An asynchronous store and its loop, as threads use them.
 
-`StoreOnLoop` gives threads what a synchronous store gives: snapshots and transactions, each of
-whose reads takes a round trip. So work that is done in a thread of its own is the same code over
-every store: a check, an inspection, an explanation, a costly request, a probe.
+`StoreOnLoop` gives threads the interface of a synchronous store: snapshots and transactions, each
+of whose reads takes a round trip. So work in a thread of its own has the same code over every
+store: a check, an inspection, an explanation, a costly request, a probe.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from hashrange.runtime.mistaken_calls import WouldBlock
 T = TypeVar("T")
 
 STORE_SECONDS_MAX = 30.0
-"""How long a thread waits for one answer of the store."""
+"""The longest time that a thread waits for one answer of the store."""
 
 LOOKED_AFTER_SECONDS = 1.0
-"""How often a waiting thread checks that the loop still runs."""
+"""The interval at which a waiting thread checks that the loop still runs."""
 
 ON_THE_LOOP = (
     "this call would wait on the event loop that has to answer it; await execute_async, or "
@@ -51,7 +51,8 @@ def is_running_here(loop: AbstractEventLoop) -> bool:
 
 
 def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None = None) -> T:
-    """In a thread: what the loop answers. Raises StoreError if it has ended, or takes too long."""
+    """In a thread: the answer of the loop. Raises StoreError if the loop has ended, or takes too
+    long."""
     waited = 0.0
     while True:
         try:
