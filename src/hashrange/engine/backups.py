@@ -20,12 +20,12 @@ from hashrange.model.tables import Table
 SYSTEM_NAME = "{}$DeletedTableBackup"
 SYSTEM_SUFFIX = "00000000"
 SYSTEM_SECONDS = 35 * 24 * 60 * 60
-"""For how long a deleted table with recovery to a point in time is kept."""
+"""A deleted table with recovery to a point in time is kept for this time."""
 _READ_ROWS = 200
 
 
 def listed() -> Fetch[list[Backup]]:
-    """All of them, in the order of their creation."""
+    """All backups, in the order of their creation."""
     start, end = system.BACKUPS, system.AFTER_BACKUPS
     backups: list[Backup] = []
     while True:
@@ -60,7 +60,7 @@ def begin(
 ) -> Fetch[tuple[Backup, Table, list[AnyChange]]]:
     """A backup of the table as it is now, which is still to be copied, and the table with it.
 
-    `spaces` is how many ids of spaces the same decision uses otherwise.
+    `spaces` is the number of other ids of spaces that the same decision uses.
     """
     [(items, size)] = yield from fetch.statistics([table])
     own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
@@ -141,7 +141,7 @@ def is_copied(table: Table) -> Fetch[bool]:
 def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
     """The deletion of a table. With recovery to a point in time, its rows become a backup.
 
-    Copies of the table that are being made go on: the spaces that they read stay.
+    Copies of the table that are being made continue: the spaces that they read remain.
     """
     if table.history is None:
         return [TableChange(table, None)]

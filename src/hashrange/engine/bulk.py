@@ -1,4 +1,4 @@
-"""Many puts in one decision, which may have the same keys: each sees those before it."""
+"""Many puts in one decision, which may have the same keys: each sees the earlier ones."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from hashrange.engine.writes import ItemWrite, Old
 from hashrange.model.errors import ApiError
 
 Refusal = tuple[int, ApiError]
-"""The number of a put among the others, and why it is refused."""
+"""The number of a put in its sequence, and the reason for its refusal."""
 
 
 def put_all(

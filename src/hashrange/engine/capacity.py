@@ -1,4 +1,4 @@
-"""Capacity: how many units a read or write costs, and the receipt of a request.
+"""Capacity: the units that reads and writes cost, and the receipt of a request.
 
 The rules are in docs/reference/capacity.md. Reads are counted in units of 4 KB, writes in units
 of 1 KB. A transaction pays twice for tables, but not for their indexes.
@@ -28,8 +28,8 @@ def write_units(size_bytes: int) -> float:
 class Charge(Struct, gc=False):
     """Units that a request consumed in one place of a table or index.
 
-    `index` is None for the table itself. `key` is the key of a row, or where a range of rows
-    begins: it says which partition was used. `written` tells write units from read units. `raw` is
+    `index` is None for the table itself. `key` is the key of a row, or the beginning of a range of
+    rows: it says which partition was used. `written` tells write units from read units. `raw` is
     the raw key of the row, or of its partition if several were read; empty if it is not known.
 
     The charge of a GetItem is its receipt as well: no other request is as frequent and as short.
@@ -78,7 +78,7 @@ class Receipt(Struct, gc=False):
     collections: dict[str, dict[bytes, tuple[Item, int]]] | None = None
     returned: int = 0
     vector_bytes: list[VectorCharge] | None = None
-    """What the entries in vector indexes consumed, if there are any."""
+    """The bytes that entries in vector indexes consumed."""
 
     def add_read(self, table: Table, key: RowKey, size_bytes: int, consistent: bool) -> None:
         """Charge the read of one item of a table; `size_bytes` is 0 if there is none."""
@@ -90,8 +90,8 @@ class Receipt(Struct, gc=False):
     def add_refused(self, table: Table, key: RowKey, size_bytes: int) -> None:
         """Charge a write whose condition failed, or whose transaction was cancelled.
 
-        `size_bytes` is the size of the item as it is, 0 if there is none: it does not matter how
-        large the item would have become. Source: CloudWatch's metrics of the service in 2026.
+        `size_bytes` is the size of the stored item, 0 if there is none; the size that the item
+        would have got does not matter. Source: CloudWatch's metrics of the service in 2026.
         """
         units = write_units(size_bytes)
         if self.transactional:

@@ -1,4 +1,4 @@
-"""The one place that turns an old and a new image of an item into rows, counters and capacity.
+"""The only place that turns an old and a new image of an item into rows, counters and capacity.
 
 An operation cannot forget an index because it cannot name one.
 """

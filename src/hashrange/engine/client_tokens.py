@@ -22,10 +22,10 @@ FORGET_ROWS_MAX = 1000
 class UsedToken(Struct):
     """The last use of a token.
 
-    `now` is when it was used, in epoch seconds. `sizes` are the sizes in bytes that the actions are
-    charged for if the request is repeated; the list is empty if an older version has stored the
-    token. None means that the transaction was cancelled: the same request is decided again, but the
-    token is not free for another one.
+    `now` is the time of this use, in epoch seconds. `sizes` are the sizes in bytes for which the
+    actions are charged if the request is repeated; the list is empty if an older version has stored
+    the token. None means that the transaction was cancelled: the same request is decided again, but
+    the token cannot be used for another request.
     """
 
     fingerprint: bytes

@@ -26,9 +26,9 @@ NO_BODY = Raw(b"")
 class ItemChange(Struct, gc=False):
     """The change of one item: `old` is its row, `new` its new image (None: deleted).
 
-    A `check` reads and charges, and writes nothing. `collection_size` is the size in bytes of
-    the item's collection before the change, if the table has local indexes. An `expired` item
-    is deleted, or restored, by the service itself: that costs nothing.
+    A `check` is read and charged, but writes nothing. `collection_size` is the size in bytes of the
+    item's collection before the change, if the table has local indexes. An `expired` item is
+    deleted, or restored, by the service itself: that costs nothing.
     """
 
     table: Table
@@ -52,7 +52,7 @@ class ItemChange(Struct, gc=False):
 class TableChange(NamedTuple):
     """A table's definition before and after: None where it does not exist.
 
-    A backup goes on using the spaces `kept`, although the table has them no longer.
+    A backup keeps using the spaces `kept`, which the table no longer has.
     """
 
     old: Table | None
@@ -106,7 +106,7 @@ class StreamChange(NamedTuple):
 
 
 class LogChange(NamedTuple):
-    """A change log that is opened (`old` is None), or dropped with all that it holds."""
+    """A change log that is opened (`old` is None), or dropped with its records."""
 
     old: Log | None
     new: Log | None
@@ -120,7 +120,7 @@ class Trim(NamedTuple):
 
 
 class Recount(NamedTuple):
-    """Rows that go from the counters of one partition of a space to those of another."""
+    """Rows that move from the counters of one partition of a space to those of another."""
 
     space: int
     taken_from: int
@@ -172,7 +172,7 @@ class BackupChange(NamedTuple):
 
 
 class CopyRows(NamedTuple):
-    """Rows by key that a space gets as they are (None: the row is deleted)."""
+    """Rows by key that are copied unchanged into a space (None: the row is deleted)."""
 
     space: int
     rows: dict[bytes, bytes | None]
@@ -186,14 +186,14 @@ class FeedChange(NamedTuple):
 
 
 class FeedPosition(NamedTuple):
-    """How far a feed has come: the key of the log to read next, for each slot."""
+    """The position of a feed: the key of the log to read next, for each slot."""
 
     feed: Stream
     positions: dict[int, bytes]
 
 
 class Checkpoints(NamedTuple):
-    """How far readers of a stream have come, by row; None deletes a row."""
+    """The positions of a stream's readers, by row; None deletes a row."""
 
     rows: dict[bytes, str | None]
 

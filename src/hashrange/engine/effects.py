@@ -18,7 +18,7 @@ collections by key."""
 class Effects(Struct, gc=False):
     """Collects the effects of one decision.
 
-    `now` is the time of the decision in milliseconds, rounded up as the stored clock is, so that no
+    `now` is the time of the decision in milliseconds, rounded up like the stored clock, so that no
     later commit has an earlier time.
     """
 

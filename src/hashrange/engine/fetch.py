@@ -21,7 +21,7 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, TableOrIndex
 
 __all__ = ["Bounds", "Row", "RowKey", "contents"]
-"""Types of the keyspace whose values operations pass on without looking inside."""
+"""Types of the keyspace whose values operations pass on unexamined."""
 
 T = TypeVar("T")
 
@@ -57,12 +57,12 @@ StoredRow = tuple[bytes, bytes]
 """The key and the value of a row."""
 
 CHUNK_ROWS = 128
-"""How many rows a long read takes at a time. Between chunks, other requests are served."""
+"""The number of rows in a chunk of a long read. Between chunks, other requests are served."""
 
 FIRST_KEYS = 4
 STEP_BYTES = 1024 * 1024
-"""Many rows are read by key in steps: `FIRST_KEYS` rows at first, and then as many as have about
-`STEP_BYTES` together, if they are as large as those before them on average."""
+"""Many rows are read by key in steps: `FIRST_KEYS` rows at first, and then about `STEP_BYTES`,
+estimated from the average size of the rows so far."""
 
 PAUSE = kv.Get(())
 """A read of nothing, which lets other requests run in the middle of a long evaluation."""
@@ -78,8 +78,8 @@ class Views(Protocol):
     def keep(self, place: kv.Key, view: Any, /) -> None: ...
 
     def room(self) -> AbstractContextManager[Callable[[int], bool]]:
-        """Room for a view while it is loaded. The function is called with its size in bytes so far
-        and tells whether the view may be kept."""
+        """Room for a view while it is loaded. Call the function with the view's size in bytes so
+        far; it returns whether the view may be kept."""
         ...
 
 
@@ -105,10 +105,10 @@ class Moment(Struct, gc=False):
     `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
     16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", all
     receipts are read, including those of requests that do not ask for ConsumedCapacity.
-    `commit_seconds` is how many seconds after `now` a decision may still be committed; decisions
-    with a later `now` may have been committed by then. If `indexes_follow`, the global indexes of a
-    new table follow from a log. If it `asks_admission`, each read and write of items is preceded by
-    `Admit`. `views` is a cache of what searches of vectors have read.
+    `commit_seconds` is the longest delay in seconds between `now` and the commit of a decision;
+    decisions with a later `now` may be committed first. If `indexes_follow`, the global indexes of
+    a new table are updated from a log. With `asks_admission`, each read and write of items is
+    preceded by `Admit`. `views` is a cache of rows that vector searches have read.
     """
 
     now: float
@@ -206,14 +206,14 @@ def items_of_one_moment(
 
 
 def keys_per_step(read: int, stored_bytes: int) -> int:
-    """How many rows to read next, after `read` rows of `stored_bytes` together."""
+    """The number of rows to read next, after `read` rows of `stored_bytes` together."""
     return max(1, STEP_BYTES * read // max(1, stored_bytes)) if read else FIRST_KEYS
 
 
 def rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
-    """The next chunk of rows within the bounds, and the bounds that are left (None if none are)."""
+    """The next chunk of rows within the bounds, and the remaining bounds (None at the end)."""
     stored, left = yield from stored_rows(source, bounds, reverse, rows_max, bytes_max)
     return [Row(value) for _, value in stored], left
 

@@ -1,14 +1,14 @@
 """The history of a table: for each change of an item, the item as it was before.
 
-It is written while recovery to a point in time is enabled, or a copy of the table is being made.
-To find the state of the table at a cut, the changes after it are undone, the latest first. A cut
-is the beginning of an epoch, which no commit is in the middle of, or a time.
+It is written while recovery to a point in time is enabled, or a copy of the table is being made. To
+find the state of the table at a cut, the changes after it are undone, the latest first. A cut is a
+time, or the beginning of an epoch, which never falls within a commit.
 
 All records of a history are in one slot, so over every store they are in the order of the commits,
-and their times never fall: the changes up to a time are those of the first commits. Over a store
-with many writers a record has the time of its decision, and is committed later. But a change of the
-table's definition, such as another epoch, is a barrier: what is committed after it was decided
-after it.
+and their times never decrease: the changes up to a time are those of the first commits. Over a
+store with many writers a record has the time of its decision, and is committed later. But a change
+of the table's definition, such as another epoch, is a barrier: everything committed after it was
+also decided after it.
 
 A record is a row. Its key begins like those of a change log (`engine.keyspace.logs`), its raw key
 is that of the item, its weight is the size of the old image, and its content is the number of the
@@ -50,7 +50,7 @@ def append(history: History, change: ItemChange, effects: Effects) -> None:
 class Undone(NamedTuple):
     """The old rows of some changes by their keys (None: there was no item).
 
-    `before` is where to go on; None if the cut has been reached.
+    `before` is the key at which to continue; None if the cut has been reached.
     """
 
     rows: dict[bytes, bytes | None]

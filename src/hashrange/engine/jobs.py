@@ -13,7 +13,7 @@ from hashrange.model.errors import LimitExceededException, ValidationException
 from hashrange.model.jobs import Job, Kind
 
 TOKEN_SECONDS = 8 * 60 * 60
-"""For how long a second request with the same token is the first one again."""
+"""Within this time, a second request with the same token is a repetition of the first."""
 KEPT_SECONDS = 90 * 24 * 60 * 60
 FORGOTTEN_MAX = 100
 _READ_ROWS = 200
@@ -34,13 +34,13 @@ def by_id(kind: Kind, id_: str) -> Fetch[Job | None]:
 
 
 def all_of(kind: Kind) -> Fetch[list[Job]]:
-    """The newest first."""
+    """All jobs of a kind, the newest first."""
     jobs = yield from _read(kind, in_progress=False)
     return sorted(jobs, key=attrgetter("id"), reverse=True)
 
 
 def in_progress(kind: Kind) -> Fetch[list[Job]]:
-    """Those that have not ended, the oldest first."""
+    """The jobs that have not ended, the oldest first."""
     jobs = yield from _read(kind, in_progress=True)
     return jobs[::-1]
 
@@ -60,9 +60,9 @@ def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
 
 
 class Known(NamedTuple):
-    """The jobs of a kind when one more is asked for.
+    """The jobs of a kind when another one is requested.
 
-    `same` is the job that was asked for with the same token; `old` are to be forgotten.
+    `same` is the job that was requested with the same token; `old` are to be forgotten.
     """
 
     same: Job | None
@@ -88,7 +88,7 @@ def known(kind: Kind, token: str | None, moment: Moment) -> Fetch[Known]:
 
 
 def check_room(known: Known, most: int, what: str) -> None:
-    """Raises LimitExceededException if as many jobs are in progress as there may be."""
+    """Raises LimitExceededException if the largest allowed number of jobs is in progress."""
     if len(known.in_progress) >= most:
         raise LimitExceededException(f"Subscriber limit exceeded: at most {most} {what} at once")
 
@@ -131,5 +131,5 @@ def _parse_token(token: str) -> str:
 
 
 def cancelled(job: Job) -> Job:
-    """The job, to be ended as soon as the step under way is done, unless it has ended."""
+    """The job, marked to end after the step under way, unless it has ended."""
     return replace(job, status="CANCELLING") if job.in_progress else job

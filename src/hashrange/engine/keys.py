@@ -184,7 +184,7 @@ def check_index_keys(
 
 
 def index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> ValidationException:
-    """An attribute of this type where the key of an index has another."""
+    """The error for an attribute whose type differs from that in the key of an index."""
     return ValidationException(
         f"{INVALID}Type mismatch for Index Key {name} "
         f"Expected: {table.types[name]} Actual: {type_} IndexName: {index.name}"

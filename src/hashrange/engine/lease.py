@@ -1,4 +1,4 @@
-"""Leases: rows that say which of several processes has a duty, and until when."""
+"""Leases: rows that name the process that has a duty, and the time at which its right ends."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Lease, LeaseChange
@@ -9,7 +9,7 @@ from hashrange.engine.keyspace import system
 def take(
     duty: str, holder: str, seconds: float, asks: bool, moment: Moment
 ) -> Fetch[tuple[Lease, LeaseChange | None]]:
-    """The lease after this: the holder's own, unless another process has it.
+    """The next lease: the holder's own, unless another process has it.
 
     A process that `asks` leaves a note with the one that has the lease.
     """

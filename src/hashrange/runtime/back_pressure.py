@@ -1,8 +1,8 @@
 """Back-pressure: throttles writes to a table while its global indexes lag too far behind.
 
-An index that follows from a log may be slower than the writes to its table. Then the log would
-grow without end, and what the index shows would become older and older. DynamoDB throttles such
-writes too. Source: developer guide, throttling of a table whose global index is behind.
+An index that is updated from a log may be slower than the writes to its table. Then the log would
+grow without limit, and the index would show older and older items. DynamoDB throttles such writes
+too. Source: developer guide, throttling of a table whose global index is behind.
 
 While a machine with entries of the index is away, throttling does not help the index to catch up.
 It only limits the log, so writers whose own machine is there go on for much longer.
@@ -15,7 +15,7 @@ from hashrange.engine.throughput import Limit
 from hashrange.runtime.ending import complaints
 
 LAG_SECONDS_MAX = 10.0
-"""Writes are throttled while a change that is older than this is not in all indexes yet."""
+"""Writes are throttled while a change older than this is missing in an index."""
 AWAY_SECONDS_MAX = 300.0
 """The same for a change that the store has failed to carry out. This is enough time for a standby
 to take over."""
@@ -56,7 +56,7 @@ class BackPressure:
         return list(found)
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
-        """The indexes that a write has to wait for."""
+        """The limits for a write: the indexes that must catch up first."""
         table = asked.table
         if not asked.written or table.name not in self.throttled_tables():
             return ()

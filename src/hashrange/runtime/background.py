@@ -1,7 +1,7 @@
-"""Threads that work beside the requests of a database, in small steps.
+"""Background threads of a database, which work in small steps.
 
 If several processes use one database, only one of them does each kind of work, because two would do
-the same twice. The process has a lease, or for the upkeep of a file a lock (`kv.Store.elected`).
+it twice. That process has a lease or, for the upkeep of a file, a lock (`kv.Store.elected`).
 """
 
 import os
@@ -17,7 +17,7 @@ from hashrange import forks, kv
 from hashrange.model.errors import ApiError
 
 LEASE_SECONDS = 10.0
-"""How long a lease lasts. The process that has it renews it in time."""
+"""The duration of a lease. Its holder renews it in time."""
 
 
 class RunsUpkeep(Protocol):
@@ -52,14 +52,15 @@ class Turn(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """Another process is another holder."""
+        """Become another holder in another process."""
         self._holder = os.urandom(8).hex() if self._shared else ""
         self._ends = 0.0  # of the timer
         self.asked = 0.0
         """When another process has last asked for work, by the clock of the database."""
 
     def is_ours(self, asks: bool = False) -> bool:
-        """If it is not, a process that `asks` for work lets the other know within seconds."""
+        """Whether the duty is this process's. If not, and this process `asks` for work, the holder
+        learns of it within seconds."""
         now = self._timer()
         if not self._holder or now < self._ends - LEASE_SECONDS / 2:
             return True
@@ -69,7 +70,7 @@ class Turn(forks.Forkable):
         return bool(answer["Granted"])
 
     def end(self) -> None:
-        """Let another process go on at once."""
+        """Let another process take over at once."""
         if self._timer() < self._ends:
             with suppress(Exception):  # another process goes on when the lease has ended
                 self._take(0)
@@ -80,7 +81,7 @@ class Turn(forks.Forkable):
 
 
 class Background(forks.Forkable):
-    """A thread that works when it is woken, and at intervals; subclasses do the `work`.
+    """A thread that works when it is woken, and at intervals; subclasses implement `work`.
 
     The thread starts when it is first woken: a database that only reads has none.
     """
@@ -101,19 +102,19 @@ class Background(forks.Forkable):
         return {}
 
     def work(self, announced: bool) -> float:
-        """Do what is waiting, and return how many seconds to rest; a wake-up ends the rest.
+        """Do the waiting work, and return the seconds to pause; a wake-up ends the pause.
 
-        `announced` says whether the thread was woken. Errors of the API and of the store were
+        `announced` says whether the thread was woken. Errors of the API and of the store are
         logged; the next attempt may succeed.
         """
         raise NotImplementedError
 
     def retry_seconds(self) -> float:
-        """How long to rest after an error."""
+        """The pause after an error."""
         raise NotImplementedError
 
     def after_fork_in_child(self) -> None:
-        """The thread is not there; the next `wake` starts another."""
+        """Forget the thread, which the child does not have; the next `wake` starts another."""
         self._wake = Event()
         self._thread: Thread | None = None
         self._lock = Lock()
@@ -151,13 +152,13 @@ class Background(forks.Forkable):
 
 
 class Worker(Background):
-    """Works with the world outside the database, under a lease of its own.
+    """Works with services outside the database, under a lease of its own.
 
     So the process that the store has elected need not be one that can do the work.
     """
 
     pause_seconds = 0.5
-    """How often it looks for work."""
+    """The interval at which it looks for work."""
 
     def __init__(self, runtime: RunsUpkeep, duty: str) -> None:
         self.runtime = runtime

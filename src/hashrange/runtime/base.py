@@ -21,12 +21,12 @@ from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.mistaken_calls import API, closed, unknown
 
 LARGE_BODY_BYTES = 512 * 1024
-"""A server does not decode a larger body in its own process, which may take tens of
+"""A server does not decode larger bodies in its own process, because that may take tens of
 milliseconds."""
 
 
 class BaseRuntime(forks.Forkable):
-    """Tells users about a database and its requests, from any thread.
+    """Describes a database and its requests to users, from any thread.
 
     `store` is the database as threads use it. After `close`, every operation raises Closed.
     """
@@ -62,7 +62,7 @@ class BaseRuntime(forks.Forkable):
         return tables
 
     def cut(self, table_name: str) -> Cut:
-        """A table with its history. Close it soon: the store keeps what is overwritten."""
+        """A table with its history. Close it soon: until then, the store keeps overwritten rows."""
         return Cut(self._threads, table_name)
 
     def capacities(self) -> list[Capacity]:
@@ -91,7 +91,7 @@ class BaseRuntime(forks.Forkable):
         self._jobs.evaluator = Worker()
 
     def at_exit(self) -> None:
-        """Let daemon threads begin nothing more. The store waits for the work under way."""
+        """Keep daemon threads from starting work. The store waits for the work under way."""
         self._closed = True
 
     def _is_large(self, body: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Requests that are decided in one transaction, in the order they came, and committed once.
 
-Each decision sees the writes of those before it. A request that is refused writes nothing, and
-does not affect the others. Outcomes are set while deciding; the callers get them after the commit.
+Each decision sees the writes of earlier decisions. A refused request writes nothing, and does not
+affect the others. Outcomes are set while deciding; the callers get them after the commit.
 """
 
 import os
@@ -36,12 +36,12 @@ BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_SECONDS_MAX = 0.01
 """After this time a batch ends; the rest of its requests wait for the next one."""
 BULK_SECONDS_MAX = 0.1
-"""The same for a batch of bulk writes: enough for all that are submitted together."""
+"""The same for a batch of bulk writes: enough for all writes that are submitted together."""
 
 ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
-"""How often a batch is decided before its requests are refused.
+"""After this many decisions of a batch, its requests are refused.
 
 While several servers keep changing the same few items, two attempts out of three may fail.
 """
@@ -116,12 +116,12 @@ def _sources(table: Table | None) -> tuple[Table | Index | VectorIndex, ...]:
 
 
 class Batch(Struct, eq=False):
-    """If it `remembers`, as on an asynchronous store, and has to be decided again, only those
-    decisions are made again that would now read something else.
+    """If it `remembers`, as on an asynchronous store, and is decided again, only decisions whose
+    reads would now have other answers are made again.
 
-    `submissions` are those of the batch, and at its end those that it has decided. The others are
-    `costly`, and have to be decided aside, or `late`: the time of the batch was over, or the
-    submissions before them had read too much.
+    `submissions` are the batch's submissions; at its end, only the decided ones. The other
+    submissions are `costly`, and have to be decided aside, or `late`: the time of the batch was
+    over, or earlier submissions had read too much.
     """
 
     environment: Environment
@@ -132,7 +132,7 @@ class Batch(Struct, eq=False):
     needs_upkeep: bool = False
     """Whether the batch changed or dropped a table, or began a job."""
     read_bytes: int = 0
-    """How much the decisions that are remembered have read."""
+    """The bytes that the remembered decisions have read."""
     failure: BaseException | None = None
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:

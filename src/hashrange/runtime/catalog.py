@@ -20,8 +20,8 @@ class Catalog:
     def at(self, version: bytes | None) -> Tables:
         """The known definitions of this version; `find_table` adds to them.
 
-        Versions are random, so it cannot be seen which of two is newer: the cache keeps the one
-        that was last asked for.
+        Versions are random, so nobody can tell which of two is newer: the cache keeps the version
+        that was last requested.
         """
         known, tables = self.known
         if version != known:

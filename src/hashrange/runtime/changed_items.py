@@ -36,7 +36,7 @@ def changed_items(
 ) -> Iterator[Changed]:
     """They are collected in a temporary file, because there may be many.
 
-    What was inserted and deleted in between is left out.
+    Items that were inserted and deleted in between are left out.
     """
 
     def page(read: kv.Range) -> kv.Page:

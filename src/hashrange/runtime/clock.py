@@ -1,4 +1,4 @@
-"""Time that never goes back: neither if the wall clock is set back, nor across processes.
+"""Time that never goes back, even if the wall clock is set back, or across processes.
 
 Every commit raises the stored clock to the time at which it was decided. A process that opens the
 database later, or commits after another process, continues from that time.
@@ -57,7 +57,7 @@ class Clock(forks.Forkable):
             return self._latest
 
     def not_before(self, milliseconds: int) -> float:
-        """The time, which is never before `milliseconds`, a stored time, from now on."""
+        """The time, which from now on is never before the stored time `milliseconds`."""
         with self._lock:
             self._latest = max(self._latest, milliseconds / 1000, self._source())
             return self._latest

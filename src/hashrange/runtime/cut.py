@@ -1,4 +1,4 @@
-"""All items of a table as of a moment in its history, while others go on writing."""
+"""All items of a table as of a moment in its history, while writes continue."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ class Cut:
     def changes(self, after: int, until: int, specification: dict[str, Any]) -> Iterator[Changed]:
         """The items that changed after a time until another one, in milliseconds.
 
-        A filter judges an item as it was at the end, or a deleted one as it was before.
+        A filter is applied to an item as it was at the end, or to a deleted item as it was before.
         """
         assert self.table is not None, "there is a table"
         chosen = selection.of(specification, self.table)

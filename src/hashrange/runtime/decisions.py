@@ -30,7 +30,7 @@ Steps = Generator[Any, Any, Decision]
 def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
     """The decision of a request, about to make its first read.
 
-    It answers only what the caller's principal may ask for.
+    The request is refused unless the caller's principal may make it.
     """
     principal = moment.caller.principal
     asks = principal is not None and not principal.full_access
@@ -73,11 +73,12 @@ def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any
 
 
 class Costly(Exception):
-    """Going on would take longer than others should wait (see `engine.price`)."""
+    """To continue would delay other requests too long (see `engine.price`)."""
 
 
 def within_price(steps: Steps, weight: int, body: bytes) -> Steps:
-    """The same steps, but Costly is raised instead of an answer that would take too long."""
+    """The same steps, but Costly is raised instead of passing on an answer that would take too
+    long."""
     reply: Any = None
     try:
         while True:
@@ -119,8 +120,9 @@ class Proposal(Struct):
     """The writes of a decision, with its response or error, for as long as its reads have the same
     answers.
 
-    `version` is that of the tables it was made with; None if their definitions are among its reads.
-    One that `changes_tables` cannot be carried out, because batches have more to do for those.
+    `version` is the version of the catalog it was made with; None if definitions of tables are
+    among its reads. A proposal that `changes_tables` cannot be committed, because batches have more
+    to do for such changes.
     """
 
     writes: list[kv.Write]
@@ -131,7 +133,7 @@ class Proposal(Struct):
     version: Hashable = None
 
     def of(self, reads: list[Reading], version: Hashable) -> Self:
-        """The same, with what the decision has read."""
+        """The same proposal, with the reads of the decision."""
         self.reads, self.version = reads, version
         return self
 
@@ -150,7 +152,7 @@ class Proposal(Struct):
 
 
 def concluded(decision: Decision, now: float) -> tuple[list[kv.Write], bytes | ApiError]:
-    """The writes and the response of a decision, or the error if it is one that writes."""
+    """The writes and the response of a decision, or its error if the refusal writes."""
     writes = transition.derive(decision, now)
     if decision.note is not None:
         logger.warning("%s", decision.note)

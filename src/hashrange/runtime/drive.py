@@ -16,7 +16,7 @@ from hashrange.runtime.source import Source
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.0005
-"""How long a read may keep the event loop before others are served."""
+"""The time for which a read may occupy the event loop before others are served."""
 
 
 def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
@@ -87,7 +87,7 @@ def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:
 
 
 def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
-    """Commit. If anything that was read has changed, decide the whole batch again first."""
+    """Commit. If a row that was read has changed, decide the whole batch again first."""
     for _ in range(CONFLICTS_MAX):
         try:
             transaction.commit()

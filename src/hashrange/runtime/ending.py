@@ -36,8 +36,8 @@ def charged(
 def refused(error: BaseException, payer: Account | Meter | None, now: float) -> ApiError:
     """The error that the caller gets, after the units of the refused request are charged.
 
-    An error that is not the API's is logged (see `internal_error`). The traceback of one that is
-    would keep the rows that were read in memory, in a cycle.
+    An error that is not the API's is logged (see `internal_error`). An API error loses its
+    traceback, which would keep the rows that were read in memory, in a cycle.
     """
     if not isinstance(error, ApiError):
         return internal_error(error)
@@ -47,7 +47,7 @@ def refused(error: BaseException, payer: Account | Meter | None, now: float) -> 
 
 
 def internal_error(error: BaseException) -> InternalServerError:
-    """The caller's error for a bug of ours or a failure of the store, which is logged.
+    """The caller's error for an internal error or a failure of the store, which is logged.
 
     Only an Exception is logged: anything else, such as Ctrl-C, is raised again by the caller. The
     `__cause__` of the returned error is `error`.

@@ -1,4 +1,4 @@
-"""A queue that is fair between callers, however many requests each of them has sent."""
+"""A queue that is fair between callers, no matter how many requests each of them sends."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """The callers take turns, each with its oldest entry. Not safe for threads by itself."""
+    """The callers take turns, each with its oldest entry. Not safe for threads without a lock."""
 
     def __init__(self) -> None:
         self._of_callers: dict[str, deque[T]] = {}  # in the order of their turns

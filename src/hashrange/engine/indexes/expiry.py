@@ -64,7 +64,7 @@ def owner(table: Table, row: Row) -> RowKey:
 def count(
     table: Table, ttl: TimeToLive, key: RowKey, rows: int, size: int, counters: Counters
 ) -> None:
-    """Does nothing: an index that no user sees has no counters."""
+    """Do nothing: an index that no user sees has no counters."""
 
 
 def _expires_at(value: AttributeValue | None) -> int | None:
@@ -85,7 +85,7 @@ def _put(ttl: TimeToLive, seconds: int, raw: bytes) -> kv.Put:
 
 
 def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]:
-    """Deletions of some expired items, decided on the items as they are now."""
+    """Deletions of some expired items, decided on their current state."""
     ttl = table.ttl
     if ttl is None:
         return []

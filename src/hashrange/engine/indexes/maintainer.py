@@ -1,4 +1,4 @@
-"""The functions that the module of every kind of index has."""
+"""The functions that the module of each kind of index has."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -14,8 +14,8 @@ from hashrange.model.tables import AnyIndex, Table
 class Checked(NamedTuple):
     """The result of a check: the key and the size of the row that an item should have in an index.
 
-    The key is None if it should have none. `problem` says in a few words what is wrong with the
-    row; it is None if nothing is.
+    The key is None if it should have none. `problem` describes the fault of the row in a few words;
+    None if there is none.
     """
 
     key: RowKey | None = None
@@ -35,7 +35,7 @@ class Maintainer(Protocol):
         ...
 
     def check(self, table: Table, index: Any, key: RowKey, item: Row, /) -> Fetch[Checked]:
-        """Compare the index's row for the item at `key` with the one that it should have."""
+        """Compare the index's row for the item at `key` with the expected row."""
         ...
 
     def owner(self, table: Table, row: Row, /) -> RowKey:

@@ -5,16 +5,16 @@ entry is usually in another slot than its item, so a transaction that writes bot
 two phases. Instead, the table has an *index log* (`Table.index_log`). A write of an item appends a
 record in the item's own slot, which names the indexes whose entries it changes. Later another
 transaction, a *step*, reads records, writes the entries and counters that follow from them, and
-deletes the records. So a record is there until its entries are, and the first record of a slot says
-how far the indexes have come.
+deletes the records. So a record remains until its entries are written, and the first record of a
+slot marks the progress of the indexes.
 
     key      see `engine.keyspace.logs`
     value    as in every row: the raw key of the item, and `Pending` as JSON
 
 The records of a slot are in the order of their commits, and an item is always in the same slot. A
-step takes the first records of a slot, and it meets a conflict if one of them is no longer there
-when it commits. So each record is carried out once, after all earlier ones, whichever server does
-it, and an index always shows the items as they were at some earlier time.
+step takes the first records of a slot, and gets a conflict if one of them is gone when it commits.
+So each record is carried out once, after all earlier ones, whichever server does it, and an index
+always shows the items as they were at some earlier time.
 
 A record names its indexes because the build of another index may reach the item later. The build
 then writes the entry of the item as it is, and earlier records do not concern that index.
@@ -40,10 +40,10 @@ from hashrange.model.tables import Table
 
 RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
-"""How many records, and how many bytes of items, one step takes: all are decoded together."""
+"""The limits of one step, in records and in bytes of items, which are all decoded together."""
 
 LEFT_MILLISECONDS = 2000
-"""A record that is older has been left behind by the server that wrote it."""
+"""An older record has been left behind by the server that wrote it."""
 
 NO_IMAGE = Raw(b"")
 
@@ -182,7 +182,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
     """The keys of records that the server which wrote them has not carried out in time.
 
     `now` is in milliseconds. These are the first records of some slots. Each call begins in another
-    slot, so that no slot is left out because there are too many records in those before it.
+    slot, so that many records in some slots cannot hide those of others.
     """
     assert table.index_log is not None
     page: kv.Page = yield kv.Range(table.index_log, b"", None, rows_max=1)
@@ -211,7 +211,7 @@ def _older(rows: Sequence[tuple[bytes, bytes]], until: int) -> Iterator[bytes]:
 
 
 def time_of(value: bytes) -> float:
-    """When the change of a record was decided, in epoch seconds."""
+    """The time at which the change of a record was decided, in epoch seconds."""
     return decode(Row(value).json).milliseconds / 1000
 
 

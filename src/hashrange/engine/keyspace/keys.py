@@ -32,11 +32,11 @@ _TYPES = {"S": b"S", "N": b"N", "B": b"B"}
 _head = Struct(">cI").pack
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _digest_of_nothing = blake2b(digest_size=PARTITION_BYTES)
-"""It is copied for each digest, because that takes half the time of making one."""
+"""It is copied for each digest, because a copy takes half the time of a new one."""
 
 
 def canonical(value: AttributeValue) -> bytes:
-    """The bytes that say which key value this is: type, length (4 bytes), content."""
+    """The bytes that identify a key value: type, length (4 bytes), content."""
     [(type_, content)] = value.items()
     data = b64decode(content) if type_ == "B" else content.encode()
     return _head(_TYPES[type_], len(data)) + data
@@ -124,7 +124,7 @@ def component(value: AttributeValue) -> bytes:
 
 
 class RowKey(msgspec.Struct, gc=False):
-    """Where a row is: `key` (digest and sort bytes), and `raw`, which says whose row it is."""
+    """The place of a row: `key` (digest and sort bytes), and `raw`, which identifies its owner."""
 
     key: bytes
     raw: bytes
@@ -151,7 +151,7 @@ def owner_key(table: Table, raw: bytes) -> RowKey:
 
 
 def collection_key(table: Table, key: RowKey) -> kv.Key:
-    """Where the size of an item's collection is stored, for a table with local indexes."""
+    """The key of the size of an item's collection, for a table with local indexes."""
     assert table.collections is not None
     return table.collections, key.key[:PARTITION_BYTES]
 

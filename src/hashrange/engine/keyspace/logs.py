@@ -27,7 +27,8 @@ def prefix(slot: int, milliseconds: int) -> bytes:
 
 
 def has_time(start: bytes) -> bool:
-    """Whether keys that start so are of a table's log: the keys of an index log have no time."""
+    """Whether keys with this start belong to a table's log: the keys of an index log have no
+    time."""
     return len(start) == _KEY.size - _NUMBER_BYTES
 
 
@@ -46,7 +47,7 @@ def is_same_slot(key: bytes, other: bytes) -> bool:
 
 
 def some_slot(milliseconds: int) -> int:
-    """A slot of the store to begin with, another one at each time."""
+    """A slot of the store to begin with, which differs from time to time."""
     return milliseconds * _LARGE_ODD_NUMBER % kv.SLOTS
 
 

@@ -45,7 +45,7 @@ FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 CLOCK = kv.CLOCK
 """The latest `now`, in milliseconds, at which a committed write was decided."""
 PROBES = b"probes"
-"""How often an operator has asked whether the store can commit."""
+"""The number of probes whether the store can commit."""
 
 TABLES = b"T"
 AFTER_TABLES = b"U"
@@ -103,7 +103,7 @@ def feed_position_row(table_name: str, label: str) -> bytes:
 
 
 def job_row(kind: str, id_: str, in_progress: bool) -> bytes:
-    """The rows of jobs in progress are together, after those of all others of the kind."""
+    """The row of a job. Rows of jobs in progress are together, after the others of their kind."""
     return b"J%s/%s%s" % (kind.encode(), b"~" if in_progress else b"", id_.encode())
 
 

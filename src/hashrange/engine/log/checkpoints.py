@@ -1,4 +1,4 @@
-"""Checkpoints: how far a reader of a stream has come, which the server keeps for it.
+"""Checkpoints: the positions of a stream's reader, which the server stores.
 
 A row for each shard holds the sequence number of the last record that was handled. A row without a
 shard says that the reader has begun.
@@ -42,7 +42,7 @@ def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
 
 
 def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpoints:
-    """The change that keeps what was handled; a shard with None is forgotten."""
+    """The change that stores the positions of handled records; a shard with None is forgotten."""
     return Checkpoints(
         {
             system.checkpoint_row(stream.table_name, stream.label, reader, shard): number

@@ -1,9 +1,9 @@
 """Feeds: readers of a table's change log whose records are sent to a Kinesis data stream.
 
-A feed is a `Stream` that no client sees, with one shard for each slot of the log. A row says how
-far it has come. Records are sent before that row is written, so each is sent at least once. Those
-of an item are sent in order: they are in one slot, and a slot that follows from another one waits
-until that one has been read to its end.
+A feed is a `Stream` that no client sees, with one shard for each slot of the log. A row has its
+position. Records are sent before that row is written, so each is sent at least once. The records of
+an item are sent in order: they are in one slot, and a slot that succeeds another one waits until
+its predecessor has been read to its end.
 
 The record's members are those of a real one (a report about the Kinesis Client Library shows it):
 binary values are encoded as base64 twice, times are in milliseconds or microseconds.

@@ -1,8 +1,8 @@
 """Carries changes from the index logs of tables to their global indexes, right after each commit.
 
 It carries out the changes that this process commits, together with earlier changes in the same
-slots, which another server may have written. The changes of a server that has ended are found by
-the upkeep (`upkeep.Pending`).
+slots, which another server may have written. The upkeep finds the changes of a server that has
+ended (`upkeep.Pending`).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class LogSlot(NamedTuple):
 
 
 class Propagator:
-    """Its methods are called on the loop of the store, unless they say otherwise."""
+    """Call its methods on the loop of the store, unless their description says otherwise."""
 
     def __init__(self, store: kv.AsyncStore, environment: Environment, spawn: Spawn) -> None:
         self._store = store
@@ -78,7 +78,7 @@ class Propagator:
         return found
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
-        """A batch has landed: carry out the records that it has appended."""
+        """Carry out the records that a committed batch has appended."""
         if not self._environment.indexes_follow:
             return
         appended = {(write.space, write.slot) for write in writes if type(write) is kv.Append}

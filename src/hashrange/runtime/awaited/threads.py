@@ -107,7 +107,7 @@ class StoreOnLoop:
             yield line
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
-        """The database looks after its own files."""
+        """Do nothing: the database server looks after its own files."""
         return iter(())
 
     def elected(self) -> bool:
@@ -183,5 +183,5 @@ async def open_here(opening: Coroutine[Any, Any, kv.AsyncStore]) -> StoreOnLoop:
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Call a function in a thread, for modules that do not import asyncio."""
+    """Call a function in a thread; for modules that may not import asyncio."""
     return await asyncio.to_thread(function)

@@ -1,12 +1,13 @@
 """Tickets: requests that use the same partition key wait for each other.
 
 Several batches are under way at once. Two requests for the same items must not be in different
-ones: they would race, and the one that came first could lose again and again. So a request holds
-a ticket for each partition key that its first read names, from when it goes into a batch until the
-batch has ended. A request that waits for a ticket goes before every later one that wants it.
+batches: they would race, and the earlier request could lose again and again. So a request holds a
+ticket for each partition key that its first read names, from the time when it joins a batch until
+the batch has ended. A request that waits for a ticket precedes every later request for the same
+ticket.
 
 While the definition of its table is not known yet, the items of a request are not known either.
-Such a request waits for all batches to end, and later ones wait for it.
+Such a request waits for all batches to end, and later requests wait for it.
 
 Tickets are only a courtesy. Other rows that a request reads may still be changed by another batch
 or another server; the commit finds that out.
@@ -23,10 +24,10 @@ Ticket = tuple[int, bytes]
 """A space, and the digest of a partition key in it."""
 
 EVERY: Ticket = (-1, b"")
-"""Held instead of all others, if it is not known which ones are needed."""
+"""Held instead of specific tickets, if it is not known which ones are needed."""
 
 LOOKED_AT_MAX = 4 * BATCH_REQUESTS_MAX
-"""How many waiting requests are looked at to fill one batch."""
+"""At most this many waiting requests are examined to fill one batch."""
 
 
 class Holder(Protocol):
@@ -59,7 +60,7 @@ def take(
 ) -> list[H]:
     """The requests of the next batch, in the order they came: those whose tickets are free.
 
-    `wanted` are tickets that other requests wait for; those that are passed over are added.
+    `wanted` are tickets that other requests wait for; the tickets of skipped requests are added.
     """
     taken: list[H] = []
     passed: list[H] = []

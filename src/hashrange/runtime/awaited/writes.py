@@ -1,7 +1,7 @@
 """Requests that write, decided and committed in batches, several of them at once.
 
 Requests that arrive within a moment go into one batch. A batch begins as soon as a place is free;
-requests that arrive while all places are taken form the next one. `tickets` keep requests for the
+requests that arrive while all places are taken form the next batch. `tickets` keep requests for the
 same items in the order in which they came.
 
 Requests whose batch failed because of a lock that was not free in time, or of a machine that is
@@ -36,7 +36,7 @@ LOCKED_SECONDS = 30.0
 class QueuedWrite:
     """A submission that waits, or is in a batch. Its caller is answered once.
 
-    `first` are reads that its decision will make, as far as they can be told beforehand.
+    `first` are the reads that its decision will make, as far as they are known beforehand.
     """
 
     __slots__ = ("apart", "first", "machine", "running", "size", "submission", "tickets")
@@ -104,10 +104,10 @@ class Line:
 
 
 class Writes:
-    """All of its methods are called on the loop, unless they say otherwise.
+    """Call its methods on the loop, unless their description says otherwise.
 
     `prepare` is awaited before the first batch. `batches_max` are under way at once for each
-    machine. `committed` is called with what each of them has written.
+    machine. `committed` is called with the writes of each batch.
     """
 
     def __init__(

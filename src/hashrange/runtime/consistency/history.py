@@ -11,7 +11,7 @@ from hashrange.metering.meter import Meter
 from hashrange.model.consistency import Eventual
 
 RECORDS_MAX = 100_000
-"""How many overwritten values are kept, at most: a test may hold its clock still."""
+"""The largest number of kept values, because a test may stop its clock."""
 
 
 class Overwritten(NamedTuple):
@@ -28,7 +28,7 @@ class Overwritten(NamedTuple):
 
 
 class History:
-    """Values are kept for as long as a lag that is drawn, and while a global index is behind."""
+    """Values are kept for the longest lag that can be drawn, and while a global index lags."""
 
     def __init__(
         self, eventual: Eventual | None, now: Callable[[], float], meter: Meter | None
@@ -51,7 +51,7 @@ class History:
         return self._keeps_all or self._waiting(space, key) is not None
 
     def is_empty(self) -> bool:
-        """Whether every row is as it was last written, for all who read."""
+        """Whether every read sees the latest value of every row."""
         if not self._records:
             return True
         with self._lock:
@@ -68,7 +68,7 @@ class History:
             )
 
     def late(self, space: int, now: float) -> list[Overwritten]:
-        """The rows of a space that a read may show as they were, the latest first."""
+        """The rows of a space of which a read may show an old value, the latest first."""
         with self._lock:
             found = [
                 each
@@ -79,7 +79,7 @@ class History:
         return found
 
     def was_late(self, record: Overwritten, now: float, lag: float) -> bool:
-        """Whether a write was not there yet `lag` seconds before `now`."""
+        """Whether a write was not visible yet `lag` seconds before `now`."""
         return record.time > now - lag or self._waits(record, now, lag)
 
     def _forget(self, now: float) -> None:

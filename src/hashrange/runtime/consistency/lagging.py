@@ -1,6 +1,6 @@
-"""Answers reads that may be old from a time that is drawn for each request.
+"""Answers eventually consistent reads as of a time that is drawn for each request.
 
-Without an `Eventual`, only global indexes that have fallen behind are read as they were.
+Without an `Eventual`, only reads of lagging global indexes get old values.
 """
 
 from math import log
@@ -47,7 +47,7 @@ class Lagging:
         self._lock = Lock()
 
     def is_active(self) -> bool:
-        """Whether a read may be answered with anything but the latest commit."""
+        """Whether a read may be answered with an older state than the latest commit."""
         return self._eventual is not None or not self._history.is_empty()
 
     def steps(
@@ -106,7 +106,7 @@ class Lagging:
             return self._draw(eventual.lag, eventual.lag_max)
 
     def draw_index(self, table: Table, index: Index, *, first: bool) -> float:
-        """The lag of a global index, to which the time adds that an entry waits for units."""
+        """The lag of a global index, without the time for which an entry waits for units."""
         if self._meter is not None:
             self._meter.follow(table, index)
         return self.draw_follower(first=first)

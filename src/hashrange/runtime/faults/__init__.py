@@ -1,1 +1,1 @@
-"""Faults on purpose: `drawing` chooses the fault of each request, `unreliable` carries it out."""
+"""Injected faults: `drawing` chooses the fault of each request, `unreliable` carries it out."""
