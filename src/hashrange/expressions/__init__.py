@@ -1,7 +1,7 @@
 """Expressions: text -> tokens -> tree -> bound -> value.
 
 `Expressions` binds the texts of one request. `legacy` makes objects of the same classes from the
-parameters that expressions have replaced.
+legacy parameters.
 """
 
 from hashrange.expressions.conditions import Condition

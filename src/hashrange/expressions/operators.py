@@ -33,7 +33,7 @@ _PATH_TYPES = (
     "INTSET}"
 )
 _PATH_TYPES_OF_LEGACY = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""How messages show the type of a path, which is not known before the item is read."""
+"""The type of a path in messages; it is not known before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 
@@ -41,11 +41,10 @@ Check = Callable[[Parameter, Operation, Values], None]
 class Operator(NamedTuple):
     """A row of the table. The checks run in the order of these members.
 
-    `operands`: how many a function takes. The grammar ensures the number for an operator.
-    `needs_path`: the first operand must be a document path.
-    `distinct`: the first operand, if it is a path, must differ from the others.
-    `types`: the allowed types of an operand whose type is known before any item is.
-    `further`: a further check.
+    `operands`: the number of operands of a function. The grammar ensures that of an operator.
+    `needs_path`: the first operand must be a document path. `distinct`: the first operand, if it is
+    a path, must differ from the others. `types`: the allowed types of an operand whose type is
+    known before any item is. `further`: a further check.
     """
 
     operands: int | None = None

@@ -7,19 +7,19 @@ from msgspec import Struct
 from hashrange.model.tables import Table
 
 Kind = Literal["USER", "SYSTEM", "RESTORE"]
-"""USER and SYSTEM are the API's types. A RESTORE is the state of a table at the point in time to
-which it is being restored: no client sees it, and it is deleted when the new table has its items.
+"""USER and SYSTEM are the API's types. A RESTORE is the state of a table at the point in time that
+is being restored: clients cannot see it, and it is deleted when the new table has its items.
 """
 
 
 class Copying(Struct, frozen=True):
     """A copy of a table's rows that is being made while others write the table.
 
-    First the rows of the space `source` are copied as they are by then, up to the key `copied_to`
-    (None: all have been). Then the changes in `history` are undone in the copy, the latest first,
-    down to the cut: those of `epoch` and later epochs, and those after the time `after`, in
-    milliseconds. The changes whose keys are before `undo_before` are still to be undone (None: all
-    of them).
+    First the rows of the space `source` are copied in their current state, up to the key
+    `copied_to` (None: all have been copied). Then the changes in `history` are undone in the copy,
+    the latest first, down to the cut: those of `epoch` and later epochs, and those after the time
+    `after`, in milliseconds. The changes whose keys are before `undo_before` are still to be undone
+    (None: all of them).
     """
 
     source: int

@@ -29,12 +29,12 @@ def check_expiry(principal: Principal, now: float) -> None:
 
 
 class Caller(Struct, frozen=True):
-    """`region` and `access_key` are those of the credential that the request is signed with.
+    """`region` and `access_key` come from the credential that signed the request.
 
-    `access_key` is empty for a request that is not signed, as requests in process are not.
-    Without a `principal` everything is allowed. `address` is the client's, and `secure` whether
-    it uses TLS. `invocation` is what the client's library calls the request, and `attempt` counts
-    how often it has sent it, if a load is recorded.
+    `access_key` is empty for an unsigned request, such as one in process. Without a `principal`
+    everything is allowed. `address` is the client's, and `secure` tells whether it uses TLS. If a
+    load is recorded, `invocation` is the id that the client's library gives to the request, and
+    `attempt` counts its attempts.
     """
 
     region: str = DEFAULT_REGION

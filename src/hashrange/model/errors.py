@@ -139,11 +139,11 @@ class TransactionCanceledException(ApiError):
 
 
 class TransactionConflictException(ApiError):
-    """A write of a single item that meets a transaction which is under way."""
+    """A write of a single item conflicts with a transaction under way."""
 
 
 class TransactionInProgressException(ApiError):
-    """A transaction whose token belongs to one that is under way."""
+    """The token of a transaction belongs to a transaction under way."""
 
     message_member = "Message"
 

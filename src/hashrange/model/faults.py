@@ -1,4 +1,4 @@
-"""Faults on purpose: the errors that AWS documents, for tests of programs that must bear them."""
+"""Injected faults: errors that AWS documents, for tests of programs that must handle them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,20 +19,19 @@ FAULTS = (
 
 
 class Faults(NamedTuple):
-    """Requests that fail on purpose, by rate or exactly. None of them corrupts anything.
+    """Requests that fail on purpose, at a rate or at exact calls. No fault corrupts data.
 
-    `rates` says how often each fault happens, from 0 to 1. It applies to the `operations` and
-    `tables` that are named, or to all. `on` names calls exactly, counted from 1 for each operation:
-    `on={"PutItem": {3: "error-after"}}` is about the third PutItem. It takes precedence. The
-    faults:
+    `rates` has the rate of each fault, from 0 to 1. The rates apply to the named `operations` and
+    `tables`, by default to all. `on` names exact calls, counted from 1 for each operation:
+    `on={"PutItem": {3: "error-after"}}` is the third PutItem. `on` takes precedence. The faults:
 
     - `throttle`: the throttling error of the table's billing mode.
     - `account-limit`: RequestLimitExceeded, because the throughput of the account is exceeded.
     - `unprocessed`: a batch that leaves some of its members unprocessed.
-    - `conflict`: a write or transaction that meets another transaction.
+    - `conflict`: a write or transaction that conflicts with another transaction.
     - `in-progress`: a transaction with a token whose first attempt is still running.
-    - `error`: InternalServerError, and nothing is done.
-    - `error-after`: InternalServerError although the request was carried out.
+    - `error`: InternalServerError; the request was not carried out.
+    - `error-after`: InternalServerError; the request was carried out.
     - `disconnect`: the connection is closed without an answer; the request was carried out.
     - `latency`: the answer comes `latency_seconds` later.
 
@@ -48,7 +47,7 @@ class Faults(NamedTuple):
     latency_seconds: float = 0.1
 
     def check(self) -> None:
-        """Raises ValueError for faults that do not exist or rates that make no sense."""
+        """Raises ValueError for unknown faults or invalid rates."""
         named = [fault for calls in self.on.values() for fault in calls.values()]
         for fault in (*self.rates, *named):
             if fault not in FAULTS:

@@ -11,7 +11,7 @@ LARGEST = 3.4028235e38
 """The bound that the service names. It is the largest 32-bit number, rounded to eight digits."""
 BYTES = 4
 _DIGITS_MAX = 9
-"""So many significant digits tell any two 32-bit numbers apart."""
+"""This many significant digits distinguish any two 32-bit numbers."""
 _ONE = Struct("<f")
 
 
@@ -46,7 +46,7 @@ def unpack(packed: bytes) -> tuple[float, ...]:
 
 
 def as_list(packed: bytes) -> AttributeValue:
-    """DynamoDB's list of the numbers, each with the fewest digits that stand for it."""
+    """DynamoDB's list of the numbers, each with the fewest digits that identify it."""
     return {"L": [{"N": _shortest(number)} for number in unpack(packed)]}
 
 

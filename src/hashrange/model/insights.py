@@ -13,7 +13,7 @@ DEFAULT_MODE: InsightsMode = "ACCESSED_AND_THROTTLED_KEYS"
 
 
 class Rule(NamedTuple):
-    """A report of CloudWatch: which keys were most `accessed` or else most throttled.
+    """A report of CloudWatch: the most `accessed` keys, or else the most throttled keys.
 
     Keys are partition keys, or with `sort_keys` partition keys together with sort keys.
     """
@@ -26,8 +26,8 @@ class Rule(NamedTuple):
 class Insights(Struct, frozen=True):
     """Times are in epoch seconds. The status is not stored: it follows from `settled_at`.
 
-    `made_at` is when the rules were made; their names end in it. A later change of the mode keeps
-    it. The mode is still known after Contributor Insights were disabled.
+    `made_at` is the time of the rules' creation, with which their names end. A later change of the
+    mode does not change it. The mode is kept after Contributor Insights were disabled.
     """
 
     enabled: bool

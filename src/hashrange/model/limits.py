@@ -50,7 +50,7 @@ ON_DEMAND_WRITE_UNITS_START = 4_000
 ON_DEMAND_UNITS_CLEARED = -1
 """As a maximum, this value removes the maximum. [M]"""
 CAPACITY_UNITS_BOUND = 10**12
-"""No capacity may exceed this, whatever the maximum. [seen]"""
+"""No capacity may exceed this, even with a higher maximum. [seen]"""
 DAY_SECONDS = 24 * 60 * 60
 FREE_DECREASES_PER_DAY = 4
 """Decreases of provisioned throughput in a UTC day. [SQ, seen]"""
@@ -104,7 +104,7 @@ SEARCH_HASH_ATTRIBUTES_MAX = 1
 SEARCH_FILTER_ATTRIBUTES_MAX = 18
 SEARCH_FILTER_BYTES_MAX = 10 * KB
 VECTOR_REQUEST_BYTES_MIN = 1 * KB
-"""The least that a write of an entry, or a search, is charged for."""
+"""The smallest charge for a write of an entry, or for a search."""
 SEARCHED_BYTES_PER_DIMENSION = 17.6
 """What the service charges for a search of one item (?): it varies between equal searches."""
 SEARCH_ANSWER_BYTES_MAX = 16 * MB

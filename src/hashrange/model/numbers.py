@@ -85,7 +85,7 @@ def subtract(a: str, b: str) -> str:
 
 
 def size(text: str) -> int:
-    """Bytes that a number with this canonical text counts for.
+    """The size in bytes of a number with this canonical text.
 
     One, and one per two digits before and after the point (zeros at the ends do not count),
     and one for a minus. Observed; the documented formula is an approximation.

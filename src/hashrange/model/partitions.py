@@ -1,8 +1,8 @@
 """The partitions of a table or a global index, as the catalog stores them.
 
 A partition is a range of row keys: of the hash, or of the sort key within one large item
-collection. DynamoDB derives from partitions how much throughput a key can have, how a Scan is
-rounded, and which shards a stream has. Source: developer guide, Partitions and data distribution.
+collection. Partitions determine the throughput that a key can have, the rounding of a Scan, and the
+shards of a stream. Source: developer guide, Partitions and data distribution.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ READ_UNITS_PER_PARTITION = 3000
 """The units that a partition of DynamoDB serves per second."""
 
 HASH_BYTES = 8
-"""How many bytes of the hash the partitions of a new table begin with."""
+"""The number of bytes of the hash with which partitions of a new table begin."""
 
 
 class Partition(Struct, frozen=True, omit_defaults=True):
     """The rows from the key `start` to the start of the next partition.
 
     `number` is unique within the table or index, and is never used again. While the rows of a new
-    partition are still being counted, those from `counted_to` on are in the counters of the
-    partition numbered `counted_in`, which it was split from.
+    partition are still being counted, the rows from `counted_to` on are in the counters of the
+    partition with the number `counted_in`, from which it was split.
     """
 
     number: int = 0
@@ -35,7 +35,7 @@ WHOLE = (Partition(),)
 
 
 def counted_ranges(partitions: Sequence[Partition]) -> Iterator[tuple[bytes, int]]:
-    """Where each range of rows begins, and the partition whose counters include them."""
+    """The start of each range of rows, and the partition whose counters include the range."""
     for partition in partitions:
         if partition.counted_in is None:
             yield partition.start, partition.number
@@ -53,7 +53,7 @@ def equal_parts(count: int) -> tuple[Partition, ...]:
 
 
 def needed(read: float, write: float, on_demand: bool) -> int:
-    """How many partitions it takes to serve so many read and write units per second.
+    """The number of partitions that serve this many read and write units per second.
 
     Reads and writes add up for provisioned throughput. On demand, the larger part decides.
     """

@@ -1,4 +1,4 @@
-"""What a table's definition says about its recovery. Times are in epoch seconds."""
+"""The parts of a table's definition that concern recovery. Times are in epoch seconds."""
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ class History(Struct, frozen=True):
 
 
 class Restored(Struct, frozen=True):
-    """What a table is being restored from: the state of another table at a time, or a backup."""
+    """The source of a table being restored: the state of another table at a time, or a backup."""
 
     table_arn: str
     backup_arn: str | None

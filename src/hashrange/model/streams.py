@@ -14,7 +14,8 @@ RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
 
 SLOTS_MAX = 256
-"""How many slots a log can have, open and closed. With more partitions, some share a slot."""
+"""The largest number of slots of a log, open and closed. With more partitions, some share a
+slot."""
 PARTITION_BYTES = 16
 """The length of the digest with which the row keys of an item collection begin."""
 
@@ -23,8 +24,8 @@ class Slot(Struct, frozen=True, omit_defaults=True):
     """A range of the hash whose records are kept in one order.
 
     It begins at `start`, and ends where the next slot that is open begins. When a partition is
-    split, its slot is closed, and two others go on: their `parent` is the last shard of the one
-    that was closed.
+    split, its slot is closed, and two other slots continue: their `parent` is the last shard of the
+    closed slot.
     """
 
     number: int
@@ -37,8 +38,8 @@ class Slot(Struct, frozen=True, omit_defaults=True):
 class Log(Struct, frozen=True, dict=True):
     """A table's change log: the records of its changes, as long as something reads them.
 
-    `space` holds the records, which are divided into `slots`. `since` is the time when the latest
-    reader began or a slot was opened: records that are added have this time at least.
+    `space` holds the records, which are divided into `slots`. `since` is the time at which the
+    latest reader began or a slot was opened: added records have at least this time.
     """
 
     space: int

@@ -48,7 +48,7 @@ class Throughput(Struct, frozen=True):
 
 
 class WarmThroughput(Struct, frozen=True):
-    """Units per second that can be served at once. They never fall."""
+    """Units per second that can be served at once. They never decrease."""
 
     read: int = 0
     write: int = 0
@@ -58,7 +58,7 @@ class WarmThroughput(Struct, frozen=True):
 
 
 def partitions_needed(throughput: Throughput, warm: WarmThroughput) -> int:
-    """How many partitions it takes to serve the provisioned and the warm throughput."""
+    """The number of partitions that serve the provisioned and the warm throughput."""
     provisioned = needed(throughput.read, throughput.write, on_demand=False)
     return max(provisioned, needed(warm.read, warm.write, on_demand=True))
 
@@ -145,7 +145,7 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 
 
 class FormerVectors(Struct, frozen=True, kw_only=True):
-    """What a deleted vector index has left: the sizes of items count its vectors in 32 bits (?).
+    """The remains of a deleted vector index: the sizes of items count its vectors in 32 bits (?).
 
     So the table need not be read again when the index is deleted. `hash` has the HASH attribute
     and its type. If the index was still being built, `built_to` is as far as the build had come.
@@ -162,7 +162,8 @@ class KinesisDestination(Struct, frozen=True):
 
     `changing` is the status until `settled_at`, in epoch seconds; the one after that follows from
     it. `feed` reads the table's change log. It is None if the server that enabled the destination
-    sends nothing: then the settings are only kept. `failure` says why the status is ENABLE_FAILED.
+    sends nothing: then the settings are only stored. `failure` is the reason of the status
+    ENABLE_FAILED.
     """
 
     stream_arn: str
@@ -228,7 +229,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     recovery: Recovery | None = None
     history: History | None = None
     restored: Restored | None = None
-    """Until the table has its items."""
+    """The source of the items, until the table has them."""
     stream: Stream | None = None
     """The latest stream, which may have been disabled."""
     ttl: TimeToLive | None = None
@@ -273,7 +274,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def counts_vectors(self) -> bool:
-        """Whether items may be stored with another size than that of their values."""
+        """Whether the stored size of an item may differ from the size of its values."""
         return bool(self.vector_indexes or self.former_vectors)
 
     def index(self, name: str) -> Index | None:
@@ -335,7 +336,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     def log(self) -> Log | None:
         """The table's change log if something reads it, so that it is written; otherwise None.
 
-        What is written after a reader was disabled has a later time than all that is its.
+        Records written after a reader was disabled have later times than all of its records.
         """
         readers = self.log_readers
         if not readers:

@@ -111,7 +111,7 @@ def text_size(text: str) -> int:
 
 
 def binary_size(text: str) -> int:
-    """Bytes that a canonical base64 text stands for."""
+    """The number of bytes encoded in a canonical base64 text."""
     return len(text) // 4 * 3 - text.count("=", -2)
 
 

@@ -23,7 +23,7 @@ from hashrange.model.validation import (
 from hashrange.model.values import EMPTY_NAME, NESTED_TOO_DEEP
 
 _JSON_LEVELS_MAX = 4004
-"""How deep JSON may be nested: a value of 2,000 levels is read, one of 2,001 is not.
+"""The deepest nesting of JSON: a value of 2,000 levels is read, one of 2,001 is not.
 
 The service gives up somewhere between 2,000 and 5,000.
 """
@@ -31,7 +31,7 @@ _NO_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')
 
 
 def validate(operation: str, body: bytes) -> dict[str, Any]:
-    """The members of a request that means something, without nulls and unknown members.
+    """The members of a valid request, without nulls and unknown members.
 
     Raises SerializationException or ValidationException, worded as the service words them.
     """

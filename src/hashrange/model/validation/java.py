@@ -14,7 +14,8 @@ from hashrange.model.validation import shapes
 from hashrange.model.values import binary_size
 
 PRINTED_CHARS_MAX = 256 * 1024
-"""How much of a value a message repeats: otherwise a request of 16 MB could get one of 100 MB."""
+"""At most this many characters of a value are repeated in a message: without this limit, a request
+of 16 MB could get a message of 100 MB."""
 
 _PACKAGE = "com.amazonaws.dynamodb.v20120810."
 _CLASSES = {
@@ -134,7 +135,7 @@ _BUCKETS_LENGTHENED_MAX = 64
 
 
 def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:
-    """Different names in the order of a HashSet of this size to which they were added in order."""
+    """Distinct names in the order of a HashSet of this size to which they were added in order."""
     return [names[at] for at in hash_order(list(map(_hash, names)), buckets)]
 
 

@@ -19,7 +19,7 @@ WITH_VALUES = NEWER | {"BatchWriteItem", "TransactGetItems", "TransactWriteItems
 """The operations whose requests have attribute values in them, but for those with statements."""
 
 _LEVELS_MAX = 63
-"""How deep a value may be nested for the newer layer, the value itself included."""
+"""The deepest nesting of a value that the newer layer reads, the value itself included."""
 
 
 def survey(operation: str, content: dict[str, Any]) -> tuple[bool, bool]:
