@@ -90,7 +90,7 @@ STATEMENTS: dict[str, ModuleType] = {
     "ExecuteStatement": execute_statement,
     "ExecuteTransaction": execute_transaction,
 }
-"""Whether these read or write depends on their statements."""
+"""Operations that read or write depending on their statements."""
 
 
 def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:

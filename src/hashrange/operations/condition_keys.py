@@ -1,4 +1,4 @@
-"""The condition keys of requests: what policies may ask about the items that a request touches.
+"""The condition keys of requests: the properties of requests that policies may use.
 
 A request is a list of `Member`s, each an action on a resource that a policy must allow. Names of
 keys are in lower case, and a key without a value is absent. Source: Service Authorization
@@ -26,7 +26,7 @@ from hashrange.operations.resources import Resources, index_arn, table_arn, tabl
 
 Keys = dict[str, tuple[str, ...]]
 OfTable = Callable[[Table | None], Keys]
-"""The keys of a request, whose partition keys can be told apart only if the table exists."""
+"""The condition keys of a request. Its partition keys are known only if the table exists."""
 
 LEADING = (
     "dynamodb:leadingkeys",
@@ -59,7 +59,7 @@ class Member(Struct):
 
 
 def members(name: str, request: Any, caller: Caller, resources: Resources) -> list[Member]:
-    """What a request needs permissions for, in its order; `resources` are its operation's."""
+    """The members of a request that need permissions, in order; `resources` are its operation's."""
     find = _BY_NAME.get(name)
     if find is not None:
         return list(find(request, caller))
@@ -327,7 +327,7 @@ def _execute_transaction(request: Any, caller: Caller) -> Iterator[Member]:
 
 
 def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
-    """A BatchExecuteStatement whose members of these numbers are refused."""
+    """A BatchExecuteStatement whose members with these numbers are refused."""
     if not refusals:
         return request
     bound = [refusals.get(number, each) for number, each in enumerate(request.bound)]

@@ -23,9 +23,9 @@ class Operation(Struct, frozen=True, gc=False):
     and write, the request is asked which it does. A `single_read` operation reads at most one row
     and writes nothing, so it takes a cheaper path. A `random` one gets entropy. An operation
     `on_table` is given the table that its request names: `decide(request, table, moment)`.
-    `resources(request, caller)` names the resources that a request touches, and the actions that
-    it needs there. `weight(request)` is how often the request goes through each row that it reads,
-    see `engine.price`.
+    `resources(request, caller)` names the resources that a request touches, and the actions that it
+    needs on them. `weight(request)` is the number of times that the request goes through each row
+    that it reads (see `engine.price`).
     """
 
     name: str

@@ -17,7 +17,7 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 
 ANY = "*"
-"""The resource of an action that is not about a table."""
+"""The resource of an action that does not concern a table."""
 
 
 class Access(NamedTuple):
@@ -232,7 +232,7 @@ def of_members(name: str, *members: str) -> Resources:
 _RESTORING = (
     *("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem"),
 )
-"""What a restore needs on the new table besides its own action."""
+"""The additional actions that a restore needs on the new table."""
 
 
 def of_restore(name: str, *members: str) -> Resources:

@@ -17,7 +17,7 @@ from hashrange.operations.backups import sources
 from hashrange.operations.unsupported.refusals import Request
 
 DAYS = 35
-"""The recovery period of a table, if none is given."""
+"""The default recovery period of a table."""
 LATENESS_SECONDS = 300
 
 
@@ -67,7 +67,7 @@ def _disabled(table: Table) -> Fetch[Table]:
 
 
 def describe(request: Request, moment: Moment) -> Decide:
-    """The description of the backups of a table, which may still be being created."""
+    """The description of a table's backups; the table may still be CREATING."""
     named = fetch.plain_name(request["TableName"])
     table = yield from fetch.find_table(named)
     if table is None:

@@ -1,9 +1,9 @@
 """RestoreTableFromBackup and RestoreTableToPointInTime: a new table with the items of another.
 
 The table is created as by CreateTable, with the source's keys, indexes, billing mode, throughput
-and encryption, or with those that the request names. Everything else is as in a new table. It is
-CREATING until it has its items, which are put into it in steps. Messages with (?) are not known
-from the service.
+and encryption, or with those that the request names. Everything else is as in a new table. The
+table is CREATING until it has its items, which are put into it in steps. Messages with (?) are not
+known from the service.
 """
 
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from hashrange.operations.tables.table_description import describe
 from hashrange.operations.unsupported.refusals import Request
 
 RESTORES_MAX = 50
-"""How many may be in progress at once. [SQ]"""
+"""The largest number of restores in progress. [SQ]"""
 RESTORING = 253_402_300_799.0
 """The time until which the table is CREATING: it ends when the restore does."""
 _INDEXES = {

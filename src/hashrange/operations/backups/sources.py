@@ -1,4 +1,4 @@
-"""What the operations of backups share: their tables, the checks of ARNs, and descriptions."""
+"""The common parts of operations on backups: their tables, the checks of ARNs, and descriptions."""
 
 import re
 from typing import Any
@@ -57,7 +57,7 @@ def backup(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def unused(arn: str, moment: Moment) -> Fetch[Backup]:
-    """The backup, which no table is being restored from. The message is not the service's (?)."""
+    """The backup, which must not be in use by a restore. The message is not the service's (?)."""
     stored = yield from backup(arn, moment)
     if stored.restoring is not None:
         raise BackupInUseException(f"Backup is being restored: {arn}")
@@ -103,12 +103,12 @@ def description(backup: Backup, status: str) -> dict[str, Any]:
 
 
 def units(described: dict[str, Any]) -> dict[str, int]:
-    """The provisioned throughput of a described table or index, as requests have it."""
+    """The provisioned throughput of a described table or index, in the form of requests."""
     return {name: described["ProvisionedThroughput"][name] for name in _UNITS}
 
 
 def shape(index: dict[str, Any]) -> dict[str, Any]:
-    """The members of a described index that say what it holds."""
+    """The members of a described index that define its content."""
     names = ("KeySchema", "VectorAttribute", "SearchSchema", "Projection", "Dimensions")
     return {name: index[name] for name in (*names, "DistanceFunction") if name in index}
 

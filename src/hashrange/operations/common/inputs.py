@@ -160,8 +160,8 @@ def check_key_not_empty(item_key: Item) -> None:
 def in_envelope(request: requests.Structure, refusal: ValidationException) -> ValidationException:
     """The error of a fault that PutItem, UpdateItem, DeleteItem or Query report in an envelope.
 
-    A fault that they find later is reported bare, and so are all faults of other operations and
-    of requests that legacy validation reads.
+    Later faults are reported without an envelope, and so are all faults of other operations and of
+    requests that legacy validation reads.
     """
     return ValidationException(refusal.legacy if request.legacy else ENVELOPE + refusal.message)
 
@@ -214,7 +214,7 @@ def projection(request: Any, placeholders: Expressions | None) -> Projection | N
 
 
 def returned(request: Any, *allowed: str) -> str:
-    """ReturnValues, NONE if it is not given."""
+    """ReturnValues, by default NONE."""
     wanted: str = request.return_values or "NONE"
     if wanted not in allowed:
         raise ValidationException(NO_RETURN_VALUES)

@@ -45,7 +45,7 @@ def _reordered(match: re.Match[bytes]) -> bytes:
 
 
 def hash_order(ascending: Sequence[str]) -> list[str]:
-    """The members of a number set, given in canonical form and ascending, in hash order."""
+    """The canonical, ascending members of a number set in hash order."""
     return [ascending[at] for at in java.hash_order(list(map(_hash, ascending)))]
 
 

@@ -12,7 +12,7 @@ Response = dict[str, Any]
 def find(table_name: str, index_name: str | None) -> Fetch[tuple[Table, Table | Index]]:
     """The table, and the table or index that a request names.
 
-    Raises ResourceNotFoundException. A local index has no insights of its own, and is not found.
+    Raises ResourceNotFoundException. A local index has no insights of its own, so it is not found.
     """
     table = yield from described_table(table_name)
     if index_name is None:

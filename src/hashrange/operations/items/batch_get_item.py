@@ -1,7 +1,7 @@
 """BatchGetItem: up to 100 items of any tables by key. Keys beyond 16 MB are unprocessed.
 
-So are those beyond `RESPONSE_BYTES_MAX` of JSON, which only items with very many tiny values reach:
-`{"NULL":true}` has fourteen times the size of the value that it stands for.
+So are keys beyond `RESPONSE_BYTES_MAX` of JSON, which only items with very many tiny values reach:
+`{"NULL":true}` has fourteen times the size of its value.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """BatchExecuteStatement: up to 25 PartiQL statements on single items, all reads or all writes.
 
-A statement that fails has an Error in its place in the response. The others go on.
+A failed statement has an Error in its place in the response. The other statements are still run.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """SELECT: finds the rows of a table or index that a WHERE clause selects, and reads a page.
 
-If the clause names partition keys, the ranges that it names are read one after the other, each
-charged by itself; if it does not, the table or index is scanned. Pages are joined by a NextToken:
-base64 of JSON (digest of the statement, number of the range, key of the last row).
+If the clause names partition keys, its ranges are read one after the other, and each is charged
+separately; otherwise the table or index is scanned. Pages are joined by a NextToken: base64 of JSON
+(digest of the statement, number of the range, key of the last row).
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -57,8 +57,8 @@ def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
 def parse_token(request: requests.ExecuteStatement, numerals: Numerals) -> Position:
     """Where to resume. Raises ValidationException for a token of another statement.
 
-    The statement must have the same text, and its parameters the same values. The service takes
-    numbers of different scales to be different, and a list or map to differ even from itself, so a
+    The statement must have the same text, and its parameters the same values. The service regards
+    numbers of different scales as different, and a list or map as different even from itself, so a
     statement with a list or map is never resumed.
     """
     if request.next_token is None:

@@ -43,7 +43,7 @@ AnyWrite = Write | Exists
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
     """A statement with its parameters, which are made canonical in place.
 
-    A fault of a parameter is reported before those of the text.
+    A fault of a parameter is reported before faults of the text.
     """
     normalize_all(parameters)
     return partiql.bind(partiql.parse(text), parameters or ())
@@ -68,7 +68,8 @@ def table_name(statement: Statement) -> str:
 
 
 def weight(statement: Statement) -> int:
-    """How often a statement goes through each row that it reads (see `engine.price`)."""
+    """The number of times that a statement goes through each row that it reads (see
+    `engine.price`)."""
     total = 1
     where = statement.select.where if isinstance(statement, Exists) else None
     where = getattr(statement, "where", where)

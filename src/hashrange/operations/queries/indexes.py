@@ -13,7 +13,7 @@ def is_partial(source: TableOrIndex) -> bool:
 
 
 def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> list[str]:
-    """The names of attributes that an index does not hold, in the order given."""
+    """The names of attributes that an index does not hold, in their order."""
     if not isinstance(source, Index) or source.projection == "ALL":
         return []
     held = {*table.key, *source.key, *source.include}

@@ -1,4 +1,4 @@
-"""Pages of items: the one way in which Query, Scan and SELECT read a table or an index."""
+"""Pages of items: the common way in which Query, Scan and SELECT read a table or an index."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
@@ -17,16 +17,16 @@ from hashrange.operations.common import outputs
 from hashrange.operations.common.outputs import LARGE_BYTES
 
 SLOW_CHUNK_ROWS = 32
-"""How many rows are read at a time if each takes longer. Other requests run between chunks."""
+"""The size of a chunk if each row takes longer. Other requests run between chunks."""
 
 
 class PageOptions(Struct, gc=False):
     """How the rows of a page are read, filtered and projected.
 
-    `matches` is None if every row is kept, and `project` if rows are kept unchanged. `weight` is
-    that of both (see `engine.price`). With `fetching`, attributes that a local index lacks are read
-    from the table. `limit` is the number of rows to evaluate. With `scanning`, each partition that
-    a range reaches is charged by itself, because a Scan has no partition key.
+    `matches` is None if every row is kept, and `project` is None if rows are kept unchanged.
+    `weight` is the weight of both (see `engine.price`). With `fetching`, attributes that a local
+    index lacks are read from the table. `limit` is the number of rows to evaluate. With `scanning`,
+    each partition that a range reaches is charged separately, because a Scan has no partition key.
     """
 
     table: Table
@@ -43,11 +43,11 @@ class PageOptions(Struct, gc=False):
 
 
 class ItemPage(Struct):
-    """The items of a page, and how many rows and bytes were evaluated for it.
+    """The items of a page, and the numbers of rows and bytes evaluated for it.
 
-    `ended_in` is the number of the range that the page ended in, None if all ranges were read to
-    their ends. It may have ended `between` that range and the one before. `last` is the last row
-    evaluated, and `full` says whether the page has reached its limit.
+    `ended_in` is the number of the range in which the page ended, None if all ranges were read to
+    their ends. With `between`, the page ended between that range and the previous one. `last` is
+    the last row evaluated, and `full` says whether the page has reached its limit.
     """
 
     items: list[Any] = field(default_factory=list)

@@ -41,7 +41,7 @@ def _fault(request: Given, message: str) -> ValidationException:
 
 
 def check_select(request: Given) -> None:
-    """Raises ValidationException if Select, which must be given, has an invalid value."""
+    """Raises ValidationException if Select, which must not be None, has an invalid value."""
     if request.select not in _SELECTS:
         raise _fault(
             request,
@@ -51,7 +51,7 @@ def check_select(request: Given) -> None:
 
 
 def check_selected(request: Given) -> None:
-    """Raises ValidationException if Select, which must be given, contradicts other members."""
+    """Raises ValidationException if Select, which must not be None, contradicts other members."""
     select = request.select
     chosen = None
     if request.projection_expression is not None:

@@ -1,7 +1,7 @@
-"""SearchVectors: the items whose vectors are nearest to a given one.
+"""SearchVectors: the items whose vectors are nearest to a query vector.
 
-The service's answer is approximate; this one is the true one over the stored 32-bit numbers. Its
-order of checks, and the messages, were captured on the service in autumn 2026.
+The service's answer is approximate; this answer is exact for the stored 32-bit numbers. Its order
+of checks, and the messages, were captured on the service in autumn 2026.
 """
 
 import re
@@ -66,7 +66,7 @@ def parse(body: bytes) -> Request:
 
 _NUMBER = r"-?[0-9]{1,18}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?"
 _plain = re.compile(f"{_NUMBER}(,{_NUMBER})*+", re.ASCII).fullmatch
-"""Numbers that have neither too many digits nor too large an exponent, whatever they are."""
+"""Matches numbers that have neither too many digits nor too large an exponent."""
 
 
 def _vector(elements: Sequence[AttributeValue]) -> list[float]:

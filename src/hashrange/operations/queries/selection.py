@@ -1,4 +1,4 @@
-"""The items of a table that a FilterSpecification chooses: those of a Query or Scan of its members.
+"""The items of a table that a FilterSpecification chooses, like a Query or Scan with its members.
 
 (?) The service's texts for its faults are not known; they are those of Query and Scan.
 """
@@ -17,7 +17,7 @@ EVERYTHING = Bounds(b"", None)
 
 
 class Selection(NamedTuple):
-    """The rows between two keys whose items pass the filter, if there is one, and what is shown."""
+    """The rows between two keys, the filter of their items, if there is one, and the projection."""
 
     bounds: Bounds
     filter: Condition | None

@@ -1,7 +1,7 @@
-"""The parser of SearchVectors, which is stricter than that of other operations.
+"""The parser of SearchVectors, which is stricter than the parser of other operations.
 
-A member of another JSON type, null included, is refused where it stands, and a required member
-that is absent at the end of the object. The service reads this operation with a parser of its own,
+A member with a wrong JSON type, including null, is refused at its place; a missing required member
+is refused at the end of its object. The service reads this operation with a parser of its own,
 before it looks up the table; its messages name the place. Captured in autumn 2026.
 """
 

@@ -37,7 +37,7 @@ def get(request: Request, moment: Moment) -> Decide:
 
 
 def put(request: Request, moment: Moment) -> Decide:
-    """An equivalent policy leaves everything as it is, the revision too."""
+    """Set a policy. An equivalent policy changes nothing, not even the revision."""
     resource = yield from _find(request["ResourceArn"])
     _check_revision(request, resource)
     confirmed = bool(request.get("ConfirmRemoveSelfResourceAccess"))
@@ -49,7 +49,7 @@ def put(request: Request, moment: Moment) -> Decide:
 
 
 def delete(request: Request, moment: Moment) -> Decide:
-    """Deleting a policy that does not exist succeeds."""
+    """Delete a policy. This succeeds if there is no policy."""
     resource = yield from _find(request["ResourceArn"])
     _check_revision(request, resource)
     if resource.policy is None:

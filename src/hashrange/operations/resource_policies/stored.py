@@ -1,4 +1,4 @@
-"""A resource policy as a table keeps it, and the checks before it is kept."""
+"""A resource policy as a table stores it, and the checks before it is stored."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -53,7 +53,7 @@ def _principal(caller: Caller) -> Principal:
 
 
 def policies_of(table: Table) -> Mapping[str, ResourcePolicy]:
-    """By ARN, that of the table and those of its streams."""
+    """The policies of the table and of its streams, by ARN."""
     own = {} if table.resource_policy is None else {table.arn: table.resource_policy}
     return {**own, **table.stream_policies}
 

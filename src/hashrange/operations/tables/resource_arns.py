@@ -22,7 +22,7 @@ class TableOrStream(NamedTuple):
 
 
 def parse(arn: str | None) -> TableOrStream:
-    """Raises ValidationException for an ARN that names neither."""
+    """Parse an ARN. Raises ValidationException unless it names a table or a stream."""
     if arn is None:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):

@@ -88,7 +88,8 @@ def new_reader(
 ) -> Fetch[tuple[Stream, list[LogChange]]]:
     """A reader of the table's change log, from now on, and the log if it has to be opened.
 
-    No record that the log has, or that belongs to the `previous` reader of the kind, is its.
+    It gets no record that the log already has, or that belongs to the `previous` reader of the
+    kind.
     """
     enabled_at = ceil(moment.now * 1000)
     if previous is not None and previous.disabled_at is not None:
@@ -122,6 +123,6 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
 
 
 def disabled_reader(table: Table, reader: Stream, moment: Moment) -> Stream:
-    """A reader of the table's log whose last record is the last one that the log has now."""
+    """A reader of the table's log that ends with the last record that the log has now."""
     assert table.log is not None, "it is enabled, so the log is written"
     return replace(reader, disabled_at=max(ceil(moment.now * 1000), table.log.since))

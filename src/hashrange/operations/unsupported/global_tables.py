@@ -1,4 +1,4 @@
-"""Global tables of the version of 2017, which the service has given up."""
+"""Global tables of version 2017, which the service no longer has."""
 
 from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
