@@ -64,7 +64,7 @@ HERE = {
     *("distribute", "design plan", "design lint", "design prove", "design rule", "design cost"),
     *("design diff", "design export", "design import"),
     *("access explain", "access check", "archive check", "archive list"),
-    *("cluster check", "predict"),
+    *("cluster check", "cluster restore-point", "predict"),
 }
 """The commands that use a file, a PostgreSQL database or a model, or a server's port."""
 

@@ -145,6 +145,16 @@ async def check_cluster(dsn: str) -> list[str]:
     return [line async for line in cluster_check.problems(dsn)]
 
 
+async def make_restore_point(dsn: str, name: str) -> list[str]:
+    """Write a restore point at each node of a database's Citus cluster, one line for each.
+
+    Raises StoreError.
+    """
+    with _asyncpg_is_needed():
+        from hashrange.storage.postgres import restore_point
+    return await restore_point.make(dsn, name)
+
+
 def _employ_workers(database: Database, settings: Settings) -> None:
     """Start the threads that work with the world outside, as far as the settings name it."""
     if settings.kinesis is not None:

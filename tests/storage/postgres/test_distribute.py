@@ -11,16 +11,29 @@ import pytest
 from waiting import SECONDS_MAX, wait_for_indexes
 
 import hashrange
-from hashrange.kv import Add, Counters, CreateSpace, Get, Put, StoreError
+from hashrange.kv import (
+    CATALOG,
+    CLOCK,
+    Add,
+    Conflict,
+    Counters,
+    CreateSpace,
+    Get,
+    Head,
+    Put,
+    StoreError,
+)
 from hashrange.model.errors import InternalServerError
-from hashrange.storage.postgres import PostgresStore, reads
+from hashrange.storage.postgres import PostgresStore, reads, restore_point
 from hashrange.storage.postgres import store as store_module
+from hashrange.storage.postgres.nodes import Node
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
 
 from .stores import SPACE, read, run, write
 
 KEY = (SPACE, b"key")
+HEAD = Head(CATALOG, CLOCK)
 
 CITUS = (
     "CREATE SCHEMA citus",
@@ -267,6 +280,36 @@ def test_a_run_that_fails_changes_nothing(postgres_server: PostgresServer) -> No
     assert refused.stderr.endswith(f"/{name}: a node is away\n")
     assert len(refused.stderr.splitlines()) == 1
     assert found(postgres_server, name) == set()
+
+
+def test_nobody_writes_while_a_restore_point_is_made(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dsn, _ = database_with_citus(postgres_server)
+    command = [sys.executable, "-m", "hashrange", "cluster", "restore-point", dsn, "monday"]
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "the tables are not distributed" in refused.stderr
+    assert told(dsn).returncode == 0
+    make_at = restore_point._make_at
+    made: list[str] = []
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE))
+
+        async def watched(node: Node, name: str) -> str:
+            with pytest.raises(Conflict):
+                await write(store, Put(*KEY, value_of(1)), reads=[HEAD, Get((KEY,))])
+            made.append(await make_at(node, name))
+            return made[-1]
+
+        monkeypatch.setattr(restore_point, "_make_at", watched)
+        [line] = await restore_point.make(dsn, "monday")
+        assert line.endswith(f": {made[0]}")
+        await write(store, Put(*KEY, value_of(2)), reads=[HEAD, Get((KEY,))])
+        assert await read(store, Get((KEY,))) == [value_of(2)]
+
+    run(dsn, scenario)
 
 
 def test_a_file_is_refused() -> None:

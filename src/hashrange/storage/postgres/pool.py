@@ -113,7 +113,7 @@ class Pool:
         self.opened = 0
         """How many connections have ever been opened."""
         self._dsn = dsn
-        self._name = name
+        self.name = name
         self._idle: list[Any] = []
         self._taken: set[Any] = set()
         self._outdated: set[Any] = set()
@@ -199,7 +199,7 @@ class Pool:
     async def take(self) -> Any:
         """A connection. Raises StoreError if there is none in time."""
         if self._closed:
-            raise StoreError(f"{self._name}: the store is closed; open it again")
+            raise StoreError(f"{self.name}: the store is closed; open it again")
         self._refuse_if_away()
         await self._wait(self._free)
         try:
@@ -212,7 +212,7 @@ class Pool:
 
     def _refuse_if_away(self) -> None:
         if time.monotonic() < self._away_until and not self._idle:
-            raise StoreError(f"{self._name}: this node cannot be reached")
+            raise StoreError(f"{self.name}: this node cannot be reached")
 
     async def _idle_or_new(self) -> Any:
         while self._idle:
@@ -227,7 +227,7 @@ class Pool:
             async with asyncio.timeout(WAIT_SECONDS_MAX):
                 await places.acquire()
         except TimeoutError:
-            raise Busy(f"{self._name}: all {self.size} connections are in use") from None
+            raise Busy(f"{self.name}: all {self.size} connections are in use") from None
         finally:
             self.waiting -= 1
 
@@ -276,10 +276,10 @@ class Pool:
                 return connection
             except (ValueError, *ERRORS) as error:
                 if isinstance(error, ValueError) and not isinstance(error, OSError):
-                    raise invalid_address(self._name) from None
+                    raise invalid_address(self.name) from None
                 if self._address and is_lost(error):
                     self._away_until = time.monotonic() + AWAY_SECONDS
                 if not is_lost(error) or self._address or time.monotonic() + pause > deadline:
-                    raise explain(error, self._name) from None
+                    raise explain(error, self.name) from None
             await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
             pause = min(2 * pause, 1.0)

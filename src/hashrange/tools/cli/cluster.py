@@ -1,4 +1,4 @@
-"""hashrange cluster check"""
+"""hashrange cluster check, hashrange cluster restore-point"""
 
 import sys
 from pathlib import Path
@@ -18,10 +18,13 @@ def add(commands: "Commands") -> None:
     below = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser = command(below, check)
     parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://...")
+    parser = command(below, restore_point)
+    parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://...")
+    parser.add_argument("name", metavar="NAME", help="that of the restore point")
 
 
 def cluster() -> None:
-    """Check the Citus cluster of a database."""
+    """Check the Citus cluster of a database, or make a restore point in it."""
 
 
 def check(path: Path | str) -> None:
@@ -33,13 +36,30 @@ def check(path: Path | str) -> None:
 
     from hashrange.database.connecting import check_cluster
 
-    name = printed(path)
-    if isinstance(path, Path):
-        fail(f"{name}: only a PostgreSQL database can have a cluster")
     with told_in_one_line():
-        problems = asyncio.run(check_cluster(path))
+        problems = asyncio.run(check_cluster(_address(path)))
     for line in problems:
         print(line)
     if problems:
         sys.exit(1)
     print("no problems found")
+
+
+def restore_point(path: Path | str, name: str) -> None:
+    """Make a restore point at each node of a database's Citus cluster, with whole transactions.
+
+    Prints the place in the log of each node. Writers wait meanwhile.
+    """
+    import asyncio
+
+    from hashrange.database.connecting import make_restore_point
+
+    with told_in_one_line():
+        for line in asyncio.run(make_restore_point(_address(path), name)):
+            print(line)
+
+
+def _address(path: Path | str) -> str:
+    if isinstance(path, Path):
+        fail(f"{printed(path)}: only a PostgreSQL database can have a cluster")
+    return path

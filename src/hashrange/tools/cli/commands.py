@@ -30,7 +30,8 @@ def command(commands: "Commands", function: Callable[..., None]) -> argparse.Arg
     The function's docstring describes the command; its first paragraph is shown in lists.
     """
     assert function.__doc__
-    name = function.__name__.rstrip("_")  # `import` is a word of Python
+    # `import` is a word of Python
+    name = function.__name__.rstrip("_").replace("_", "-")
     summary = function.__doc__.partition("\n\n")[0]
     parser = commands.add_parser(
         name, help=summary, description=function.__doc__, allow_abbrev=False

@@ -1,0 +1,61 @@
+"""`hashrange cluster restore-point`: a point in the logs of all nodes with whole transactions.
+
+Nodes share no snapshot, and a transaction over several of them commits on one after the other. So
+while the restore points are written, all fences are closed: whoever has begun to write has ended by
+then, on every node, and nobody else can commit. See `fences`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import asyncpg
+
+from hashrange.kv import StoreError
+from hashrange.storage.postgres.nodes import Node
+from hashrange.storage.postgres.problems import ERRORS
+from hashrange.storage.postgres.store import PostgresStore
+
+NAME_CHARACTERS_MAX = 63
+
+_MAKE = "SELECT pg_create_restore_point($1)::text"
+
+
+async def make(dsn: str, name: str) -> list[str]:
+    """Write a restore point of this name at each node, and return a line for each. Raises
+    StoreError."""
+    if not 1 <= len(name) <= NAME_CHARACTERS_MAX:
+        raise StoreError(f"the name of a restore point has 1 to {NAME_CHARACTERS_MAX} characters")
+    store = PostgresStore(dsn)
+    try:
+        await store.open()
+        nodes = [node for node in store.nodes.all if node.shards]
+        if not store.nodes.are_distributed:
+            raise StoreError(
+                f"{store.name}: the tables are not distributed; run SELECT pg_create_restore_point"
+            )
+        async with store.fences.changing(None):
+            try:
+                await store.fences.close()
+                places = await asyncio.gather(*(_make_at(node, name) for node in nodes))
+            finally:
+                await store.fences.rescue()
+        return _lines(nodes, places)
+    except ERRORS as error:
+        raise store.explained(error) from None
+    finally:
+        await store.close()
+
+
+async def _make_at(node: Node, name: str) -> str:
+    try:
+        async with node.near.connection() as connection:
+            return str(await connection.fetchval(_MAKE, name))
+    except asyncpg.InsufficientPrivilegeError:
+        raise StoreError(
+            "the role may not make restore points; run on every node, as a superuser: GRANT "
+            "EXECUTE ON FUNCTION pg_create_restore_point(text) TO the role"
+        ) from None
+
+
+def _lines(nodes: Sequence[Node], places: Sequence[str]) -> list[str]:
+    return [f"{node.near.name}: {place}" for node, place in zip(nodes, places, strict=True)]
