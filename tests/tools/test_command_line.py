@@ -15,6 +15,7 @@ from command_line import command_line as run
 from programs import fault, path, run_apart, serving
 
 import hashrange
+from hashrange.tools.cli import app
 
 __all__ = ["path"]  # a fixture
 pytestmark = pytest.mark.slow
@@ -172,6 +173,14 @@ def test_ctrl_c_while_modules_are_imported() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (130, "")
+
+
+def test_each_command_is_added_by_its_module() -> None:
+    for command in app.COMMANDS:
+        [choices] = [each.choices for each in app._parser([command])._actions if each.choices]
+        assert command in choices
+    [choices] = [each.choices for each in app._parser()._actions if each.choices]
+    assert list(choices) == list(app.COMMANDS)
 
 
 def test_help_names_the_commands() -> None:

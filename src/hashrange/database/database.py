@@ -12,7 +12,6 @@ from hashrange import kv
 from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller
 from hashrange.model.errors import SerializationException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import StoreOnLoop
 from hashrange.runtime.background import Background
 from hashrange.runtime.clock import TimeSource
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from hashrange.access.generation import Access
     from hashrange.database.states import States
+    from hashrange.runtime.awaited.runtime import AsyncRuntime
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -58,7 +58,9 @@ class Database:
         arguments: Any = (store, clock, settings, self.start_upkeep)
         self.runtime: Runtime | AsyncRuntime
         if isinstance(store, StoreOnLoop):
-            self.runtime = AsyncRuntime(store.store, store.loop, *arguments[1:])
+            from hashrange.runtime.awaited import runtime as awaited  # which takes time to import
+
+            self.runtime = awaited.AsyncRuntime(store.store, store.loop, *arguments[1:])
         elif settings.faults is None:
             self.runtime = Runtime(*arguments)
         else:

@@ -1,7 +1,7 @@
 """The part of a runtime that is the same over every store."""
 
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hashrange import forks, kv
 from hashrange.engine import fetch
@@ -12,13 +12,15 @@ from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
-from hashrange.runtime.cut import Cut
 from hashrange.runtime.drive import drive
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.inspection.capacities import Capacity, capacities
 from hashrange.runtime.inspection.explain import Explanation, explain
 from hashrange.runtime.inspection.inspect import inspect
 from hashrange.runtime.mistaken_calls import API, closed, unknown
+
+if TYPE_CHECKING:
+    from hashrange.runtime.cut import Cut
 
 LARGE_BODY_BYTES = 512 * 1024
 """A server does not decode larger bodies in its own process, because that may take tens of
@@ -61,8 +63,10 @@ class BaseRuntime(forks.Forkable):
             tables: list[Table] = drive(steps, snapshot)
         return tables
 
-    def cut(self, table_name: str) -> Cut:
+    def cut(self, table_name: str) -> "Cut":
         """A table with its history. Close it soon: until then, the store keeps overwritten rows."""
+        from hashrange.runtime.cut import Cut
+
         return Cut(self._threads, table_name)
 
     def capacities(self) -> list[Capacity]:

@@ -6,10 +6,8 @@ from typing import Any
 
 from hashrange import kv
 from hashrange.engine import upgrade
-from hashrange.runtime.awaited.drive import drive_over
 from hashrange.runtime.batch import CONFLICTS_MAX
 from hashrange.runtime.drive import drive
-from hashrange.runtime.overlay import Overlay
 
 
 def bring_up_to_date(store: kv.Store) -> None:
@@ -45,6 +43,9 @@ def _upgraded(store: kv.Store) -> int:
 
 async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
     """Like `bring_up_to_date`, for an asynchronous store."""
+    from hashrange.runtime.awaited.drive import drive_over
+    from hashrange.runtime.overlay import Overlay
+
     for _ in range(CONFLICTS_MAX):
         transaction = await store.begin(True)
         try:

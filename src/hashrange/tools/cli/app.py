@@ -1,37 +1,43 @@
 """The parser of the command line, and the start and end of each command.
 
-Each command is a module that imports what it needs only when it runs, so that starting is quick.
-Argparse is used for the same reason: Typer took longer to start than the server.
+Each command has a module, which is imported only for it, and imports what it needs when it runs,
+so that starting is quick. Argparse is used for the same reason: Typer took longer to start than the
+server.
 """
 
 import argparse
 import io
 import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
-from hashrange.tools.cli import (
-    access,
-    archive,
-    backup,
-    check,
-    cluster,
-    console,
-    copy_,
-    distribute,
-    explain,
-    export_,
-    import_,
-    inspect_,
-    learn,
-    mcp,
-    ping,
-    predict,
-    query,
-    serve,
-    shell,
-    tables,
-)
-from hashrange.tools.cli.design import commands as design
+COMMANDS = {
+    "serve": "serve",
+    "console": "console",
+    "learn": "learn",
+    "shell": "shell",
+    "query": "query",
+    "backup": "backup",
+    "restore": "backup",
+    "compact": "backup",
+    "archive": "archive",
+    "check": "check",
+    "inspect": "inspect_",
+    "explain": "explain",
+    "mcp": "mcp",
+    "ping": "ping",
+    "predict": "predict",
+    "tables": "tables",
+    "export": "export_",
+    "import": "import_",
+    "copy": "copy_",
+    "distribute": "distribute",
+    "cluster": "cluster",
+    "access": "access",
+    "design": "design.commands",
+}
+"""The module of each command, in the order of `hashrange --help`."""
 
 EXAMPLES = """\
 examples:
@@ -51,7 +57,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for a poorer locale
-    arguments, unknown = _parser().parse_known_args()
+    arguments, unknown = _parser(sys.argv[1:]).parse_known_args()
     options = vars(arguments)
     command, parser = options.pop("run"), options.pop("parser")
     if unknown:  # show the usage of the command that was given, not of the whole program
@@ -64,7 +70,8 @@ def run() -> None:
         sys.exit(1)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of all commands, or only of the one that the arguments begin with."""
     parser = argparse.ArgumentParser(
         "hashrange",
         description="A DynamoDB-compatible database.",
@@ -81,12 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    modules = (
-        *(serve, console, learn, shell, query, backup, archive, check, inspect_, explain),
-        *(mcp, ping, predict, tables, export_, import_, copy_, distribute, cluster, access, design),
-    )
-    for module in modules:
-        module.add(commands)
+    named = COMMANDS.get(given[0]) if given else None
+    for module in [named] if named else dict.fromkeys(COMMANDS.values()):
+        import_module(f"hashrange.tools.cli.{module}").add(commands)
     return parser
 
 
