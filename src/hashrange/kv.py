@@ -363,7 +363,7 @@ class AsyncStore(Protocol):
 def check_durability(durability: str) -> None:
     """Raises ValueError unless it is one of the words of `Durability`."""
     if durability not in get_args(Durability):
-        raise ValueError(f"durability is one of {get_args(Durability)}, not {durability!r}")
+        raise ValueError(f"durability must be one of {get_args(Durability)}, not {durability!r}")
 
 
 class StoreError(Exception):

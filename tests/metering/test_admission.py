@@ -331,12 +331,15 @@ def test_the_meter_agrees_with_a_model_of_it(seed: int) -> None:
     ("settings", "told"),
     [
         ({"throughput": "on"}, "throughput must be one of"),
-        ({"partition_write_units": 0}, "partition_write_units is a number, above 0, not 0"),
-        ({"burst_seconds": -1}, "burst_seconds is a number, above 0, not -1"),
-        ({"index_backlog_units": float("nan")}, "index_backlog_units is a number, 0 or more"),
-        ({"partition_bytes": float("inf")}, "partition_bytes is a number, above 0, not inf"),
-        ({"growth_seconds": "60"}, "growth_seconds is a number, 0 or more, not '60'"),
-        ({"heat_share": 1.5}, "heat_share is a number, above 0 and at most 1, not 1.5"),
+        ({"partition_write_units": 0}, "partition_write_units must be a number above 0, not 0"),
+        ({"burst_seconds": -1}, "burst_seconds must be a number above 0, not -1"),
+        (
+            {"index_backlog_units": float("nan")},
+            "index_backlog_units must be a number of at least 0",
+        ),
+        ({"partition_bytes": float("inf")}, "partition_bytes must be a number above 0, not inf"),
+        ({"growth_seconds": "60"}, "growth_seconds must be a number of at least 0, not '60'"),
+        ({"heat_share": 1.5}, "heat_share must be a number above 0 and at most 1, not 1.5"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:

@@ -248,9 +248,9 @@ def test_a_third_of_the_reads_meets_the_leader_and_reads_may_go_back_in_time() -
 @pytest.mark.parametrize(
     ("members", "told"),
     [
-        ({"lag": 0}, "lag is a number, above 0 and at most 1, not 0"),
-        ({"lag_max": float("inf")}, "lag_max is a number, above 0, not inf"),
-        ({"lag": 2}, "lag is a number, above 0 and at most 1, not 2"),
+        ({"lag": 0}, "lag must be a number above 0 and at most 1, not 0"),
+        ({"lag_max": float("inf")}, "lag_max must be a number above 0, not inf"),
+        ({"lag": 2}, "lag must be a number above 0 and at most 1, not 2"),
     ],
 )
 def test_lags_that_make_no_sense_are_refused(members: dict[str, Any], told: str) -> None:

@@ -214,7 +214,10 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
     [
         ({"rates": {"fire": 0.1}}, "no fault 'fire'; there are throttle, "),
         ({"on": {"PutItem": {1: "fire"}}}, "no fault 'fire'"),
-        ({"rates": {"error": 2}}, "the rate of error is a number, 0 or more and at most 1, not 2"),
+        (
+            {"rates": {"error": 2}},
+            "the rate of error must be a number of at least 0 and at most 1, not 2",
+        ),
         ({"rates": {"error": 0.6, "throttle": 0.6}}, "at most 1 together"),
         ({"on": {"PutItem": {0: "error"}}}, "calls of PutItem are counted from 1"),
         ({"on": {"Put": {1: "error"}}}, "about 'Put', which is not an operation"),
@@ -223,7 +226,7 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
             {"on": {"GetItem": {1: "unprocessed"}}},
             "GetItem cannot have the fault unprocessed; these can: BatchGetItem, BatchWriteItem",
         ),
-        ({"latency_seconds": -1}, "latency_seconds is a number, 0 or more"),
+        ({"latency_seconds": -1}, "latency_seconds must be a number of at least 0"),
     ],
 )
 def test_faults_that_make_no_sense_are_refused(members: dict[str, Any], told: str) -> None:
@@ -245,6 +248,6 @@ def test_a_rate_on_the_command_line_is_a_number(given: str, rate: str) -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr == (
-        "hashrange: --fault: the rate of throttle is a number, 0 or more and at most 1, not "
-        f"{rate}; an example is throttle=0.1\n"
+        "hashrange: --fault: the rate of throttle must be a number of at least 0 and at most 1, "
+        f"not {rate}; an example is throttle=0.1\n"
     )

@@ -102,7 +102,7 @@ def test_invalid_arguments(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"^durability is one of .*, not 'fulll'$"):
+    with pytest.raises(ValueError, match=r"^durability must be one of .*, not 'fulll'$"):
         hashrange.connect(path, durability="fulll")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^settings must be a hashrange\.Settings, not {}$"):
         hashrange.connect(path, settings={})  # type: ignore[arg-type]

@@ -313,7 +313,7 @@ def test_an_index_by_type_has_one_key_for_each_entity(tmp_path: Path) -> None:
         ("", "model is missing"),
         ("model = 7", "model is missing"),
         ('model = "sensors.py"\nspeed = 1', "speed: use only"),
-        ('model = "sensors.py"\nminutes = 0', "minutes is a number above 0"),
+        ('model = "sensors.py"\nminutes = 0', "minutes must be a number above 0"),
         ('model = "sensors.py"\nminutes = 1e9', "requests are too many"),
         ('model = "sensors.py"\n[rates]\n"create Reading" = -1', 'rates."create Reading".rate'),
         ('model = "sensors.py"\n[rates]\n"create Reading" = nan', "a number of at least 0"),
@@ -321,7 +321,7 @@ def test_an_index_by_type_has_one_key_for_each_entity(tmp_path: Path) -> None:
         ('model = "sensors.py"\n[rates]\n"create Nothing" = 1', "the name of a call"),
         (
             'model = "sensors.py"\n[rates]\n"create Reading" = { rate = 1, keys = "zipf" }',
-            'rates."create Reading".keys is "uniform" or',
+            'rates."create Reading".keys must be "uniform" or',
         ),
         ('model = "sensors.py"\n[rates', "at end of document"),
     ],

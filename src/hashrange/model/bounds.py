@@ -9,6 +9,6 @@ def check_number(name: str, value: object, *, above_zero: bool, most: float = in
         enough = value > 0 if above_zero else value >= 0
         if enough and value <= most and value != inf:
             return
-    least = "above 0" if above_zero else "0 or more"
+    least = "above 0" if above_zero else "of at least 0"
     range_ = least if most == inf else f"{least} and at most {most:g}"
-    raise ValueError(f"{name} is a number, {range_}, not {value!r}")
+    raise ValueError(f"{name} must be a number {range_}, not {value!r}")

@@ -206,7 +206,7 @@ class Loads:
         return float(match[1])
 
     def _wrong(self, place: str, text: str) -> TraceError:
-        return TraceError(f"{self.path}: {place} is {text}")
+        return TraceError(f"{self.path}: {place} must be {text}")
 
 
 def read(path: Path, models: Any) -> Loads:

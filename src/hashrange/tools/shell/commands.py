@@ -180,7 +180,7 @@ class Commands:
         elif rest.isascii() and rest.isdecimal() and int(rest[:10]) > 0:
             self._session.limit = int(rest[:10])
         else:
-            raise Failed(f"{printable(rest)}: the limit is a number above 0, or off")
+            raise Failed(f"{printable(rest)}: the limit must be a number above 0, or off")
 
     def _capacity(self, rest: str) -> None:
         self._session.capacity = self._switch(rest, ".capacity", self._session.capacity)
