@@ -83,6 +83,7 @@ PLAN = {
             "child_modules": [
                 {
                     "resources": [
+                        {"mode": "data", "type": "aws_dynamodb_table", "values": {"name": "a"}},
                         {
                             "address": "module.shop.aws_dynamodb_table.users",
                             "type": "aws_dynamodb_table",

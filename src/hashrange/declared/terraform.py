@@ -41,7 +41,7 @@ def _resources(module: Json) -> Iterator[Json]:
     while modules:
         module = modules.pop(0)
         for resource in module.get("resources") or ():
-            if isinstance(resource, dict):
+            if isinstance(resource, dict) and resource.get("mode") != "data":
                 yield resource
         modules += [child for child in module.get("child_modules") or () if isinstance(child, dict)]
 
