@@ -1,8 +1,8 @@
 """Splits of partitions, and the counting of their rows afterwards.
 
 A split changes the catalog at once: from then on, writes use the new partition. All rows remain in
-the counters of the old partition until upkeep has counted them, in steps. The definition
-says how far it has come, so every writer knows which counters a row is in.
+the counters of the old partition until upkeep has counted them, in steps. The definition has the
+progress of the count, so every writer knows which counters include a row.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 def source(table: Table, index_name: str | None) -> Table | Index | None:
-    """The table, or its global index of this name."""
+    """The table, or its global index with this name."""
     if index_name is None:
         return table
     index = table.index(index_name)
@@ -154,7 +154,7 @@ def _hash_at(key: bytes) -> int:
 
 
 def middle(place: Found, size: int) -> Fetch[bytes | None]:
-    """The key that divides the `size` bytes of a partition, None if there is no such key.
+    """The key that halves a partition of `size` bytes, None if there is no such key.
 
     Item collections stay whole where that is possible, and always in a table with local indexes
     and in a provisioned table with a stream.

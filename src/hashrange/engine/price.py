@@ -1,18 +1,18 @@
 """An estimate of the cost of an evaluation, made beforehand, from the rows that it will look at.
 
-The weight of a request is how often it goes through each row that it reads: once to decode it,
-and once for each operator of its expressions; 0 if it passes rows on as they are stored. A row
-counts in units: about one for each value in it, and one for each 256 bytes. Weight times units
-is the price, and a unit of it takes about 0.2 to 0.5 microseconds of processor time.
+The weight of a request is the number of times that it goes through each row that it reads: once to
+decode the row, and once for each operator of its expressions; 0 if it passes stored rows on
+unchanged. A row counts in units: about one for each value in it, and one for each 256 bytes. Weight
+times units is the price, and a unit of it takes about 0.2 to 0.5 microseconds of processor time.
 """
 
 from hashrange import kv
 
 UNITS_MAX = 8 * 1024
-"""The price that may be paid at once, while other requests wait: a few milliseconds."""
+"""The largest price of an evaluation for which other requests wait: a few milliseconds."""
 
 PAUSE_BYTES = 64 * 1024
-"""After so many bytes, times the weight, an evaluation of many rows lets other requests run."""
+"""After this many bytes, times the weight, an evaluation of many rows lets other requests run."""
 
 _SHORT_BYTES = 1024
 _CHEAP_BYTES = 16 * 1024

@@ -29,7 +29,7 @@ OTHER_ITEM = "The provided exclusive start key is invalid"
 
 
 def check_index_types(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks that key attributes of indexes have their types. A Scan does so first."""
+    """Checks the types of key attributes of indexes. This is the first check of a Scan."""
     for index in [source] if isinstance(source, Index) else table.sorted_indexes:
         for name in dict.fromkeys((*index.key, *table.key)):
             if name in key and table.types[name] not in key[name]:

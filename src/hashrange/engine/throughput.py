@@ -2,8 +2,8 @@
 
 It asks only if throughput is enforced, and the meter of the runtime answers. Reads and writes are
 admitted while there is any credit, no matter how much they will consume. If they leave a debt,
-others are refused until it is paid off. The errors and their reasons were captured on the service
-in 2026, except those marked (?).
+further ones are refused until the debt is paid off. The errors and their reasons were captured on
+the service in 2026, except those marked (?).
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,10 +1,10 @@
 """Upgrades the rows that an older hashrange has stored to the version that this one uses.
 
-The row `system.FORMAT` holds the version of the stored rows. If it is missing, they are of version
-1, or the store is new, in which case no step finds anything to do. Each step is a generator of
-reads that returns writes, like an operation, and upgrades the rows from one version to the next.
-All the steps that a store needs are run in one transaction, and each sees the writes of those
-before it. So an interrupted upgrade changes nothing, and is run again.
+The row `system.FORMAT` holds the version of the stored rows. If it is missing, the rows are of
+version 1, or the store is new and no step finds anything to do. Each step is a generator of reads
+that returns writes, like an operation, and upgrades the rows from one version to the next. All the
+steps that a store needs are run in one transaction, and each sees the writes of the earlier steps.
+So an interrupted upgrade changes nothing, and is run again.
 """
 
 from collections.abc import Callable, Generator, Iterator

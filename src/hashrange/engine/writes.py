@@ -45,9 +45,8 @@ class ItemWrite(Struct, gc=False):
     """A write whose old row is not known yet. `edit` maps the old image to the new one.
 
     `size` is the size of the new image in bytes, None if it depends on the old one. A `check` only
-    tests its condition. A write that is `new_only` fails if the item exists. One that is
-    `failed_if_absent` succeeds if there is no item, but counts as a failed condition if its
-    transaction is cancelled.
+    tests its condition. A `new_only` write fails if the item exists. A `failed_if_absent` write
+    succeeds if there is no item, but counts as a failed condition if its transaction is cancelled.
     """
 
     table: Table

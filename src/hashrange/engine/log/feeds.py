@@ -32,7 +32,7 @@ from hashrange.model.values import Item
 SHARD_MILLISECONDS = 1 << 52
 """The shards of a feed never roll over."""
 RECORDS_MAX = 500
-"""How many records are sent at a time: as many as PutRecords takes."""
+"""The largest number of records that are sent at a time: the limit of PutRecords."""
 FEEDS_MAX = 10_000
 
 _decode_item = Decoder(Item).decode
@@ -40,8 +40,8 @@ _encode = Encoder().encode
 
 
 class Batch(NamedTuple):
-    """The next records of a feed, each with its partition key, and how far the feed has come when
-    they have been sent.
+    """The next records of a feed, each with its partition key, and the feed's position after they
+    have been sent.
 
     If the feed has `ended`, no records will follow: it was disabled, and these are the last.
     There may be `more` in the log already.
@@ -54,12 +54,13 @@ class Batch(NamedTuple):
 
 
 def find(table_name: str, label: str) -> Fetch[KinesisDestination | None]:
-    """The destination whose feed has this label, until its last record has been sent."""
+    """The destination whose feed has this label; it is found until its last record has been
+    sent."""
     return (yield from fetch.system_row(system.feed_row(table_name, label), KinesisDestination))
 
 
 def listed() -> Fetch[list[tuple[KinesisDestination, Stream]]]:
-    """All destinations that have a feed, each with it."""
+    """All destinations that have a feed, each with its feed."""
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, *system.FEED_ROWS, rows_max=FEEDS_MAX)
     destinations = [system.decode(value, KinesisDestination) for _, value in page.rows]
     return [(each, each.feed) for each in destinations if each.feed is not None]
@@ -72,7 +73,7 @@ def positions(feed: Stream) -> Fetch[dict[int, bytes]]:
 
 
 def later(some: dict[int, bytes], others: dict[int, bytes]) -> dict[int, bytes]:
-    """The positions that are farther: a process that was slow never takes a feed back."""
+    """The later of two positions for each slot, so that a slow process never moves a feed back."""
     slots = some.keys() | others.keys()
     return {slot: max(some.get(slot, b""), others.get(slot, b"")) for slot in sorted(slots)}
 
@@ -111,7 +112,7 @@ def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) ->
 
 
 class KinesisView(StreamView):
-    """Renders records of the log as the service sends them to Kinesis."""
+    """Renders records of the log in the form in which the service sends them to Kinesis."""
 
     __slots__ = ("_per_millisecond", "_precision", "_table_name")
 

@@ -1,9 +1,9 @@
 """Records of a table's change log: appended by writes of items, read in order, trimmed.
 
-A record is a row. Its key is built in `engine.keyspace.logs`, its raw key is that of the item,
-its weight is the size in bytes of its images, and its content is `Logged` as JSON. A log is
-written as long as something reads it (`Table.log`), and with images as long as one of its readers
-wants them (`Table.logs_images`).
+A record is a row. Its key is built in `engine.keyspace.logs`, its raw key is that of the item, its
+weight is the size in bytes of its images, and its content is `Logged` as JSON. A log is written
+while it has a reader (`Table.log`), and with images while one of its readers wants them
+(`Table.logs_images`).
 """
 
 from collections.abc import Mapping
@@ -103,9 +103,9 @@ def oldest_wanted(now: int) -> int:
 
 
 def trim(log: Log, now: int, read: Mapping[int, bytes] = NOTHING_READ) -> Fetch[Trim | None]:
-    """Some records of one slot that are no longer wanted; None if there are none.
+    """Some records of one slot that are no longer needed; None if there are none.
 
-    These are records that are too old, and those before the keys in `read`, one for each slot.
+    These are records that are too old, and records before the keys in `read`, one for each slot.
     """
     for slot in log.slots:
         oldest = logs.prefix(slot.number, oldest_wanted(now))

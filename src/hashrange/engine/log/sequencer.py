@@ -1,14 +1,14 @@
 """The order of the records in a slot of a log, and the time and number of each.
 
 Readers of a shard rely on three properties: records are in the order of their commits, a record
-that is added later comes after all those that could be read before, and times and numbers never
-fall.
+that is added later comes after all records that could be read before, and times and numbers never
+decrease.
 
 A store with a single writer has these properties itself: it numbers all appended rows in one
-sequence, and the time of a commit never falls. So the order of the keys is the order of the
-records, a number identifies a record, and the sequencer is the identity. A store with many
-writers, which only promises that the numbers of one slot rise, needs a sequencer that gives
-records their places after they are committed. No other module knows where places come from.
+sequence, and the time of a commit never decreases. So the order of the keys is the order of the
+records, a number identifies a record, and the sequencer is the identity. A store with many writers,
+which only promises that the numbers of one slot rise, needs a sequencer that gives records their
+places after they are committed. No other module knows where places come from.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _SLOT_BITS = 8
 
 
 class Place(Struct, frozen=True, gc=False):
-    """The place of a record in its log; `number` is the one that the store gave it."""
+    """The place of a record in its log; the store chose its `number`."""
 
     slot: int
     milliseconds: int
@@ -59,7 +59,7 @@ def append(log: Log, key: bytes, milliseconds: int, value: bytes) -> kv.Append:
 
 
 def postponed(record: kv.Append, milliseconds: int) -> kv.Append:
-    """The record of a change that is committed at a later time than it was decided at."""
+    """The record of a change that is committed later than it was decided."""
     decided = logs.time_of(record.prefix)
     prefix = logs.prefix(record.slot, max(milliseconds, decided))
     return kv.Append(record.space, record.slot, prefix, record.value)
@@ -87,8 +87,8 @@ def sequence_number(milliseconds: int, number: int, slot: int) -> str:
 def parse_sequence_number(text: str) -> tuple[int, int] | None:
     """(milliseconds, number), or None if the text is not a sequence number.
 
-    Earlier versions wrote no slot into it. A consumer that has kept such a text reads some records
-    of one millisecond again, and misses none.
+    Earlier versions wrote no slot into the text. A consumer that has kept such a text reads some
+    records of one millisecond again, but misses none.
     """
     if not text.isdecimal() or not text.isascii():
         return None

@@ -52,10 +52,10 @@ def shard_id(start: int, slot: int) -> str:
 
 
 def shards(stream: Stream, latest: int, now: int) -> Iterator[Shard]:
-    """The shards that still have records or may get some, oldest first.
+    """The shards that still have records or may get records, oldest first.
 
-    `latest` is the time of the latest commit. Apart from the first of its slot, no shard has
-    begun after it.
+    `latest` is the time of the latest commit. No shard, except the first of its slot, has begun
+    after that time.
     """
     horizon = oldest_wanted(now)
     return merge(*(_shards_of(stream, slot, latest, horizon) for slot in stream.slots))

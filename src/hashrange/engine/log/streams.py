@@ -15,9 +15,9 @@ from hashrange.model.streams import Stream
 
 RECORDS_MAX = 1000
 VIEW_BYTES_MAX = 1024 * 1024
-"""A page ends with the record that brings the size of the shown data to this."""
+"""A page ends with the record at which the size of the shown data reaches this."""
 RAW_BYTES_MAX = 8 * 1024 * 1024
-"""A page also ends with the record that brings the size of the log's data to this."""
+"""A page also ends with the record at which the size of the log's data reaches this."""
 
 
 class StreamPage(NamedTuple):
@@ -38,7 +38,7 @@ def latest_commit() -> Fetch[int]:
 
 
 def settled(latest: int, moment: Moment) -> int:
-    """The time from before which no more records will come, in milliseconds."""
+    """The time, in milliseconds, before which no more records will appear."""
     return latest - int(moment.commit_seconds * 1000)
 
 
@@ -53,7 +53,7 @@ def find(arn: str) -> Fetch[Stream | None]:
 def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[Stream]]:
     """At most `limit` streams of one table or all, after the one with this ARN.
 
-    Those of a table are together, the latest first, as the service lists them.
+    The streams of a table are together, the latest first, as the service lists them.
     """
     start, end = system.stream_rows(table_name)
     streams: list[Stream] = []

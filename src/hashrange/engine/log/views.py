@@ -1,4 +1,4 @@
-"""Renders the records of a table's log as its stream shows them.
+"""Renders the records of a table's log in the form of its stream.
 
 Source: shapes Record and StreamRecord.
 """
@@ -17,7 +17,8 @@ _decode_members = Decoder(dict[str, Raw]).decode
 
 
 class StreamView:
-    """Renders records of the log as GetRecords answers them. `service` is who deletes for age."""
+    """Renders records of the log in the form of GetRecords. `service` is the principal of
+    expiries."""
 
     __slots__ = ("_key", "_new", "_old", "_region", "_space", "_type")
 

@@ -1,4 +1,4 @@
-"""Vector indexes: what items show in them, and the search for the nearest ones.
+"""Vector indexes: their rows, and the search for the nearest ones.
 
 written     checks of attributes that a write gives to an item
 entries     the row of an item in an index, and the log of changed rows

@@ -17,7 +17,7 @@ from hashrange.model.tables import VectorIndex
 
 ROWS_MAX = 1024
 NUMBERS_MAX = 256 * 1024
-"""A block of so many numbers is prepared in about two milliseconds, while other requests wait."""
+"""A block of this many numbers is prepared in about two milliseconds, while other requests wait."""
 Filters = Sequence[tuple[str, Any] | None]
 """The type and content of the value of each filter attribute; None if it is absent."""
 
@@ -29,7 +29,7 @@ vectors are near; it grows with the distance otherwise."""
 _SAFE = 1e37
 """No partial sum of 32-bit products overflows while the product of the norms is below this."""
 _OVERHEAD_BYTES = 400
-"""What a row takes in memory beside its vector: its key, raw key, filters and their objects."""
+"""The memory of a row beside its vector: its key, raw key, filters and their objects."""
 
 
 def numpy() -> Any:
@@ -81,11 +81,11 @@ class Block:
 
     @property
     def bytes(self) -> int:
-        """About how much memory it takes, including the arrays."""
+        """Its approximate size in memory, including the arrays."""
         return len(self._packed) + _OVERHEAD_BYTES * len(self)
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
-        """The rows that are not dead and pass the filters. A filter of None is not asked for."""
+        """The rows that are not dead and pass the filters. A filter of None is not checked."""
         rows = [number for number in range(len(self)) if number not in dead]
         for at, value in enumerate(wanted or ()):
             if value is not None:
@@ -99,7 +99,7 @@ class Block:
         return Candidates(rows, low, high)
 
     def closer(self, query: Query, candidates: Candidates) -> Candidates:
-        """The same rows with bounds that are close even if their vectors are near duplicates.
+        """The same rows with bounds that are tight even for near duplicates.
 
         The sum of squares of differences has a small error in relation to itself. It makes copies
         of the rows in 64 bits.
@@ -175,7 +175,7 @@ def _squares(np: Any, numbers: Any, vector: Any) -> Any:
 
 
 def rows_max(index: VectorIndex) -> int:
-    """How many rows of an index a block has at most."""
+    """The largest number of rows in a block of an index."""
     return max(1, min(ROWS_MAX, NUMBERS_MAX // index.dimensions))
 
 

@@ -1,4 +1,4 @@
-"""The distance of two vectors of 32-bit numbers, as exact as a 64-bit number can say it.
+"""The distance of two vectors of 32-bit numbers, as exact as a 64-bit number can be.
 
 The product of two 32-bit numbers is exact in 64 bits, and `fsum` rounds a sum only once. So a
 score does not depend on the order of the elements, nor on the way in which a vector was found.
@@ -31,7 +31,8 @@ class Query(Struct, gc=False):
         return cls(distance, numbers, norm(numbers))
 
     def score(self, vector: Sequence[float]) -> float:
-        """As the API returns it: 1 - cosine, the Euclidean distance, or the dot product."""
+        """The score that the API returns: 1 - cosine, the Euclidean distance, or the dot
+        product."""
         if self.distance == "EUCLIDEAN":
             return norm(list(map(sub, self.numbers, vector)))
         dot = fsum(map(mul, self.numbers, vector))
@@ -43,7 +44,7 @@ class Query(Struct, gc=False):
         return 1.0 - max(-1.0, min(1.0, dot / length))
 
     def rank(self, score: float) -> float:
-        """A number that is lower the nearer a vector with this score is."""
+        """A number that is lower for nearer vectors."""
         return -score if self.distance == "DOT_PRODUCT" else score
 
     def bounds(self, score: float) -> tuple[float, float]:

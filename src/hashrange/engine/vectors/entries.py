@@ -8,8 +8,9 @@
     log value  as in every row: the key of the changed row as raw key, then the time (8)
 
 A row does not repeat the item: a search reads the items that it returns. With a HASH attribute, the
-records of a log are in the slot of that value, so that a search reads one slot; without one they
-are in sixteen slots, so that writers seldom wait for each other and a search reads few.
+records of a log are in the slot of that value, so that a search reads one slot. Without a HASH
+attribute they are in sixteen slots, so that writers seldom wait for each other and a search reads
+few slots.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ SLOTS_WITHOUT_HASH = tuple(kv.slot_of(bytes([lane << 4])) for lane in range(16))
 
 
 class Entry(Struct, gc=False):
-    """What an item shows in an index. `size` is in bytes, with vectors in their packed form."""
+    """The index's view of an item. `size` is in bytes, with vectors in their packed form."""
 
     key: RowKey
     content: bytes
@@ -46,8 +47,8 @@ class Content(Struct, gc=False):
 
 
 def entry_of(table: Table, index: VectorIndex, owner: RowKey, item: Item) -> Entry | None:
-    """The entry of an item; None if it has none: an item may be older than the
-    index, and its attributes may not fit."""
+    """The entry of an item; None if it has none, because an item may be older than the index and
+    not fit it."""
     packed = vector_in(index, item)
     group = group_of(table, index, item)
     if packed is None or group is None:

@@ -15,9 +15,10 @@ from hashrange.model.floats import unpack
 from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000
-"""How many rows are searched in plain Python, at about 60 microseconds for 768 dimensions."""
+"""At most this many rows are searched in plain Python, each in about 60 microseconds for 768
+dimensions."""
 _NUMBERS_PER_PAUSE = 32 * 1024
-"""So many numbers are scored exactly in about two milliseconds."""
+"""This many numbers are scored exactly in about two milliseconds."""
 _HELD_ROWS_MAX = 1024
 """When more rows than this may be among the nearest, they are scored exactly."""
 NEEDS_NUMPY = (

@@ -5,8 +5,8 @@ position of the view, reads the rows again that have changed, and so makes the v
 snapshot; blocks that did not change are shared. A view is only used if the record at its position
 is in the snapshot: so no search sees a later moment than its own.
 
-Records older than a day are trimmed, except the last one of a slot. A view that has not been
-looked at for half a day is loaded again.
+Records older than a day are trimmed, except the last one of a slot. A view that has not been used
+for half a day is loaded again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ from hashrange.engine.vectors.blocks import Block, StoredVector, blocks_of, rows
 from hashrange.model.tables import VectorIndex
 
 KEPT_SECONDS = 24 * 60 * 60
-"""How long records of changes are kept."""
+"""The time for which records of changes are kept."""
 _IDLE_SECONDS_MAX = KEPT_SECONDS / 2
 _TRIMMED_MAX = 500
-"""How many records one step of trimming looks at."""
+"""The number of records that one step of trimming examines."""
 _CHANGES_MAX = 10_000
 """After more changes than this, the view is loaded again."""
 
@@ -50,7 +50,7 @@ class View(Struct, frozen=True):
 
 
 def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | None]:
-    """The view of the snapshot, made from one that is kept; None if none of them can be used."""
+    """The view of the snapshot, made from a kept view; None if no kept view can be used."""
     place = index.space, group
     for view in moment.views.kept(place):
         if moment.now - view.seen_at > _IDLE_SECONDS_MAX:

@@ -1,8 +1,8 @@
 """Checks of the attributes that a write gives to an item, for the table's vector indexes.
 
-An item that lacks the vector or the HASH attribute is not indexed, and one that lacks a filter is.
-Whatever is there and wrong refuses the write. An update is only checked for the attributes that
-it changes. The messages were captured on the service in August 2026.
+An item without the vector or the HASH attribute is not indexed; an item without a filter attribute
+is. If an existing attribute is wrong, the write is refused. An update is only checked for the
+attributes that it changes. The messages were captured on the service in August 2026.
 """
 
 from collections.abc import Container

@@ -70,7 +70,7 @@ def check_on_demand(
 ) -> None:
     """Each maximum must be at least 1. If it `can_clear`, -1 removes one that was set before.
 
-    The message names an existing index in another way than a new one.
+    The message names an existing index in another way than a new index.
     """
     of = "table" if index is None else f"index{' :' if can_clear else ':'} {index}"
     for name, value in units(requested).items():
@@ -105,7 +105,7 @@ def check_new_warm(
 
 
 def check_maxima(moment: Moment, *requested: GivenUnits, index: str | None = None) -> None:
-    """Raises LimitExceededException if a table or index may not have so many units."""
+    """Raises LimitExceededException if a table or index may not have this many units."""
     for structure in requested:
         for name, value in units(structure).items():
             if value > UNITS_MAX[name]:
@@ -142,7 +142,7 @@ def new_throughput(requested: requests.ProvisionedThroughput | None) -> Throughp
 def new_warm(
     requested: requests.WarmThroughput | None, provisioned: requests.ProvisionedThroughput | None
 ) -> WarmThroughput:
-    """The warm throughput that is asked for, but at least what the billing mode provides."""
+    """The requested warm throughput, but at least the throughput that the billing mode provides."""
     if provisioned is None:
         warm = WarmThroughput(*ON_DEMAND_START)
     else:

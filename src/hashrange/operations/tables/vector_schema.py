@@ -42,7 +42,7 @@ def check_all(indexes: Sequence[requests.VectorIndex], types: Types, on_demand: 
 
 
 def check(index: Given, types: Types) -> None:
-    """One index by itself. `types` are the attribute definitions of the request."""
+    """Check one index alone. `types` are the attribute definitions of the request."""
     attribute = index.vector_attribute.attribute_name
     if not 1 <= index.dimensions <= VECTOR_DIMENSIONS_MAX:
         raise invalid_parameter(

@@ -1,1 +1,2 @@
-"""TransactGetItems and TransactWriteItems, and what ExecuteTransaction shares with them."""
+"""TransactGetItems and TransactWriteItems, and the code that ExecuteTransaction shares with
+them."""

@@ -1,7 +1,8 @@
 """Decides the writes of TransactWriteItems and ExecuteTransaction: all of them or none.
 
 For ten minutes, a repeated request with the same token succeeds without writing again. If the first
-one was cancelled, the repeated one is decided again, but the token is not free for another request.
+request was cancelled, the repeated one is decided again, but the token cannot be used for another
+request.
 """
 
 from collections.abc import Callable

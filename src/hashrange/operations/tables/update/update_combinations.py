@@ -1,4 +1,4 @@
-"""Checks which members of UpdateTable may stand together, before the table is looked up.
+"""Checks which members of UpdateTable may be combined, before the table is looked up.
 
 Rules, messages and precedence were observed on the service in 2026.
 """
