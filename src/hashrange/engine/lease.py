@@ -1,4 +1,4 @@
-"""Leases: rows that name the process that has a duty, and the time at which its right ends."""
+"""Leases: rows that name the process that has a duty, and the time at which the lease expires."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Lease, LeaseChange

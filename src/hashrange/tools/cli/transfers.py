@@ -86,7 +86,7 @@ def told(again: str) -> Iterator[None]:
 
 
 def between(began: float, ended: float) -> str:
-    """A guarantee for items that were read while others may have written."""
+    """The guarantee for items that were read while other programs may have written."""
     return f"each item as it was at some moment between {_time(began)} and {_time(ended)}"
 
 
