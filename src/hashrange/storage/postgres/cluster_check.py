@@ -1,7 +1,7 @@
 """`hashrange cluster check`: what a Citus cluster lacks, looked for at each of its nodes."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from typing import Any
 
 import asyncpg
@@ -48,10 +48,17 @@ async def problems(dsn: str) -> AsyncIterator[str]:
             async for line in _of_cluster(connection):
                 yield line
             nodes = await connection.fetch(_NODES)
+            health = await connection.fetch(_HEALTH)
+        away: set[str] = set()
         for node in nodes:
-            address = node["nodename"], node["nodeport"]
-            async for line in _of_node(store, address, len(nodes)):
-                yield f"{address[0]}:{address[1]}: {line}"
+            name = f"{node['nodename']}:{node['nodeport']}"
+            found, lines = await _of_node(store, (node["nodename"], node["nodeport"]), len(nodes))
+            if not found:
+                away.add(name)
+            for line in lines:
+                yield f"{name}: {line}"
+        for line in _of_connections([(row["one"], row["other"]) for row in health], away):
+            yield line
     except ERRORS as error:
         raise explain(error, store.name) from None
     finally:
@@ -85,16 +92,26 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
             "the tables have different owners, so that moving a shard loses writes; give all to "
             "one role by ALTER TABLE ... OWNER TO"
         )
-    for row in await connection.fetch(_HEALTH):
+
+
+def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) -> Iterator[str]:
+    """Lines for the connections between nodes that cannot be made, one for each node that cannot
+    make them. Those that are `away` are reported already."""
+    targets: dict[str, list[str]] = {}
+    for one, other in sorted(failed):
+        if one not in away and other not in away:
+            targets.setdefault(one, []).append(other)
+    for one, others in targets.items():
         yield (
-            f"{row['one']} cannot connect to {row['other']}; look at pg_hba.conf, and at the "
-            "password of the role in .pgpass or pg_dist_authinfo"
+            f"{one} cannot connect to {', '.join(others)}; look at pg_hba.conf there, and at the "
+            f"password of the role in .pgpass or pg_dist_authinfo at {one}"
         )
 
 
 async def _of_node(
     store: PostgresStore, address: tuple[str, int], nodes: int
-) -> AsyncIterator[str]:
+) -> tuple[bool, list[str]]:
+    """Whether a node was reached, and its problems."""
     before = time.time()
     try:
         connection = await asyncpg.connect(
@@ -105,14 +122,14 @@ async def _of_node(
         finally:
             connection.terminate()
     except (StoreError, *ERRORS) as error:
-        yield f"it cannot be reached from here ({str(error).strip() or type(error).__name__})"
-        return
+        why = str(error).strip() or type(error).__name__
+        return False, [f"it cannot be reached from here ({why})"]
     assert found is not None
-    for line in _of_settings(found, nodes, store.connections_max):
-        yield line
+    lines = _of_settings(found, nodes, store.connections_max)
     if not before - SKEW_SECONDS_MAX < found["now"] < time.time() + SKEW_SECONDS_MAX:
         off = found["now"] - (before + time.time()) / 2
-        yield f"its clock differs by {off:+.1f} s from the one here; synchronize all clocks"
+        lines.append(f"its clock differs by {off:+.1f} s from the one here; synchronize all clocks")
+    return True, lines
 
 
 def _of_settings(found: Any, nodes: int, pool: int) -> list[str]:
