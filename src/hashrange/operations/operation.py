@@ -42,10 +42,10 @@ class Operation(Struct, frozen=True, gc=False):
         """The checked request. Raises ApiError."""
         try:
             return self.parse(body)
-        except ValidationException as found:
+        except ValidationException as fault:
             # Another exception, whose traceback does not keep the decoded request.
-            refusal = ValidationException(found.message, found.legacy)
-            explained = found.explained
+            refusal = ValidationException(fault.message, fault.legacy)
+            explained = fault.explained
         raise (refusal if explained else explain(self.name, body, refusal)) from None
 
     def is_write(self, request: Any) -> bool:

@@ -122,13 +122,13 @@ def add_collections(
     """ItemCollectionMetrics of writes to several tables, by the name or ARN used for each."""
     if wanted != "SIZE":
         return
-    found = {
+    sizes = {
         name: metrics
         for name, table in tables.items()
         if (metrics := _collection_metrics(receipt, table))
     }
-    if found:
-        response["ItemCollectionMetrics"] = found
+    if sizes:
+        response["ItemCollectionMetrics"] = sizes
 
 
 def _collection_metrics(receipt: Receipt, table: Table) -> list[dict[str, Any]]:

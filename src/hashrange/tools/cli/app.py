@@ -70,7 +70,7 @@ def run() -> None:
         sys.exit(1)
 
 
-def _parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of all commands, or only of the one that the arguments begin with."""
     parser = argparse.ArgumentParser(
         "hashrange",
@@ -88,7 +88,7 @@ def _parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=parser.print_help, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    named = COMMANDS.get(given[0]) if given else None
+    named = COMMANDS.get(words[0]) if words else None
     for module in [named] if named else dict.fromkeys(COMMANDS.values()):
         import_module(f"hashrange.tools.cli.{module}").add(commands)
     return parser
