@@ -201,8 +201,8 @@ def test_files_that_others_can_use_stop_the_start(tmp_path: Path) -> None:
     arguments = given(tmp_path, ann=OWN_ITEMS)
     for name, mode, message in (
         ("keys", 0o644, "keys: other users can read the keys in it"),
-        ("access.toml", 0o646, "access.toml: every user can change it"),
-        ("ann.json", 0o602, "ann.json: every user can change it"),
+        ("access.toml", 0o646, "access.toml: every user can change this file"),
+        ("ann.json", 0o602, "ann.json: every user can change this file"),
     ):
         file = tmp_path / name
         before = file.stat().st_mode
