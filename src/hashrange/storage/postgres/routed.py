@@ -19,6 +19,8 @@ counter.
 from collections.abc import Sequence
 from typing import Any
 
+import asyncpg
+
 from hashrange.kv import (
     CATALOG,
     HEADER_BYTES,
@@ -30,6 +32,7 @@ from hashrange.storage.postgres import fences
 from hashrange.storage.postgres.guards import ABSENT
 from hashrange.storage.postgres.keys import Stored, stored
 from hashrange.storage.postgres.nodes import Nodes
+from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.read_statements import (
     BACKWARD,
     COUNTERS,
@@ -41,6 +44,9 @@ from hashrange.storage.postgres.read_statements import (
 )
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.walk import Walk
+
+DEADLOCKS_MAX = 5
+"""How often rows are locked to be read. The time until a deadlock is found makes a pause."""
 
 Found = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
 """A row of an answer: see the parts of a statement in `reads`."""
@@ -163,7 +169,21 @@ async def _totals(connection: Any, question: Question) -> list[Found]:
     return [(COUNTERS, question.names[name] + 1, None, None, n, None) for name, n in totals]
 
 
-async def read_locked(connection: Any, nodes: Nodes, question: Question) -> None:
+async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None:
+    """Put the values of the rows that must be of one moment into `question`."""
+    for left in reversed(range(DEADLOCKS_MAX)):
+        try:
+            async with pool.connection() as connection:
+                await connection.execute(pool.begin("READ COMMITTED"))
+                await _read_locked(connection, nodes, question)
+                await connection.execute("ROLLBACK")
+            return
+        except asyncpg.DeadlockDetectedError:
+            if not left:
+                raise
+
+
+async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> None:
     """Lock the rows that must be of one moment, and put their values into `question`.
 
     They are locked in the order of `nodes`; then rows are inserted in place of those that are not

@@ -347,17 +347,10 @@ class PostgresStore:
         if not (self.citus and question.bounds):
             return
         pool = self.nodes.of(min(slot_of(key) for _, key in question.bounds)).locking
-        connection = await pool.take()
-        sound = False
         try:
-            await connection.execute(pool.begin("READ COMMITTED"))
-            await routed.read_locked(connection, self.nodes, question)
-            await connection.execute("ROLLBACK")
-            sound = True
+            await routed.read_under_locks(pool, self.nodes, question)
         except ERRORS as error:
             raise self.explained(error) from None
-        finally:
-            pool.give(connection, sound)
 
     def committed(self) -> None:
         """Count a commit. Now and then, forget the ids of old commits."""
