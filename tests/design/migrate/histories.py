@@ -260,14 +260,12 @@ def _run(history: History) -> int:
     history.models.old.create(world.database)
     programs = _programs(history)
     acting: dict[str, Actor] = {}
-    migrator: Actor | None = None
-    while history.migration.status(world.database).phase is not Phase.DONE:
+    migrator: Actor | None = history.command()
+    while migrator is not None:
         if world.requests > 20_000:
             raise Wrong("the migration does not come to its end")
-        if migrator is None:
-            migrator = history.command()
         if random.random() < 0.4:
-            migrator = _migrate(history, migrator)
+            migrator = _migrate(history, migrator) or _next_command(history)
         else:
             program = random.choice(programs)
             actor = acting.get(program.name)
@@ -275,8 +273,14 @@ def _run(history: History) -> int:
                 acting[program.name] = history.operation(program)
             elif actor is not None and not _operate(history, program, actor):
                 del acting[program.name]
-    compare_with_fresh(history)
+    compare_with_fresh(history, programs[-1])
     return world.requests
+
+
+def _next_command(history: History) -> Actor | None:
+    """None: the migration has ended."""
+    ended = history.migration.status(history.world.database).phase is Phase.DONE
+    return None if ended else history.command()
 
 
 def _migrate(history: History, migrator: Actor) -> Actor | None:
@@ -312,7 +316,7 @@ def _operate(history: History, program: Program, actor: Actor) -> bool:
     return False
 
 
-def compare_with_fresh(history: History) -> None:
+def compare_with_fresh(history: History, program: Program) -> None:
     """At the end the table is what the new model alone would have written."""
     table, world = history.models.new, history.world
     left = {}
@@ -321,7 +325,6 @@ def compare_with_fresh(history: History) -> None:
             continue
         shown = {name: value for name, value in raw.items() if not name.startswith("~")}
         left[raw["pk"]["S"], raw["sk"]["S"]] = shown
-    program = _programs(history)[-1]
     expected = {}
     for key, values in world.truth.items.items():
         item = program.item(key, values["c"], values["n"], values.get("s", ""))

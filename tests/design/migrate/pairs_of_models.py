@@ -1,6 +1,7 @@
 """Random pairs of models within the first version of migrations, written as source and run."""
 
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -101,8 +102,14 @@ def random_models(random: Random) -> Models:
     )
     if in_place:
         source = source.replace("class Later(st.Item)", 'class Later(st.Item, name="Thing")')
-    namespace: dict[str, Any] = {"__name__": "models"}
-    exec(compile(source, "models", "exec", dont_inherit=True), namespace)
+    namespace = _run(source)
     value = "m" if retyped else "n"
     same = "{c}" not in key
     return Models(source, namespace["OLD"], namespace["NEW"], value, unique, same, namespace)
+
+
+@cache
+def _run(source: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "models"}
+    exec(compile(source, "models", "exec", dont_inherit=True), namespace)
+    return namespace

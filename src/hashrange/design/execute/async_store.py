@@ -21,7 +21,7 @@ class OpenAsyncQuery(QueryMethods):
 
     async def __aiter__(self) -> AsyncGenerator[Any, None]:
         core = self._store.core
-        bound = await self._store.run(core.resolved(self._bound))
+        bound = core.known(self._bound) or await self._store.run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
         self._bound.took = reader.took
         started = time.perf_counter()

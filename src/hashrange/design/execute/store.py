@@ -21,7 +21,7 @@ class OpenQuery(QueryMethods):
 
     def __iter__(self) -> Iterator[Any]:
         core = self._store.core
-        bound = self._store.run(core.resolved(self._bound))
+        bound = core.known(self._bound) or self._store.run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
         self._bound.took = reader.took
         started = time.perf_counter()

@@ -64,8 +64,12 @@ class StoreSteps(ObservedCalls):
     def follow(self, steps: Steps[T]) -> Steps[T]:
         return steps
 
+    def known(self, bound: BoundPattern) -> BoundPattern | None:
+        """The pattern on the keys that are read now; None if that takes a request."""
+        return bound
+
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """The pattern on the keys that are read now."""
+        """As `known`, with a request if need be."""
         yield from ()
         return bound
 
@@ -73,7 +77,8 @@ class StoreSteps(ObservedCalls):
 
     def one(self, bound: BoundPattern, consistent: bool = False) -> Steps[Any]:
         """The item of a pattern that returns `X | None`."""
-        return (yield from self._one((yield from self.resolved(bound)), consistent))
+        now = self.known(bound) or (yield from self.resolved(bound))
+        return (yield from self._one(now, consistent))
 
     def _one(self, bound: BoundPattern, consistent: bool) -> Steps[Any]:
         get = bound.builder.plan.operation == "GetItem"

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hashrange.design.execute.steps import Steps
+from hashrange.design.migrate.counting import counted
 from hashrange.design.migrate.indexes import Indexes
 from hashrange.design.migrate.policy import kept_out, policy, unprotected
 from hashrange.design.migrate.sides import Side
@@ -75,9 +76,10 @@ def estimate(
 ) -> Steps[MigrationPlan]:
     """`side` is that of the old model; `waits` are the seconds until no old write can be under way.
 
-    Raises DesignError if there is no such table.
+    Raises DesignError if there is no such table, or if programs do what a migration cannot carry.
     """
     described = yield from describe(old.name)
+    counts = yield from counted(old.model)
     table_items, size = described.get("ItemCount", 0), described.get("TableSizeBytes", 0)
     items = sum(_items(old, twin, table_items) for twin in twins)
     each = write_units(size / table_items if table_items else 1)
@@ -110,7 +112,7 @@ def estimate(
         old.name,
         tuple(map(_shown, twins)),
         tuple(steps),
-        (*_notes(side.guards), _note(reason, kept)),
+        (*_notes(side.guards), str(counts), _note(reason, kept)),
         policy(side, described.get("TableArn", "*")) if reason is None else None,
         kept,
     )

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from hashrange.design.declare.patterns import Pattern
@@ -10,9 +9,10 @@ from hashrange.design.declare.query_protocols import Page
 from hashrange.design.errors import Conflict, InvalidCursor
 from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
-from hashrange.design.execute.stamps import EPOCH
+from hashrange.design.execute.stamps import EPOCH, OTHER_OWNER
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, T, through
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.migrate.counting import Counting
 from hashrange.design.migrate.evaluation import CONDITION_FAILED, answer, refusal
 from hashrange.design.migrate.lease import Lease, LeaseOver
 from hashrange.design.migrate.phases import READS_NEW, MigrationError, Phase, State
@@ -24,6 +24,7 @@ ATTEMPTS = 12
 LONGEST_PAUSE_SECONDS = 0.5
 HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
 """The phases in which the new items are complete, also for a read that began before a `back`."""
+COUNTED = frozenset({Phase.OLD, Phase.EXPAND})
 _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
 """Reasons for which a transaction is prepared again from what is stored now."""
 
@@ -43,16 +44,24 @@ class FollowingSteps(StoreSteps):
         lease: Lease,
         observe: Observer | None,
         cursor_key: bytes | None,
+        counting: Counting | None = None,
     ) -> None:
         super().__init__(side.model, patterns, observe, cursor_key)
         self.side = side
         self.shadows = shadows
         self.lease = lease
+        self.counting = counting
 
     # ---- patterns ----
 
+    def known(self, bound: BoundPattern) -> BoundPattern | None:
+        """The pattern on the keys of the generation that is read now; None if the lease is over."""
+        if not self.lease.holds():
+            return None
+        return self._shadow(bound) if self.lease.state.phase in READS_NEW else bound
+
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """The pattern on the keys of the generation that is read now."""
+        """As `known`, with a new lease if that one is over."""
         state = yield from self.lease.current()
         return self._shadow(bound) if state.phase in READS_NEW else bound
 
@@ -60,9 +69,12 @@ class FollowingSteps(StoreSteps):
         call = self.shadows.get(bound.call.pattern.name)
         if call is None or bound.call is call:
             return bound
-        arguments = bound.call.pattern.arguments
-        left_out = frozenset(a.name for a in arguments if bound.arguments.get(a.name) is None)
-        return replace(bound, call=call, builder=call.builders[left_out])
+        if bound.builder is bound.call.complete:
+            builder = call.complete
+        else:
+            names = (argument.name for argument in bound.call.pattern.arguments)
+            builder = call.builders[frozenset(n for n in names if bound.arguments.get(n) is None)]
+        return BoundPattern(call, builder, bound.arguments, bound.took, bound.reverse, bound.limit)
 
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
@@ -85,30 +97,32 @@ class FollowingSteps(StoreSteps):
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
         """The same steps, with each request as the phase wants it."""
-        yield from self.lease.current()
+        if not self.lease.holds():
+            yield from self.lease.current()
         return (yield from through(steps, self._answered))
 
     def _answered(self, request: ApiCall | Pause) -> Steps[dict[str, Any]]:
         if isinstance(request, Pause):
-            return (yield request)
+            return _paused(request)
         if request.operation in WRITES:
-            return (yield from self._write(request))
+            return self._write(request)
         if request.operation == "BatchWriteItem":
-            return (yield from self._write_batch(request))
-        return (yield from self._read(request))
+            return self._write_batch(request)
+        return self._read(request)
 
     # ---- reads ----
 
     def _read(self, call: ApiCall) -> Steps[dict[str, Any]]:
+        lease = self.lease
         for _ in range(ATTEMPTS):
-            state = yield from self.lease.current()
+            state = lease.state if lease.holds() else (yield from lease.current())
             response = yield self._readable(call, state)
-            if not self.lease.holds():
-                renewed = yield from self.lease.current()
+            if not lease.holds():
+                renewed = yield from lease.current()
                 if (renewed.phase, renewed.epoch) != (state.phase, state.epoch):
                     continue
             item = response.get("Item")
-            if item is not None and call.operation == "GetItem":
+            if item is not None and OTHER_OWNER in item:
                 response = {**response, "Item": self.side.seen(item)}
             return response
         raise MigrationError("the phase of the migration changed during each attempt to read")
@@ -137,6 +151,8 @@ class FollowingSteps(StoreSteps):
         return {}
 
     def _write(self, call: ApiCall) -> Steps[dict[str, Any]]:
+        if self.counting is not None and (yield from self.lease.current()).phase in COUNTED:
+            yield from self.counting.note(call)
         longest, late = 0.01, 0
         for _ in range(ATTEMPTS):
             state = yield from self.lease.current()
@@ -221,3 +237,7 @@ class FollowingSteps(StoreSteps):
         if any(code in _CHANGES for code in codes):
             return None
         raise failure
+
+
+def _paused(pause: Pause) -> Steps[dict[str, Any]]:
+    return (yield pause)

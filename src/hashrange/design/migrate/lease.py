@@ -43,15 +43,18 @@ class Lease:
         self.until = float("-inf")
 
     def current(self) -> Steps[State]:
-        """The state, read again if the lease is over. Raises MigrationError."""
+        """The state, read again if the lease is over. Raises MigrationError.
+
+        A phase in which the program must not run gives no lease.
+        """
         if not self.holds():
             asked = self.clock()
             table = self.side.model.name
             request = {"TableName": table, "Key": self.side.own_key(STATE), "ConsistentRead": True}
             response = yield ApiCall("GetItem", request)
             self.state = self._of_this_plan(loaded(response.get("Item")))
+            self._expect_allowed()
             self.until = asked + self.seconds
-        self._expect_allowed()
         return self.state
 
     def _of_this_plan(self, state: State) -> State:

@@ -14,6 +14,7 @@ from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.steps import run
 from hashrange.design.execute.store import OpenStore
 from hashrange.design.migrate.checks import problems
+from hashrange.design.migrate.counting import Counting
 from hashrange.design.migrate.estimate import MigrationPlan, estimate
 from hashrange.design.migrate.following import FollowingSteps
 from hashrange.design.migrate.indexes import Indexes
@@ -81,18 +82,22 @@ class Migration:
         observe: Observer | None = None,
         cursor_key: bytes | None = None,
         clock: Callable[[], float] = time.monotonic,
+        count: bool = False,
     ) -> R:
         """A store with a protocol of the old or the new model, which follows the migration.
 
         As `Table.open`. Its methods raise MigrationError in a phase in which programs of this
-        model must not run.
+        model must not run. With `count`, the program counts its writes before the start and stores
+        the numbers once a minute, so that `plan` and `start` refuse a table with an item that is
+        too hot for a migration, or with transactions that would be too large.
         """
         table, side = self._side_of(protocol)
         patterns = table.patterns_of(protocol)
         moved = any(not twin.keeps_key for twin in self.twins)
         calls = {} if side.is_new or not moved else shadows(self._shadow, patterns)
         lease = Lease(side, self.fingerprint, self.lease_seconds, clock)
-        core = FollowingSteps(side, patterns, calls, lease, observe, cursor_key)
+        counting = Counting(side) if count else None
+        core = FollowingSteps(side, patterns, calls, lease, observe, cursor_key, counting)
         guard_signatures(connection, clock)
         opened: Any
         if any(pattern.asynchronous for pattern in patterns):

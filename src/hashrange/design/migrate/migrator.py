@@ -14,11 +14,13 @@ from typing import Any
 from hashrange.design.execute.steps import ApiCall, Pause, Steps
 from hashrange.design.migrate.backfill import Backfill
 from hashrange.design.migrate.comparison import Comparison
+from hashrange.design.migrate.counting import counted
 from hashrange.design.migrate.indexes import Indexes
 from hashrange.design.migrate.ledger import Ledger
 from hashrange.design.migrate.patience import patient
 from hashrange.design.migrate.phases import (
     CANARY,
+    COUNTS,
     GUARD,
     ORDER,
     RECEIPT,
@@ -88,6 +90,7 @@ class Migrator:
             )
         if before.phase is Phase.DONE and before.plan == self.plan:
             raise MigrationError("this migration has finished")
+        yield from counted(self.side.model)
         after = State(
             phase=Phase.EXPAND,
             epoch=before.epoch,
@@ -157,6 +160,7 @@ class Migrator:
         state = yield from self.ledger.change(state, state.changed(phase=Phase.DONE, guards=0))
         for number in range(self.side.guards):
             yield from self._delete(own_key(self.side.model, GUARD, str(number)))
+        yield from self._delete(own_key(self.side.model, COUNTS))
         yield from self._delete_leftovers()
         return state
 

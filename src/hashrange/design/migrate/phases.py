@@ -6,7 +6,7 @@ In `contracting` they delete the old item with each write. An epoch counts the c
 written, and a term the migrators.
 """
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -41,6 +41,7 @@ STATE = "~migration"
 GUARD = "~guard"
 RECEIPT = "~receipt"
 CANARY = "~canary"
+COUNTS = "~counts"
 
 
 class MigrationError(DesignError):
@@ -91,7 +92,7 @@ def own_item(model: TableModel, name: str, number: str = "") -> Item:
 
 def stored(model: TableModel, state: State) -> Item:
     values: Item = {}
-    for name, value in asdict(state).items():
+    for name, value in vars(state).items():
         if isinstance(value, bool):
             values[name] = {"BOOL": value}
         elif isinstance(value, int):

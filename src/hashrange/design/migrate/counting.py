@@ -1,0 +1,232 @@
+"""Counting, before the start, what a migration could not carry: hot items and large transactions.
+
+From `dual` on, a write of a changed item reads it, and is repeated if it has changed meanwhile; a
+transaction also has mirrors, markers and checks. Programs that count add what they have done to
+one item of the table once a minute, so that `plan` knows the rates of all of them together.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from threading import Lock
+from typing import NamedTuple
+from zlib import crc32
+
+from hashrange.design.declare.table_model import TableModel
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
+from hashrange.design.execute.writes.commit import ACTIONS_MAX
+from hashrange.design.execute.writes.expression import Expression
+from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE
+from hashrange.design.migrate.evaluation import Member, alone, members_of
+from hashrange.design.migrate.phases import COUNTS, MigrationError, own_item, own_key
+from hashrange.design.migrate.requests import identity
+from hashrange.design.migrate.sides import Side
+from hashrange.design.migrate.twins import Twin
+from hashrange.design.migrate.writing import is_changed
+from hashrange.model.values import Item
+
+WRITES_PER_SECOND_MAX = 10.0
+"""Of one item. With 5 ms for a read and 12 ms for a transaction, of random writes at 10 a second one
+in a hundred takes over 85 ms in `dual`, at 20 over 250 ms, and at 40 the first end in a Conflict."""
+WINDOW_SECONDS = 60
+KEPT_SECONDS = 86_400
+"""What was counted longer ago is forgotten, so that a mended program is not refused for ever."""
+ITEMS_KEPT = 20
+ATTEMPTS = 4
+
+
+class Rate(NamedTuple):
+    """The writes of one item in the minute `window`, and the most in any minute."""
+
+    window: int
+    writes: int
+    peak: int
+    peak_window: int
+
+
+class Largest(NamedTuple):
+    """A transaction: its actions, those that it may have in `dual`, and when it was seen."""
+
+    actions: int = 0
+    may_have: int = 0
+    window: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What all programs have counted. `items` has the key of an item as JSON."""
+
+    since: int = 0
+    writes: int = 0
+    items: dict[str, Rate] = field(default_factory=dict)
+    largest: Largest = Largest()
+
+    def added(self, window: int, writes: Counter[str], largest: Largest) -> "Counts":
+        """With what a program has done in a minute."""
+        oldest = window - KEPT_SECONDS // WINDOW_SECONDS
+        items = {key: rate for key, rate in self.items.items() if rate.peak_window >= oldest}
+        for key, number in writes.most_common(ITEMS_KEPT):
+            before = items.get(key, Rate(window, 0, 0, window))
+            total = number + (before.writes if before.window == window else 0)
+            peak = max((before.peak, before.peak_window), (total, window))
+            items[key] = Rate(max(window, before.window), total, *peak)
+        kept = sorted(items, key=lambda key: items[key].peak, reverse=True)[:ITEMS_KEPT]
+        known = self.largest if self.largest.window >= oldest else Largest()
+        return replace(
+            self,
+            since=self.since or window * WINDOW_SECONDS,
+            writes=self.writes + writes.total(),
+            items={key: items[key] for key in kept},
+            largest=max(known, largest, key=lambda one: one.may_have),
+        )
+
+    def problems(self, now: float) -> Iterator[str]:
+        """Why the migration cannot start."""
+        oldest = (now - KEPT_SECONDS) // WINDOW_SECONDS
+        for key, rate in self.items.items():
+            a_second = rate.peak / WINDOW_SECONDS
+            if rate.peak_window >= oldest and a_second > WRITES_PER_SECOND_MAX:
+                yield (
+                    f"the item {key} was written {a_second:.1f} times a second, and a migration "
+                    f"carries {WRITES_PER_SECOND_MAX:g}: write it less often, e.g. as several "
+                    "items, each of which counts a part"
+                )
+        if self.largest.window >= oldest and self.largest.may_have > ACTIONS_MAX:
+            yield (
+                f"a transaction of {self.largest.actions} actions may have "
+                f"{self.largest.may_have} with mirrors, markers and checks, and the most is "
+                f"{ACTIONS_MAX}: split it"
+            )
+
+    def __str__(self) -> str:
+        if not self.since:
+            return (
+                "No program has counted its writes: whether an item is too hot for a migration, or "
+                "a transaction too large, is not known. Open the programs with count=True for a day."
+            )
+        peak = max((rate.peak for rate in self.items.values()), default=0) / WINDOW_SECONDS
+        return (
+            f"Programs have counted {self.writes:,} writes of changed items since "
+            f"{datetime.fromtimestamp(self.since, UTC):%Y-%m-%d %H:%M} UTC: of one item at most "
+            f"{peak:.1f} a second, and at most {self.largest.may_have} actions in a transaction "
+            "with its mirrors."
+        )
+
+
+def counted(model: TableModel) -> Steps[Counts]:
+    """What programs have counted. Raises MigrationError if the migration could not carry it."""
+    found = _loaded((yield from _read(model)))
+    problems = list(found.problems(time.time()))
+    if problems:
+        raise MigrationError("this migration is not possible:\n" + "\n".join(problems))
+    return found
+
+
+class Counting:
+    """Counts the writes of one program. Threads may share it. `now` is the time in seconds."""
+
+    def __init__(self, side: Side, now: Callable[[], float] = time.time) -> None:
+        self.side = side
+        self.now = now
+        self._lock = Lock()
+        self._due = float("-inf")
+        self._writes: Counter[str] = Counter()
+        self._largest = Largest()
+
+    def note(self, call: ApiCall) -> Steps[None]:
+        """Count a write, and report once a minute. A report that fails is made a minute later."""
+        ours = [m for m in members_of(call) if _counts(self.side, m)]
+        now = self.now()
+        with self._lock:
+            for member in ours:
+                self._writes[json.dumps(member.key(self.side.names), sort_keys=True)] += 1
+            if ours and not alone(call):
+                seen = most_actions(self.side, call)._replace(window=int(now // WINDOW_SECONDS))
+                self._largest = max(self._largest, seen, key=lambda one: one.may_have)
+            if now < self._due:
+                return
+            self._due = now + WINDOW_SECONDS
+            writes, self._writes = self._writes, Counter()
+            largest, self._largest = self._largest, Largest()
+        if not (yield from self._report(int(now // WINDOW_SECONDS), writes, largest)):
+            with self._lock:
+                self._writes += writes
+                self._largest = max(self._largest, largest, key=lambda one: one.may_have)
+
+    def _report(self, window: int, writes: Counter[str], largest: Largest) -> Steps[bool]:
+        """Whether what was counted is stored."""
+        model = self.side.model
+        for _ in range(ATTEMPTS):
+            try:
+                raw = yield from _read(model)
+                text = json.dumps(asdict(_loaded(raw).added(window, writes, largest)))
+                item = {**own_item(model, COUNTS), COUNTS: {"S": text}}
+                expression = Expression()
+                condition = expression.as_read(COUNTS, None if raw is None else raw[COUNTS])
+                put = {"TableName": model.name, "Item": item, "ConditionExpression": condition}
+                yield ApiCall("PutItem", {**put, **expression.parameters()})
+            except ApiFailure as failure:
+                if failure.code != "ConditionalCheckFailedException":
+                    return False
+            else:
+                return True
+        return False
+
+
+def _counts(side: Side, member: Member) -> bool:
+    ours = member.table == side.model.name and member.kind != "ConditionCheck"
+    return ours and is_changed(side, member)
+
+
+def most_actions(side: Side, call: ApiCall) -> Largest:
+    """The actions of a transaction, and how many it may have while both items are written."""
+    members = members_of(call)
+    total, guards = 0, set()
+    owners = Counter(_owner(member) for member in members)
+    for member in members:
+        total += 1
+        if not _counts(side, member):
+            continue
+        key = member.key(side.names)
+        if side.guards:
+            guards.add(crc32(identity(key).encode()) % side.guards)
+        twin = side.twin_of(dict(member.parameters.get("Item", key)))
+        if twin is None or twin.keeps_key or side.is_marker(key):
+            continue
+        total += 1
+        if member.kind != "Delete" and (member.holds(key) or not member.holds(None)):
+            # The item may exist already: its mirror can move, and its markers name both keys.
+            total += _may_move(twin) + max(0, len(twin.own.unique) - owners[identity(key)])
+    token = call.payload.get("ClientRequestToken") is not None
+    return Largest(len(members), total + len(guards) + token)
+
+
+def _owner(member: Member) -> str:
+    """The item whose unique marker is put."""
+    owner = member.parameters.get("Item", {}).get(OWNER_ATTRIBUTE, {})
+    return identity(owner["M"]) if "M" in owner else ""
+
+
+def _may_move(twin: Twin) -> bool:
+    """Whether an update can give the mirror another key, so that the former one is deleted."""
+    own = {twin.fields[name].name for name in twin.own.key.fields}
+    return not set(twin.other.key.fields) <= own
+
+
+def _read(model: TableModel) -> Steps[Item | None]:
+    key = own_key(model, COUNTS)
+    request = {"TableName": model.name, "Key": key, "ConsistentRead": True}
+    response = yield ApiCall("GetItem", request)
+    found: Item | None = response.get("Item")
+    return found
+
+
+def _loaded(raw: Item | None) -> Counts:
+    if raw is None:
+        return Counts()
+    values = json.loads(raw[COUNTS]["S"])
+    items = {key: Rate(*rate) for key, rate in values.pop("items").items()}
+    return Counts(**{**values, "items": items, "largest": Largest(*values["largest"])})
