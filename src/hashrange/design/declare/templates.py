@@ -117,11 +117,30 @@ class Template:
             for part in self.parts
         )
 
+    @cached_property
+    def _single(self) -> tuple[str, str, Callable[[Any], str], str] | None:
+        """(text before, field, rendering, text after), if one field is all there is."""
+        if len(self.placeholders) != 1 or self.placeholders[0].shards:
+            return None
+        [part] = self.placeholders
+        at = self.parts.index(part)
+        before, after = ("".join(map(str, p)) for p in (self.parts[:at], self.parts[at + 1 :]))
+        return before, part.field, self.formats[part].render, after
+
     def render(self, values: Mapping[str, Any], shard: int | None = None) -> str | None:
         """The key's text, or None if one of its fields is None. Raises BadValue.
 
         `shard` is the shard number to use instead of computing one from a field.
         """
+        if self._single is not None:
+            before, name, rendering, after = self._single
+            value = values[name]
+            if value is None:
+                return None
+            try:
+                return f"{before}{rendering(value)}{after}"
+            except BadValue as error:
+                raise error.of(field=name, value=value) from None
         text, field, value = "", "", None
         try:
             for constant, field, written, shards in self._steps:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hashrange.design.execute.steps import ApiFailure, Steps, T
+from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps, T
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,14 @@ class Call:
         self.started = time.perf_counter()
 
     def counted(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps; the units of their requests are added."""
+        """The same steps; their requests ask for units, which are added."""
         response: dict[str, Any] = {}
         try:
             request = next(steps)
             while True:
+                if isinstance(request, ApiCall):
+                    payload = {**request.payload, "ReturnConsumedCapacity": "TOTAL"}
+                    request = request._replace(payload=payload)
                 try:
                     response = yield request
                 except ApiFailure as failure:
@@ -48,6 +51,16 @@ class Call:
         except StopIteration as stop:
             result: T = stop.value
             return result
+
+
+class Unobserved(Call):
+    """A call of a store without an observer."""
+
+    def counted(self, steps: Steps[T]) -> Steps[T]:
+        return steps
+
+
+UNOBSERVED = Unobserved("")
 
 
 def units_of(response: dict[str, Any]) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hashrange.design.declare.query_protocols import Explanation
-from hashrange.design.execute.observation import Call, Observation, Observer
+from hashrange.design.execute.observation import UNOBSERVED, Call, Observation, Observer
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.writes.commit import commit
 from hashrange.design.execute.writes.write_actions import WriteAction
@@ -14,6 +14,10 @@ from hashrange.design.execute.writes.write_actions import WriteAction
 class ObservedCalls:
     def __init__(self, observe: Observer | None) -> None:
         self.observe = observe
+
+    def call(self, name: str) -> Call:
+        """A call of the store's user that begins now."""
+        return UNOBSERVED if self.observe is None else Call(name)
 
     def read(self, took: Explanation, items: int, started: float) -> None:
         took.items = items

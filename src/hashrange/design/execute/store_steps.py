@@ -102,7 +102,9 @@ class StoreSteps(ObservedCalls):
         request = bound.builder.get(bound.arguments)
         if consistent:
             request["ConsistentRead"] = True
-        started = time.perf_counter() if self.observe is not None else 0.0
+        started = 0.0
+        if self.observe is not None:
+            started, request["ReturnConsumedCapacity"] = time.perf_counter(), "TOTAL"
         response = yield ApiCall("GetItem", request)
         raw = response.get("Item")
         found = None
@@ -224,7 +226,7 @@ class StoreSteps(ObservedCalls):
         values: Mapping[str, Any] = NO_VALUES,
     ) -> Steps[Item]:
         """put, create, save or move, under a condition of the stored item."""
-        call = Call(method)
+        call = self.call(method)
         written: PreparedWrite = yield from call.counted(getattr(self.writer, method)(item))
         checks = self._checks(item, where, values)
         yield from self._land(call, written, checks)
@@ -298,7 +300,7 @@ class StoreSteps(ObservedCalls):
             for chunk in chunks(late, ACTIONS_MAX - 1):
                 actions = [check, *(action for copy in chunk for action in copy.actions)]
                 try:
-                    yield from self.commit(Call("sync"), actions, atomic=False)
+                    yield from self.commit(self.call("sync"), actions, atomic=False)
                 except Conflict:
                     continue
                 done += len(chunk)
@@ -331,7 +333,9 @@ class StoreSteps(ObservedCalls):
         values = bound.assigned(item)
         if values:
             key = bound.builder.key(bound.arguments)
-            yield from self.commit(Call("patch"), [self.writer.patch(bound.entity, key, values)])
+            yield from self.commit(
+                self.call("patch"), [self.writer.patch(bound.entity, key, values)]
+            )
 
     def atomic(
         self, method: str, item: Item, given: Mapping[str, Any], where: Where | None = None
@@ -362,14 +366,14 @@ class StoreSteps(ObservedCalls):
         values: Mapping[str, Any],
     ) -> Steps[Item]:
         actions = [*self._checks(item, where, values), action]
-        response = yield from self.commit(Call(name), actions)
+        response = yield from self.commit(self.call(name), actions)
         return self.writer.entity(item).load(response["Attributes"])
 
     def delete_item(
         self, item: Item, where: Where | None = None, values: Mapping[str, Any] = NO_VALUES
     ) -> Steps[None]:
         entity = self.writer.entity(item)
-        call, key = Call("delete"), entity.primary_key(vars(item))
+        call, key = self.call("delete"), entity.primary_key(vars(item))
         actions = yield from call.counted(self.writer.delete(entity, key, item))
         actions = [*self._checks(item, where, values), *actions]
         if actions:
@@ -377,7 +381,7 @@ class StoreSteps(ObservedCalls):
 
     def delete_by(self, bound: BoundPattern) -> Steps[None]:
         key = bound.builder.key(bound.arguments)
-        call = Call("delete")
+        call = self.call("delete")
         actions = yield from call.counted(self.writer.delete(bound.entity, key, None))
         if actions:
             yield from self.commit(call, actions)
@@ -388,7 +392,7 @@ class StoreSteps(ObservedCalls):
         self, others: Sequence["StoreSteps"], pending: PendingWrites, token: str | None
     ) -> Steps[None]:
         writers = [self.writer, *(other.writer for other in others)]
-        call = Call("transaction")
+        call = self.call("transaction")
         self.wrote(call, (yield from call.counted(transact(writers, pending, token))))
 
     def read_together(self, pending: PendingReads) -> Steps[None]:

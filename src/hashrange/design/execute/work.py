@@ -8,7 +8,6 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.query_protocols import Explanation
 from hashrange.design.errors import BadValue, ConditionFailed, Conflict
 from hashrange.design.execute import batches
-from hashrange.design.execute.observation import Call
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import Pause, Steps
 from hashrange.design.execute.store_methods import bind
@@ -70,7 +69,7 @@ def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
     if not work.writes and len(work.seen) < 2:
         return True
     checks = [_check(core, seen) for seen in work.seen.values()]
-    call = Call("transact")
+    call = core.call("transact")
     try:
         core.wrote(call, (yield from call.counted(transact([core.writer], work, None, checks))))
     except ConditionFailed as error:

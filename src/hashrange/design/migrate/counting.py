@@ -29,8 +29,8 @@ from hashrange.design.migrate.writing import is_changed
 from hashrange.model.values import Item
 
 WRITES_PER_SECOND_MAX = 10.0
-"""Of one item. With 5 ms for a read and 12 ms for a transaction, of random writes at 10 a second one
-in a hundred takes over 85 ms in `dual`, at 20 over 250 ms, and at 40 the first end in a Conflict."""
+"""Of one item. With 5 ms for a read and 12 ms for a transaction, one of a hundred random writes
+takes over 85 ms in `dual` at 10 a second, 250 ms at 20, and at 40 the first end in a Conflict."""
 WINDOW_SECONDS = 60
 KEPT_SECONDS = 86_400
 """What was counted longer ago is forgotten, so that a mended program is not refused for ever."""
@@ -55,6 +55,9 @@ class Largest(NamedTuple):
     window: int = 0
 
 
+NO_TRANSACTION = Largest()
+
+
 @dataclass(frozen=True)
 class Counts:
     """What all programs have counted. `items` has the key of an item as JSON."""
@@ -62,7 +65,7 @@ class Counts:
     since: int = 0
     writes: int = 0
     items: dict[str, Rate] = field(default_factory=dict)
-    largest: Largest = Largest()
+    largest: Largest = NO_TRANSACTION
 
     def added(self, window: int, writes: Counter[str], largest: Largest) -> "Counts":
         """With what a program has done in a minute."""
@@ -105,7 +108,7 @@ class Counts:
         if not self.since:
             return (
                 "No program has counted its writes: whether an item is too hot for a migration, or "
-                "a transaction too large, is not known. Open the programs with count=True for a day."
+                "a transaction too large, is not known. Open programs with count=True for a day."
             )
         peak = max((rate.peak for rate in self.items.values()), default=0) / WINDOW_SECONDS
         return (

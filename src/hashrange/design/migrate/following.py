@@ -207,7 +207,7 @@ class FollowingSteps(StoreSteps):
         parts = translation.write(call.payload.get("ClientRequestToken"))
         request = {
             "TransactItems": [part.action for part in parts],
-            "ReturnConsumedCapacity": "TOTAL",
+            "ReturnConsumedCapacity": call.payload.get("ReturnConsumedCapacity", "NONE"),
         }
         try:
             response = yield from self._send(ApiCall("TransactWriteItems", request))

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hashrange.design.declare.compiled import Reader
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import AS_READ, Item
 from hashrange.design.declare.patterns import Pattern
@@ -37,14 +38,15 @@ class ShadowEntity(Entity):
         if self.twin.retyped:
             image = self.twin.reversed.mirror(visible(raw))
             return self.twin.own.load(image)
-        stored = self.values(raw)
-        if self._renamed:
-            stored = {self._renamed[name]: value for name, value in stored.items()}
         try:
-            item = self._validate(stored)
+            values = self._read_as_old(raw)
+        except KeyError:
+            values = {self._renamed[name]: value for name, value in self.values(raw).items()}
+        try:
+            item = self._validate(values)
         except ValidationError as error:
             raise ItemError(f"{self}: {error}", self.key_of(raw)) from error
-        vars(item)[AS_READ] = partial(self._as_old, raw)
+        item.__dict__[AS_READ] = partial(self._as_old, raw)
         return item
 
     def _as_old(self, raw: WireItem) -> WireItem:
@@ -52,11 +54,14 @@ class ShadowEntity(Entity):
         return self.twin.reversed.mirror(visible(raw))
 
     @cached_property
+    def _read_as_old(self) -> Reader:
+        return self.reader(self._renamed)
+
+    @cached_property
     def _renamed(self) -> dict[str, str]:
-        """The old attribute for each new one; empty if all have the same names."""
+        """The old attribute for each new one."""
         assert self.twin is not None
-        names = {mine: self.twin.own.attributes[name] for name, mine in self.attributes.items()}
-        return names if any(mine != own for mine, own in names.items()) else {}
+        return {mine: self.twin.own.attributes[name] for name, mine in self.attributes.items()}
 
 
 def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:

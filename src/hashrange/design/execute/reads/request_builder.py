@@ -91,7 +91,6 @@ class RequestBuilder:
             names = {f"#p{n}": name for n, name in enumerate(self._projection)}
             request["ProjectionExpression"] = ", ".join(names)
             request["ExpressionAttributeNames"] = names
-        request["ReturnConsumedCapacity"] = "TOTAL"
         return request
 
     def queries(

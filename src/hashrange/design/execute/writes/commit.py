@@ -54,7 +54,7 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
     if len(actions) > ACTIONS_MAX:
         raise BadValue(f"{len(actions)} writes: a transaction has at most {ACTIONS_MAX}")
     items = [{a.kind: _in_transaction(a.parameters)} for a in actions]
-    request: dict[str, Any] = {"TransactItems": items, "ReturnConsumedCapacity": "TOTAL"}
+    request: dict[str, Any] = {"TransactItems": items}
     if token is not None:
         request["ClientRequestToken"] = token
     try:
@@ -82,7 +82,6 @@ def _alone(action: WriteAction) -> Steps[dict[str, Any] | _Failed]:
     request = dict(action.parameters)
     if "ConditionExpression" in request:
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-    request["ReturnConsumedCapacity"] = "TOTAL"
     try:
         return (yield ApiCall(_OPERATIONS[action.kind], request))
     except ApiFailure as failure:

@@ -50,7 +50,7 @@ class PreparedWrite:
     @property
     def updates(self) -> bool:
         """Whether the stored item can have attributes that other writers changed."""
-        return any(a.kind == "Update" for a in self.actions[:1])
+        return bool(self.actions) and self.actions[0].kind == "Update"
 
     def done(self) -> Item:
         if self.image is not None:
@@ -61,6 +61,7 @@ class PreparedWrite:
 Pending = Mapping[str, WireItem]
 """Stored items that the same transaction writes, by key."""
 NONE_PENDING: Pending = {}
+_NO_FIELDS: frozenset[str] = frozenset()
 
 
 class Writer:
@@ -99,8 +100,7 @@ class Writer:
     def put(self, item: Item, *, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
         entity = self._known(item)
         item, checks = yield from self.copying.filled(entity, item, pending)
-        old = None
-        expression, conditions = Expression(), []
+        old, expression, conditions = None, Expression(), []
         if self._looks_first(entity):
             old = yield from self.copying.read(entity.primary_key(vars(item)))
             conditions = self._still(entity, old, expression)
@@ -109,7 +109,8 @@ class Writer:
         item = self._counted(entity, item)
         image = entity.dump(item)
         action = self._put(entity, image, conditions, expression, Conflict)
-        actions = [action, *checks, *markers(self.model, entity, old, image)]
+        texts = markers(self.model, entity, old, image) if entity.unique else ()
+        actions = [action, *checks, *texts]
         return PreparedWrite(item, image, actions, self._renamed(entity, old, image))
 
     def create(self, item: Item, *, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
@@ -287,7 +288,9 @@ class Writer:
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
         """The copied fields that differ. A new item can have copies of one with its key before."""
-        attributes = {name: entity.attributes[name] for name in self.copied.get(entity.name, ())}
+        if entity.name not in self.copied:
+            return _NO_FIELDS
+        attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}
         return frozenset(
             n for n, a in attributes.items() if old is None or old.get(a) != image.get(a)
         )
