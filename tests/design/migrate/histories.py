@@ -18,6 +18,8 @@ from .world import LEASE_SECONDS, SIGNATURE_SECONDS, Actor, Key, LostAnswer, Tru
 
 GROUPS, NAMES, NUMBERS = ("x", "y"), ("p", "q"), (1, 2)
 OPERATIONS = 10
+PACE = 0.25
+"""How likely a program begins its next operation: some are left for the later phases."""
 
 
 @dataclass
@@ -269,7 +271,7 @@ def _run(history: History) -> int:
         else:
             program = random.choice(programs)
             actor = acting.get(program.name)
-            if actor is None and program.left:
+            if actor is None and program.left and random.random() < PACE:
                 acting[program.name] = history.operation(program)
             elif actor is not None and not _operate(history, program, actor):
                 del acting[program.name]
