@@ -25,7 +25,12 @@ from hashrange.design.execute.writes.condition_checks import (
     expect_where,
     split_values,
 )
-from hashrange.design.execute.writes.copies import chunks, copied_from, outdated_copies
+from hashrange.design.execute.writes.copies import (
+    chunks,
+    copied_from,
+    in_transaction,
+    outdated_copies,
+)
 from hashrange.design.execute.writes.merged_actions import merged
 from hashrange.design.execute.writes.transactions import (
     PendingReads,
@@ -59,9 +64,8 @@ class StoreSteps(ObservedCalls):
         super().__init__(observe)
         self.cursor_key = cursor_key
 
-    # ---- what a store that follows a migration does otherwise ----
-
     def follow(self, steps: Steps[T]) -> Steps[T]:
+        """What a store that follows a migration does otherwise, as in `known` and `resolved`."""
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
@@ -102,12 +106,11 @@ class StoreSteps(ObservedCalls):
         request = bound.builder.get(bound.arguments)
         if consistent:
             request["ConsistentRead"] = True
-        started = 0.0
+        started = time.perf_counter()
         if self.observe is not None:
-            started, request["ReturnConsumedCapacity"] = time.perf_counter(), "TOTAL"
+            request["ReturnConsumedCapacity"] = "TOTAL"
         response = yield ApiCall("GetItem", request)
-        raw = response.get("Item")
-        found = None
+        raw, found = response.get("Item"), None
         if raw is not None and not bound.call.loader.model.hidden(raw):
             entity, loader = bound.builder.plan.route.entity, bound.call.loader
             found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
@@ -145,7 +148,7 @@ class StoreSteps(ObservedCalls):
         self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
     ) -> Steps[list[Any]]:
         """The next page of an iteration; the caller repeats this until `reader.done`."""
-        left, limit = None, None
+        left = limit = None
         if bound.limit is not None:
             left = limit = bound.limit - reader.took.items
             if bound.builder.may_skip:
@@ -194,9 +197,8 @@ class StoreSteps(ObservedCalls):
         bound.took = reader.took
         results = [result for result, _ in items.results[:size]]
         self.read(reader.took, len(results), started)
-        text = None
-        if after is not None:
-            text = cursor.encode(name, reader.asked, after, self.cursor_key, timed=timed)
+        key = self.cursor_key
+        text = after and cursor.encode(name, reader.asked, after, key, timed=timed)
         return Page(results, text, items.skipped, items.errors)
 
     def get_many(self, call: PatternCall, keys: Iterable[Any]) -> Steps[list[Any]]:
@@ -254,7 +256,8 @@ class StoreSteps(ObservedCalls):
         if written.renamed:
             late = yield from call.counted(outdated_copies(self.writer, written.item))
             copies = [action for copy in late for action in copy.actions]
-            together = len(actions) + len(copies) <= ACTIONS_MAX and self._in_transaction(written)
+            fits = len(actions) + len(copies) <= ACTIONS_MAX
+            together = fits and in_transaction(self.model, written)
             actions = actions + copies if together else actions
         actions = merged(actions) if len(actions) > 1 else actions
         response = yield from call.counted(commit(actions))
@@ -274,15 +277,6 @@ class StoreSteps(ObservedCalls):
             raw = yield from self.writer.copying.read(written.actions[0].key)
         if raw is not None:
             written.item, written.image = self.writer.entity(written.item).load(raw), raw
-
-    def _in_transaction(self, written: PreparedWrite) -> bool:
-        owner = self.writer.entity(written.item)
-        return all(
-            copy.sync == "transaction"
-            for entity in self.model.entities
-            for copy in entity.copies.values()
-            if copy.owner is owner.model and copy.field in written.renamed
-        )
 
     def sync(self, owner: Item) -> Steps[int]:
         """Update outdated copies. Each transaction checks that the owner has not changed."""

@@ -92,6 +92,16 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
             yield Copies(model, entity, reference, fields, route)
 
 
+def in_transaction(model: TableModel, written: PreparedWrite) -> bool:
+    """Whether all copies of the changed fields are written together with their owner."""
+    return all(
+        copy.sync == "transaction"
+        for entity in model.entities
+        for copy in entity.copies.values()
+        if copy.owner is type(written.item) and copy.field in written.renamed
+    )
+
+
 def copied_from(model: TableModel, owner: Entity) -> set[str]:
     """The owner's fields that other items copy."""
     copies = (copy for entity in model.entities for copy in entity.copies.values())
