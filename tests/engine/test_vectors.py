@@ -272,6 +272,23 @@ def test_without_numpy_the_answers_are_the_same(
         nearest(docs, 1, 1)
 
 
+def test_a_search_that_needs_numpy_is_refused_before_it_reads_a_vector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blocks, "numpy", lambda: None)
+    monkeypatch.setattr(search, "numpy", lambda: None)
+    monkeypatch.setattr(search, "PLAIN_ROWS_MAX", 10)
+    with connect() as database:
+        create(database)
+        for number in range(11):
+            put(database, f"p{number}", number, 0)
+        to = [{"N": "1"}, {"N": "1"}]
+        body = {"TableName": "docs", "IndexName": "all", "SearchVector": to, "TopK": 1}
+        found = database.explain("SearchVectors", body)
+        assert "pip install" in found["error"]["message"]
+        assert found["rows_read"] == 0
+
+
 def test_the_log_is_trimmed_and_searches_go_on() -> None:
     clock = TestClock()
     with connect(clock=clock) as database:

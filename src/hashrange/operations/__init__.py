@@ -66,7 +66,6 @@ READS: dict[str, ModuleType] = {
     "ListStreams": list_streams,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags_of_resource,
-    "SearchVectors": search_vectors,
     "TransactGetItems": transact_get_items,
 }
 TABLE_READS: dict[str, ModuleType] = {"Query": query, "Scan": scan}
@@ -102,6 +101,7 @@ def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:
 OPERATIONS = {
     "GetItem": _operation("GetItem", get_item, single_read=True, on_table=True),
     "CreateTable": _operation("CreateTable", create_table, writes=True, random=True),
+    "SearchVectors": _operation("SearchVectors", search_vectors, long=True),
     **{name: _operation(name, it) for name, it in READS.items()},
     **{name: _operation(name, it, writes=True) for name, it in WRITES.items()},
     **{name: _operation(name, it, on_table=True) for name, it in TABLE_READS.items()},

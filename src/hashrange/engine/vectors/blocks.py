@@ -86,7 +86,9 @@ class Block:
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
         """The rows that are not dead and pass the filters. A filter of None is not checked."""
-        rows = [number for number in range(len(self)) if number not in dead]
+        rows: Sequence[int] = range(len(self))
+        if dead:
+            rows = [number for number in rows if number not in dead]
         for at, value in enumerate(wanted or ()):
             if value is not None:
                 rows = [number for number in rows if self._filters[number][at] == value]

@@ -128,6 +128,8 @@ def nearest(
     """The `top` rows of a group that are nearest to the query and pass the filters."""
     best = _Best(query, filters, top)
     view = yield from views.current(index, group, moment)
+    if numpy() is None and (yield from _rows(index, view)) > PLAIN_ROWS_MAX:
+        raise ValidationException(NEEDS_NUMPY)
     if view is None:
         view = yield from _load(index, group, best, moment)
     if view is not None:
@@ -136,6 +138,16 @@ def nearest(
             yield from best.consider(part)
             yield from fetch.pause()
     return (yield from best.matches())
+
+
+def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
+    """How many rows a search has to look at; 0 if it is only known when they are read."""
+    if view is not None:
+        return sum([len(part.block) for part in view.parts])
+    if index.hash:
+        return 0
+    [(rows, _)] = yield from fetch.statistics([index])
+    return rows
 
 
 def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[View | None]:

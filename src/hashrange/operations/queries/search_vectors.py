@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from hashrange.engine import fetch
@@ -36,6 +37,8 @@ INVALID_VECTOR = (
     "Search vector contains invalid values. All values in the search vector must be a 32-bit "
     "floating-point number attribute"
 )
+
+_decode_attributes = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class Request(Struct, gc=False):
@@ -158,21 +161,30 @@ def _results(
         size += row.size
         if size > SEARCH_ANSWER_BYTES_MAX:
             break
-        item = _shown(table, index, match, row.item, projection)
+        item = _shown(table, index, match, row.json, projection)
         results.append({"Item": item, "Score": match.score})
-        row.forget()
         yield from fetch.pause()
     return results, size
 
 
 def _shown(
-    table: Table, index: VectorIndex, match: Match, item: Item, projection: Projection | None
+    table: Table,
+    index: VectorIndex,
+    match: Match,
+    stored: bytes,
+    projection: Projection | None,
 ) -> Item:
-    """What the index shows of an item: the vector only if it is asked for by name, in 32 bits."""
+    """What the index shows of an item: the vector only if it is asked for by name, in 32 bits.
+
+    Attributes stay JSON as far as they are shown whole, because a vector takes long to decode.
+    """
+    item: dict[str, Any] = _decode_attributes(stored)
     if index.projection != "ALL":
         item = entries.projected(table, index, item)
     if projection is None:
         return {name: value for name, value in item.items() if name != index.attribute}
+    for name in projection.containers & item.keys():
+        item[name] = msgspec.json.decode(item[name])
     if index.attribute in projection.attributes:
-        item = {**item, index.attribute: floats.as_list(match.row.packed)}
+        item[index.attribute] = floats.as_list(match.row.packed)
     return projection.project(item)

@@ -117,8 +117,8 @@ class Reads:
                 self._add(LongRead(operation, request, body, caller, done, timer()))
                 return None
         began = timer()
-        waits = turn.long_reads >= LONG_READS_PER_TURN or began < self._pause_end
-        if waits and not operation.single_read:
+        busy = turn.long_reads >= LONG_READS_PER_TURN or began < self._pause_end
+        if operation.long or (busy and not operation.single_read):
             self._add(LongRead(operation, request, body, caller, done, began))
             return None
         opened = turn.snapshot()
@@ -132,10 +132,9 @@ class Reads:
                 response = opened.response(decision)
         except Costly:
             costly = True
-        ended = timer()
-        kept = ended - began + len(response or b"") * SENDING_SECONDS_PER_BYTE
+        kept = timer() - began + len(response or b"") * SENDING_SECONDS_PER_BYTE
         if kept > OVERRUN_SECONDS:
-            self._pause_end = ended + PAUSE_RATIO * kept
+            self._pause_end = began + (PAUSE_RATIO + 1) * kept
         if response is None:
             turn.long_reads += 1
             self._add(LongRead(operation, request, body, caller, done, began, costly))
