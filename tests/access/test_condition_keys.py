@@ -171,7 +171,7 @@ def test_a_scan_has_no_leading_keys(may: Asked) -> None:
     assert not may(any_value, "execute_statement", Statement=both)
 
 
-PUBLIC = {
+PUBLIC: dict[str, Any] = {
     "ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "owner", "n"]},
     "StringEqualsIfExists": {
         "dynamodb:Select": "SPECIFIC_ATTRIBUTES",
@@ -215,6 +215,33 @@ VALUE = {"ExpressionAttributeValues": {":x": {"S": "x"}}}
 def test_attributes(may: Asked, call: str, own: Any, foreign: Any) -> None:
     assert may(PUBLIC, call, **T, Key=ANN, **own)
     assert not may(PUBLIC, call, **T, Key=ANN, **foreign)
+
+
+@pytest.mark.parametrize("more", [{}, LEADING])
+def test_what_requests_share_is_only_what_they_have_in_common(may: Asked, more: Any) -> None:
+    """Each is asked twice, among others of its operation that differ from it in one parameter."""
+    shared = {**PUBLIC["StringEqualsIfExists"], "dynamodb:ReturnConsumedCapacity": "NONE"}
+    policy = {**PUBLIC, "StringEqualsIfExists": shared, **more}
+    key, item = {"Key": ANN}, {"Item": {**ANN, "n": {"N": "1"}}}
+    put_secret = {"Item": {**ANN, "secret": {"S": "y"}}}
+    n, secret = ({"ConditionExpression": f"attribute_exists({each})"} for each in ("n", "secret"))
+    total, all_old = {"ReturnConsumedCapacity": "TOTAL"}, {"ReturnValues": "ALL_OLD"}
+    some, remove = {"ProjectionExpression": "n"}, {"UpdateExpression": "REMOVE n"}
+    hidden = {"UpdateExpression": "REMOVE secret"}
+    requests: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
+        ("get_item", {**key, **some}, [key, total, {"ProjectionExpression": "secret"}]),
+        ("put_item", item, [put_secret, total, all_old, secret]),
+        ("put_item", {**item, **n}, [put_secret, secret]),
+        ("update_item", {**key, **remove}, [hidden, total, all_old, secret]),
+        ("delete_item", {**key, **n}, [total, all_old, secret]),
+    ]
+    for call, own, changes in requests * 2:
+        assert may(policy, call, **T, **own)
+        foreign = {name: {**value, **BOB} for name, value in own.items() if name in ("Key", "Item")}
+        assert may(policy, call, **T, **{**own, **foreign}) is not bool(more)
+        for change in changes:
+            changed = change if change == key else {**own, **change}
+            assert not may(policy, call, **T, **changed), change
 
 
 def test_attributes_of_other_requests(may: Asked) -> None:

@@ -37,7 +37,8 @@ def arrangements(condition: Document) -> Iterator[dict[str, Any]]:
     allowing, denying = statement("Allow", condition), statement("Deny", condition)
     yield {"identity": [document(allowing)]}
     yield {"identity": [document(allowing, statement("Allow", OTHERS))]}
-    yield {"identity": [document(statement("Allow", {**condition, "Null": {LEADING: ["false"]}}))]}
+    another = {"ForAnyValue:StringNotEquals": {LEADING: ["xy"]}}
+    yield {"identity": [document(statement("Allow", {**condition, **another}))]}
     yield {"identity": [EVERYTHING, document(denying, statement("Deny", OTHERS))]}
     yield {"identity": [EVERYTHING], "boundary": document(allowing)}
     yield {"identity": [EVERYTHING], "session": document(allowing)}
@@ -59,9 +60,19 @@ def arrangements(condition: Document) -> Iterator[dict[str, Any]]:
 def test_a_leading_key_decides(quantifier: str, name: str, values: list[str]) -> None:
     """Attributes, which are settled first, allow what they say."""
     condition = {f"{quantifier}{name}": {LEADING: values}}
-    for settled in ({}, {"ForAllValues:StringEqualsIfExists": {ATTRIBUTES: ["a", "b"]}}):
+    for settled in (
+        {},
+        {"ForAllValues:StringEqualsIfExists": {ATTRIBUTES: ["a", "x"]}},
+        {"ForAnyValue:StringLikeIfExists": {ATTRIBUTES: ["${dynamodb:LeadingKeys}"]}},
+    ):
         for policies in arrangements({**condition, **settled}):
             check(**policies)
+
+
+def test_a_resource_named_by_the_leading_key() -> None:
+    named = {"Resource": [THINGS.replace("things", "${dynamodb:LeadingKeys}")]}
+    check([document({**statement("Allow", {}), **named})])
+    check([EVERYTHING, document({**statement("Deny", {}), **named})])
 
 
 def check(
@@ -80,18 +91,16 @@ def check(
         tuple(filter(None, [read(session)])),
     )
     general = plan(principal, GET, THINGS, read(own, of_resource=True))
-    for attributes in (("a",), ("a", "c")):
+    for attributes in (("x",), ("x", "c")):
         shared = RequestContext({ATTRIBUTES: attributes})
         settled = general.settled(shared, lambda key: key != LEADING)
-        for key in ("x", "xy", "ann", "o"):
+        for key in ("x", "xy", "ann", "o", "things"):
             keys = {LEADING: [key], ATTRIBUTES: list(attributes), "aws:username": ["ann"]}
             expected = plain.allowed(
                 identity, boundary, session, own, {ANN: True, ROOT: False}, GET, THINGS, keys
             )
-            if settled.by_key is not None:
-                assert bool(settled.by_key(key, NOTHING)) is expected
-            else:
-                assert settled.verdict is not None
-                assert settled.verdict.allowed is expected
             context = RequestContext({**principal.keys(), LEADING: (key,), ATTRIBUTES: attributes})
             assert general.decide(context).allowed is expected
+            assert settled.decide(context).allowed is expected
+            if settled.by_key is not None:
+                assert bool(settled.by_key(key, NOTHING)) is expected

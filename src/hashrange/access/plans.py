@@ -200,12 +200,12 @@ class Plan(Struct):
 
     def __post_init__(self) -> None:
         groups = self._groups()
+        keys = [key for group in groups for key in group.keys]
+        self.asks_items = bool(keys) and all(key.startswith("dynamodb:") for key in keys)
         if not any(group.varies for group in groups):
             self.verdict = self.decide(_OneKey(""))
         elif all(group.by_key for group in groups):
             self.by_key = self._by_key()
-        keys = [key for group in groups for key in group.keys]
-        self.asks_items = all(key.startswith("dynamodb:") for key in keys)
 
     def decide(self, context: Context) -> Verdict:
         if self.verdict is not None:

@@ -9,14 +9,15 @@ from typing import Any
 from hashrange.model.tables import Table
 from hashrange.model.values import AttributeValue
 
-_ITEM = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutItem": "item"}
+OPERATIONS = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutItem": "item"}
+"""The operations on one item, each with the parameter that has its key."""
 
 
 def leading(name: str, request: Any, table: Table) -> str | None:
     """The leading key of a request about one item. None for another, or if it has none."""
-    if name not in _ITEM:
+    if name not in OPERATIONS:
         return None
-    return key_text(getattr(request.body, _ITEM[name]).get(table.hash[0]))
+    return key_text(getattr(request.body, OPERATIONS[name]).get(table.hash[0]))
 
 
 def key_text(value: AttributeValue | None) -> str | None:
@@ -28,7 +29,7 @@ def key_text(value: AttributeValue | None) -> str | None:
 def shape(name: str, request: Any) -> Hashable:
     """Equal for requests about one item whose condition keys differ in the leading keys at most."""
     body = request.body
-    shared = tuple(getattr(body, _ITEM[name])), body.return_consumed_capacity
+    shared = tuple(getattr(body, OPERATIONS[name])), body.return_consumed_capacity
     if name == "GetItem":
         return (*shared, request.projection and request.projection.attributes)
     update = getattr(request, "update", None)

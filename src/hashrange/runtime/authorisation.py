@@ -60,13 +60,13 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
 def _allows(
     plan: Plan, principal: Principal, name: str, request: Any, table: Table, moment: Moment
 ) -> bool:
+    if plan.asks_items and plan.by_key is None and name in item_shapes.OPERATIONS:
+        plan = _of_shape(plan, name, request, table)
     if plan.verdict is not None:
         return plan.verdict.allowed
     leading = item_shapes.leading(name, request, table)
-    if leading is not None:
-        by_key = plan.by_key or _of_shape(plan, name, request, table).by_key
-        if by_key is not None:
-            return bool(by_key(leading, NOTHING))
+    if leading is not None and plan.by_key is not None:
+        return bool(plan.by_key(leading, NOTHING))
     context = RequestContext(
         _principal_keys(principal),
         lambda: condition_keys.of_one_table(name, request, table),
@@ -82,12 +82,7 @@ SHAPE_CHARACTERS_MAX = 5000
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
-    """The plan for all requests about one item that have the same shape.
-
-    It is the same plan if more than the leading key would be left to ask for.
-    """
-    if not plan.asks_items:
-        return plan
+    """The plan for all requests about one item that have the same shape."""
     shape = item_shapes.shape(name, request)
     found = plan.shapes.get(shape)
     if found is None:
