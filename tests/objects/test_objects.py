@@ -1,5 +1,6 @@
 """What every object store promises."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -141,6 +142,16 @@ def test_an_unfinished_object_of_a_folder_is_not_listed(tmp_path: Path) -> None:
     assert (tmp_path / "one").stat().st_mode & 0o777 == 0o600
     (tmp_path / ".unfinished" / "killed").write_bytes(b"half")
     assert names(folder) == ["one"]
+
+
+def test_only_files_of_a_folder_are_read(tmp_path: Path) -> None:
+    """Neither a pipe that nobody writes to nor a device that never ends."""
+    (tmp_path / "device").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    folder = stores.open_objects(str(tmp_path))
+    for name in ("device", "pipe"):
+        with pytest.raises(ObjectError, match=f"{name} is not a file"):
+            list(folder.chunks(name))
 
 
 @pytest.mark.parametrize("address", ["", "s3://", "s3:///prefix", "gs://bucket", "http://x/y"])

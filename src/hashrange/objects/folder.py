@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from stat import S_ISREG
 from typing import BinaryIO
 from uuid import uuid4
 
@@ -43,7 +44,10 @@ class Folder:
             )
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        with self._explained(name), open(self._path(name), "rb") as file:
+        path = self._path(name)
+        with self._explained(name), open(path, "rb", opener=_without_waiting) as file:
+            if not S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ObjectError(f"{self.address}: {name} is not a file")
             while chunk := file.read(_CHUNK_BYTES):
                 yield chunk
 
@@ -141,6 +145,11 @@ def _is_name(name: str) -> bool:
 def _for_the_owner(path: str, flags: int) -> int:
     """Only its owner can read an object, as it is with a database file."""
     return os.open(path, flags, 0o600)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to is opened at once too, and then refused."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _sync_folder(path: str) -> None:
