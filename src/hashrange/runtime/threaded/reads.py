@@ -100,8 +100,7 @@ class Reads:
     ) -> bytes | None:
         """On an event loop: return the response if one slice of time is enough for it.
 
-        Otherwise None, and `done` is called with the outcome later. `turn` is None for a request
-        by itself.
+        Otherwise None, and `done` gets the outcome later. `turn` is None for a request by itself.
         """
         weight = self._weight(operation, request)
         if turn is None:
