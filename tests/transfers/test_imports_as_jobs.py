@@ -1,9 +1,11 @@
 """Imports are jobs: they are listed, fail later, and go on after an interruption."""
 
 import gzip
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bucket_imports import ITEMS, LINES, TABLE, Imports, Json, counts
@@ -103,6 +105,38 @@ def test_at_most_fifty_at_once(imports: Imports, monkeypatch: pytest.MonkeyPatch
         imports.start(TableCreationParameters={**TABLE, "TableName": f"table{number}"})
     with pytest.raises(LimitExceededException):
         imports.start()
+
+
+class Endless(io.RawIOBase):
+    """Blank lines, whose reader is asked to stop while it reads them."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._stop()
+        buffer[:] = b"\n" * len(buffer)
+        return len(buffer)
+
+
+@pytest.mark.parametrize("format_", ["CSV", "DYNAMODB_JSON", "ION"])
+def test_an_import_that_finds_nothing_for_long_stops_with_its_server(
+    imports: Imports, monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    """A bomb of blank lines is small, and has no item between whose steps it could stop."""
+    from hashrange.transfers import importing, reading
+
+    [worker] = [it for it in imports.database._workers if isinstance(it, importing.Imports)]
+    blank = io.BufferedReader(Endless(lambda: setattr(worker, "closing", True)))
+    monkeypatch.setattr(reading, "_UNPACK", {"NONE": lambda stream: blank})
+    imports.put("bomb", b"packed")
+    started = imports.start(InputFormat=format_)
+    while not worker.closing:
+        worker.step(lambda: True)
+    assert imports.described(started)["ImportStatus"] == "IN_PROGRESS"
 
 
 def test_an_import_goes_on_wherever_it_was_interrupted(

@@ -47,6 +47,10 @@ class Source:
         """The lines with their numbers, without those that are blank. The first one is `line`."""
         rest = b""
         for chunk in self.chunks():
+            if not rest and chunk.isspace():  # a file of blank lines may be packed very small
+                line += chunk.count(b"\n")
+                rest = chunk[chunk.rfind(b"\n") + 1 :]
+                continue
             *whole, rest = (rest + chunk).split(b"\n")
             for text in whole:
                 if text and not text.isspace():

@@ -49,10 +49,18 @@ class Reading:
     they are stored: then each commit changes few pages of a file.
     """
 
-    def __init__(self, bucket: Objects, prefix: str, way: reading.Way, job: Json) -> None:
+    def __init__(
+        self,
+        bucket: Objects,
+        prefix: str,
+        way: reading.Way,
+        job: Json,
+        stopped: Callable[[], bool],
+    ) -> None:
         self._bucket = bucket
         self._prefix = prefix
         self._way = way
+        self._stopped = stopped
         self._keys = ItemKeys([job["Hash"]])
         self.position: Position = tuple(job["Position"])
         self._bytes_before: int = job["BytesBefore"]
@@ -71,7 +79,7 @@ class Reading:
         the same `count` of records as before."""
         with closing(Stream(self._bucket, each.name)) as stream:
             packed = io.BufferedReader(stream, _BUFFER_BYTES)
-            found = _numbered(reading.items(packed, each.name, self._way))
+            found = _numbered(reading.items(packed, each.name, self._way, self._stopped))
             for _ in range(start):
                 next(found, None)
             whole = False
@@ -188,6 +196,8 @@ class Loader(Worker):
                     self._advance(job)
                 else:
                     self._begin(job)
+            except reading.Interrupted:
+                return False
             except Exception as error:
                 self.end(job, failure(error, job["Arn"]))
         return bool(ready)
@@ -204,7 +214,8 @@ class Loader(Worker):
         """Some steps of a job that is at the position that its row has."""
         there = self.readings.get(job["Id"])
         if there is None or there.position != tuple(job["Position"]):
-            there = self.readings[job["Id"]] = Reading(*self._place(job), self.way(job), job)
+            there = Reading(*self._place(job), self.way(job), job, lambda: self.closing)
+            self.readings[job["Id"]] = there
         for _ in range(TURN_STEPS):
             if self.closing or self.rests(job):
                 return

@@ -22,6 +22,23 @@ Read = Iterator[Record | DataError]
 raised instead, the rest of the object cannot be read."""
 
 
+class Interrupted(Exception):
+    """The job is to go on later."""
+
+
+class _Interruptible(Source):
+    """Many blank lines may take long, and come without an item between them."""
+
+    def __init__(self, stream: IO[bytes], name: str, stopped: Callable[[], bool]) -> None:
+        super().__init__(stream, name)
+        self._stopped = stopped
+
+    def read(self, size: int) -> bytes:
+        if self._stopped():
+            raise Interrupted
+        return super().read(size)
+
+
 class Way(NamedTuple):
     """How a job reads its objects. For CSV, `types` are those of key attributes. With
     `conditions`, items may have conditions."""
@@ -46,9 +63,9 @@ def way(request: dict[str, Any]) -> Way:
     )
 
 
-def items(stream: IO[bytes], name: str, way: Way) -> Read:
-    """The items of one object."""
-    source = Source(_UNPACK[way.compression](stream), name)
+def items(stream: IO[bytes], name: str, way: Way, stopped: Callable[[], bool]) -> Read:
+    """The items of one object. Raises Interrupted."""
+    source = _Interruptible(_UNPACK[way.compression](stream), name, stopped)
     match way.format:
         case "CSV":
             return _csv_items(source, way)
