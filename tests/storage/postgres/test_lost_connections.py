@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 import pytest
 from locks import wait_until_somebody_waits
+from waiting import SECONDS_MAX
 
 from hashrange.kv import (
     Add,
@@ -20,6 +21,8 @@ from hashrange.kv import (
     StoreError,
 )
 from hashrange.storage.postgres import PostgresStore, pool, settle
+from hashrange.storage.postgres.pool import Pool
+from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.script import Script
 from hashrange.storage.postgres.writes import PLAIN_SLOT
 from hashrange.testing.postgres_server import PostgresServer
@@ -260,3 +263,35 @@ def test_a_task_that_is_cancelled_leaves_nothing_behind(postgres_dsn: str) -> No
         assert await read(store, Get((KEY,))) == [value_of(3)]
 
     run(postgres_dsn, scenario)
+
+
+def test_a_node_that_is_away_is_refused_at_once_and_tried_in_the_background(
+    mortal_postgres_server: PostgresServer,
+) -> None:
+    server = mortal_postgres_server
+    address = str(server.folder), int(server.settings["port"])
+    node = Pool(server.dsn(), "app", 2, {}, False, address, near=True)
+
+    async def answers() -> bool:
+        with suppress(StoreError):
+            async with node.connection() as connection:
+                return bool(await connection.fetchval("SELECT 1"))
+        return False
+
+    async def scenario() -> None:
+        assert await answers()
+        server.kill()
+        with pytest.raises(ERRORS):  # the idle connection
+            await answers()
+        assert not await answers()
+        opened = node.opened
+        with pytest.raises(StoreError, match="this node cannot be reached"):
+            await node.take()
+        server.start()
+        async with asyncio.timeout(SECONDS_MAX):
+            while not await answers():
+                await asyncio.sleep(0.02)
+        assert node.opened == opened + 2  # the one that was tried, and the one that is used
+        await node.close()
+
+    asyncio.run(scenario())

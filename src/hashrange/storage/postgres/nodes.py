@@ -156,10 +156,17 @@ class Nodes:
         return self._of_slot[slot]
 
     def pool_for(self, slots: Iterable[int]) -> Pool:
-        """The pool for statements about these slots, of which there is at least one."""
+        """The pool for statements about these slots, of which there is at least one.
+
+        Raises StoreError if one of several nodes is away. It would keep the others waiting.
+        """
         nodes = dict.fromkeys(self._of_slot[slot] for slot in slots)
         first = next(iter(nodes))
-        return first.near if len(nodes) == 1 else first.wide
+        if len(nodes) == 1:
+            return first.near
+        for node in nodes:
+            node.near.refuse_if_away()
+        return first.wide
 
     def order(self, at: Stored) -> tuple[Tables, Stored]:
         """The order in which every transaction locks rows: a statement to one node does so shard by

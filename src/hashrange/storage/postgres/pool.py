@@ -24,6 +24,8 @@ NODE_SECONDS_MAX = 2.0
 """How long one node of a cluster may take to accept a connection."""
 AWAY_SECONDS = 0.5
 """For so long after that, nobody tries it again."""
+ANSWER_SECONDS_MAX = 15.0
+"""How long one may take to answer a statement. A machine that has lost its power closes nothing."""
 WAIT_SECONDS_MAX = 30.0
 """How long a caller waits for a connection to become free."""
 STATEMENT_SECONDS_MAX = 30
@@ -92,7 +94,9 @@ async def rolled_back(connection: Any) -> bool:
 
 class Pool:
     """If an `address` is given, it is used instead of that in the DSN: the pool is for one node of
-    a cluster. While that cannot be reached, callers are refused at once.
+    a cluster. While that cannot be reached, callers are refused at once, and it is tried in the
+    background. If all statements concern that node alone, the pool is `near`: then one that is not
+    answered means that the node cannot be reached.
     """
 
     def __init__(
@@ -104,10 +108,15 @@ class Pool:
         pgbouncer: bool,
         address: tuple[str, int] | None = None,
         in_transactions: Mapping[str, str] = NOTHING,
+        near: bool = False,
     ) -> None:
+        self._is_near = near
         self.size = size
         self._address = {"host": address[0], "port": address[1]} if address else {}
-        self._away_until = 0.0
+        self._is_away = False
+        self._try_at = 0.0
+        """When a node that is away is tried again."""
+        self._trying: asyncio.Task[None] | None = None
         self.pgbouncer = pgbouncer
         self.waiting = 0
         self.opened = 0
@@ -133,6 +142,7 @@ class Pool:
             "statement_cache_size": STATEMENTS_KEPT,
             "max_cacheable_statement_size": 0,
             "max_cached_statement_lifetime": 0,
+            "command_timeout": ANSWER_SECONDS_MAX if self._address else None,
         }
         if self.pgbouncer:
             self._options = {"statement_cache_size": 0}
@@ -200,9 +210,12 @@ class Pool:
         """A connection. Raises StoreError if there is none in time."""
         if self._closed:
             raise StoreError(f"{self.name}: the store is closed; open it again")
-        self._refuse_if_away()
+        if not self._idle:
+            self.refuse_if_away()
         await self._wait(self._free)
         try:
+            if not self._idle:
+                self.refuse_if_away()
             connection = await self._idle_or_new()
             self._taken.add(connection)
             return connection
@@ -210,9 +223,26 @@ class Pool:
             self._free.release()
             raise
 
-    def _refuse_if_away(self) -> None:
-        if time.monotonic() < self._away_until and not self._idle:
+    def refuse_if_away(self) -> None:
+        """Raises StoreError while the node is away."""
+        if self._is_away:
+            if self._trying is None and time.monotonic() > self._try_at:
+                self._trying = asyncio.create_task(self._try())
             raise StoreError(f"{self.name}: this node cannot be reached")
+
+    async def _try(self) -> None:
+        try:
+            (await self._connect()).terminate()
+        except (StoreError, *ERRORS):
+            pass
+        finally:
+            self._trying = None
+
+    def _note_away(self) -> None:
+        """Connections that are idle would not answer either."""
+        self._is_away, self._try_at = True, time.monotonic() + AWAY_SECONDS
+        while self._idle:
+            self._idle.pop().terminate()
 
     async def _idle_or_new(self) -> Any:
         while self._idle:
@@ -243,6 +273,8 @@ class Pool:
 
     async def take_back(self, connection: Any, error: BaseException) -> None:
         """Like `give`, after an error."""
+        if self._is_near and isinstance(error, TimeoutError):
+            self._note_away()
         sound = False
         try:
             sound = isinstance(error, asyncpg.PostgresError) and await rolled_back(connection)
@@ -251,6 +283,8 @@ class Pool:
 
     async def close(self) -> None:
         self._closed = True
+        if self._trying is not None:
+            await self._trying
         idle, self._idle = self._idle, []
         for connection in idle:
             try:
@@ -263,7 +297,6 @@ class Pool:
 
         The pauses are random, so that many clients do not all try at the same moments.
         """
-        self._refuse_if_away()
         seconds = NODE_SECONDS_MAX if self._address else CONNECT_SECONDS_MAX
         deadline = time.monotonic() + seconds
         pause = 0.05
@@ -273,12 +306,13 @@ class Pool:
                 options = self._options | self._address
                 connection = await asyncpg.connect(self._dsn, timeout=left, **options)
                 self.opened += 1
+                self._is_away = False
                 return connection
             except (ValueError, *ERRORS) as error:
                 if isinstance(error, ValueError) and not isinstance(error, OSError):
                     raise invalid_address(self.name) from None
                 if self._address and is_lost(error):
-                    self._away_until = time.monotonic() + AWAY_SECONDS
+                    self._note_away()
                 if not is_lost(error) or self._address or time.monotonic() + pause > deadline:
                     raise explain(error, self.name) from None
             await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))

@@ -122,16 +122,17 @@ class PostgresStore:
         self,
         size: int,
         address: tuple[str, int] | None = None,
-        lock_seconds: int = LOCK_SECONDS_MAX,
+        near: bool = False,
     ) -> Pool:
         settings = self._limits | (CITUS_PLANS if self.citus else PLANS)
-        settings["lock_timeout"] = f"{lock_seconds}s"
+        if near:
+            settings["lock_timeout"] = f"{NEAR_LOCK_SECONDS_MAX}s"
         inside = CITUS_TRANSACTIONS if self.citus else NOTHING
         name = self.name if address is None else f"{self.name} at {address[0]}:{address[1]}"
-        return Pool(self.dsn, name, size, settings, self._is_pooled, address, inside)
+        return Pool(self.dsn, name, size, settings, self._is_pooled, address, inside, near)
 
     def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool, Pool]:
-        near = self._new_pool(self._size, (host, port), NEAR_LOCK_SECONDS_MAX)
+        near = self._new_pool(self._size, (host, port), near=True)
         return near, *self._small_pools((host, port))
 
     def _small_pools(self, address: tuple[str, int] | None = None) -> tuple[Pool, Pool]:
