@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import fault
 from waiting import SECONDS_MAX
 
 import hashrange
@@ -67,26 +68,16 @@ def test_a_console_beside_a_server(path: str) -> None:
         assert process.wait(SECONDS_MAX) == 0
 
 
-def failed(*arguments: str) -> str:
-    """The one line of a command that fails."""
-    command = [*COMMAND, *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
-    assert run.returncode == 1
-    assert run.stdout == ""
-    [line] = run.stderr.splitlines()
-    return line
-
-
 def test_mistakes_are_told_in_one_line(path: str, tmp_path: Path) -> None:
-    assert failed("console", str(tmp_path / "none.db")).endswith("none.db: no such file")
+    assert fault("console", str(tmp_path / "none.db")).endswith("none.db: no such file")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert failed("console", path, "--port", port).endswith(
+        assert fault("console", path, "--port", port).endswith(
             f"port {port} of 127.0.0.1 is in use; choose another port"
         )
     (tmp_path / "text.db").write_text("no database" * 100)
-    assert "text.db" in failed("console", str(tmp_path / "text.db"), "--port", "0")
-    assert "--console needs --workers 1" in failed("serve", path, "--workers", "2", "--console")
+    assert "text.db" in fault("console", str(tmp_path / "text.db"), "--port", "0")
+    assert "--console needs --workers 1" in fault("serve", path, "--workers", "2", "--console")
 
 
 def test_a_missing_library_is_named(path: str) -> None:
