@@ -10,7 +10,7 @@ settings.load_profile("no-deadline")
 
 pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 
-SHALLOW = ("storage/postgres/test_suite.py", "database/test_databases.py", "test_browser.py")
+SHALLOW = ("database/test_databases.py", "test_browser.py")
 """The tests over PostgreSQL, and those in a browser, that `make test` runs too."""
 
 # Until all tests are collected nothing of theirs is garbage, and afterwards nothing need be looked

@@ -82,6 +82,7 @@ def test_while_the_place_is_away_writes_go_on_and_the_log_is_kept(
     assert in_bucket.generations() == 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("limit", ["archive_log_bytes", "archive_log_seconds"])
 def test_beyond_a_limit_the_log_is_not_kept(
     in_bucket: Archived,

@@ -124,6 +124,7 @@ def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, shell=True, capture_output=True, text=True, check=True, cwd=ROOT)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "page",
     ["reference/command-line.md", *(f"tutorials/{name}.md" for name in TUTORIALS)],

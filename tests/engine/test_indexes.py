@@ -178,7 +178,7 @@ def _content(rows: dict[Any, bytes]) -> dict[Any, Any]:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(images())
 def test_rows_follow_a_change(pair: tuple[Item | None, Item | None]) -> None:
     old, new = pair
@@ -186,7 +186,7 @@ def test_rows_follow_a_change(pair: tuple[Item | None, Item | None]) -> None:
     assert _content(_applied(_expected(old), writes)) == _content(_expected(new))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(images())
 def test_counters_follow_a_change(pair: tuple[Item | None, Item | None]) -> None:
     old, new = pair
@@ -209,7 +209,7 @@ def _counted(item: Item | None) -> dict[bytes, int]:
     return counters
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(images())
 def test_the_size_of_the_collection_follows_a_change(
     pair: tuple[Item | None, Item | None],
@@ -230,7 +230,7 @@ def test_the_size_of_the_collection_follows_a_change(
     assert found == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(images())
 def test_each_index_charges_for_what_changes_in_it(pair: tuple[Item | None, Item | None]) -> None:
     old, new = pair
@@ -270,7 +270,7 @@ def test_a_build_makes_the_same_rows_as_writes(drawn: list[dict[str, Any]]) -> N
         assert _applied({}, writes) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(images())
 def test_a_check_accepts_derived_rows(
     pair: tuple[Item | None, Item | None],

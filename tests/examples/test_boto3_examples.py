@@ -50,6 +50,7 @@ def shared() -> Prepared:
     return cache(prepare)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", NAMES)
 def test_the_program_shows_its_patterns(name: str) -> None:
     command = [sys.executable, str(EXAMPLES / f"boto3_{name}.py")]

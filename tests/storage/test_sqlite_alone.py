@@ -135,6 +135,7 @@ def test_a_damaged_file_is_not_compacted(path: Path) -> None:
     assert path.read_bytes() == damaged
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_process_that_is_killed_while_it_compacts(path: Path) -> None:
     """At each of many writes and syncs: the file opens afterwards and has every row."""

@@ -35,6 +35,7 @@ def problems(document: str) -> list[str]:
     return [str(found) for found in lint_all(document) if found.rule.id[0] in "EW"]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*EXAMPLES, "rich"])
 def test_cfn_lint_accepts_the_templates(name: str) -> None:

@@ -168,6 +168,7 @@ def _over_http(connect: Any, port: int) -> Any:
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("example", ASKED)
 def test_same_items_and_same_answers(pair: Callable[[str], Pair], example: str) -> None:
     both = pair(example)

@@ -55,6 +55,7 @@ def test_the_examples_have_the_same_keys(
     assert inferred.create(database) is False
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "name",
     ["orders", "sensors", "animals", "chat", pytest.param("repositories", marks=pytest.mark.deep)],

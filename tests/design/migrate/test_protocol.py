@@ -20,6 +20,7 @@ def world(
     return World(old=old, new=new, truth=value_of(old), programs=programs, kills=kills)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "first",
     [

@@ -170,6 +170,7 @@ def test_the_model_is_right(database: hashrange.Database) -> None:
     assert not found.untested
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(
     bug: str, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
