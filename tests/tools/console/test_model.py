@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import fault
 from waiting import SECONDS_MAX
 
 from console.asking import Browserless
-from console.test_command import failed, started
+from console.test_command import started
 from console.test_tour import text_of
 from hashrange.tools.cli.design.model_files import tables_of
 from hashrange.tools.console import Console, serving
@@ -107,7 +108,7 @@ def test_the_command_takes_a_model(tmp_path: Path) -> None:
         assert "Get a customer" in console.ask("/model").text
         answer = ask(console, "orders", customer_id="ann")
         assert answer.status == 400
-    said = failed("console", path, "--model", str(tmp_path / "none.py"), "--port", "0")
+    said = fault("console", path, "--model", str(tmp_path / "none.py"), "--port", "0")
     assert "none.py" in said
 
 
