@@ -54,6 +54,7 @@ def test_a_table_saves_units_for_five_minutes() -> None:
     assert {second.written for second in seconds[-100:]} == {100}
 
 
+@pytest.mark.deep
 def test_a_split_helps_many_keys_and_not_one() -> None:
     hot_keys = import_module("hot_keys")
     many, one = hot_keys.many_keys(), hot_keys.one_key()
@@ -62,6 +63,7 @@ def test_a_split_helps_many_keys_and_not_one() -> None:
     assert many[-1].refused == 0
 
 
+@pytest.mark.deep
 def test_the_neighbours_of_a_hot_key_get_partitions_without_it() -> None:
     windows = import_module("hot_keys").one_among_others()
     assert windows[0].refused == pytest.approx(4)
@@ -69,6 +71,7 @@ def test_the_neighbours_of_a_hot_key_get_partitions_without_it() -> None:
     assert windows[-1].refused == pytest.approx(14 * 0.8 - 10)
 
 
+@pytest.mark.deep
 def test_an_index_that_falls_behind_refuses_writes_of_its_table() -> None:
     outcome = import_module("index_behind").run()
     [(reason, resource)] = outcome.reasons

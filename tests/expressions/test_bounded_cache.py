@@ -45,6 +45,7 @@ def _nothing_is_kept() -> None:
     st.lists(st.tuples(generated.VALUE, generated.VALUE), min_size=2, max_size=4),
 )
 @settings(max_examples=300)
+@pytest.mark.deep
 def test_cached_expressions_work_with_other_values(
     form: tuple[str, str], item: Any, pairs: list[tuple[Any, Any]]
 ) -> None:

@@ -212,6 +212,7 @@ NESTING = ["(", "[", "{'a':", "<<", "NOT ", "-", "size(", "f(", "a.", "1 + ", "a
 
 @given(st.sampled_from(STARTS), st.sampled_from(NESTING), st.integers(1, 2000))
 @settings(max_examples=60, deadline=2000)
+@pytest.mark.deep
 def test_depth_does_no_harm(start: str, opening: str, depth: int) -> None:
     with pytest.raises(ValidationException):
         bind(f"{start}{opening * depth}")

@@ -75,6 +75,7 @@ def test_any_text_is_bound_or_refused(given: tuple[str, str, Item]) -> None:
 
 @given(generated.CONDITION, generated.ITEM)
 @settings(max_examples=300)
+@pytest.mark.deep
 def test_conditions_follow_their_trees(tree: Any, item: Any) -> None:
     values: Item = {}
     text = generated.condition_text(tree, values)
@@ -142,6 +143,7 @@ def leaves(item: Item) -> int:
 
 @given(generated.ACTIONS, generated.ITEM)
 @settings(max_examples=300)
+@pytest.mark.deep
 def test_updates_follow_their_trees(actions: list[Any], item: Any) -> None:
     values: Item = {}
     text = generated.update_text(actions, values)

@@ -126,6 +126,7 @@ def warm(enforced: Enforced) -> int:
     return units
 
 
+@pytest.mark.deep
 def test_a_table_on_demand_grows_past_its_peak() -> None:
     enforced = Enforced(growth_seconds=90, heat_seconds=10**9)
     enforced.create("table", **STREAM)
@@ -159,6 +160,7 @@ def test_provisioned_tables_do_not_grow_by_themselves() -> None:
 
 @pytest.mark.parametrize("share", [0.6, 0.74, 0.9])
 @pytest.mark.parametrize("hot", [{"pk": {"S": "a"}}, {"pk": {"S": "one"}, "sk": {"S": "20"}}])
+@pytest.mark.deep
 def test_a_hot_key_gets_a_partition_of_its_own(hot: dict[str, Any], share: float) -> None:
     """Its neighbours then have one to themselves. A hot item has neighbours in its collection."""
     enforced = Enforced(partition_write_units=10, **HOT)

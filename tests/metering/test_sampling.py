@@ -87,6 +87,7 @@ def test_two_hot_keys_in_turn_divide_their_partition() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(150, 30), (30, 150)])
+@pytest.mark.deep
 def test_growth_does_not_depend_on_which_writes_are_sampled(sizes: tuple[int, int]) -> None:
     """Large and small writes in turn: the peak is made of exact sums."""
     enforced = Enforced(growth_seconds=0, heat_seconds=10**9, partition_write_units=10**6)

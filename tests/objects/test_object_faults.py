@@ -41,6 +41,7 @@ def test_a_write_survives_a_fault(bucket: Objects, s3: FakeS3, fault: Fault) -> 
 
 @pytest.mark.parametrize("fault", ["error", "lost before", "lost after"])
 @pytest.mark.parametrize("at", range(4))
+@pytest.mark.deep
 def test_an_upload_in_parts_survives_a_fault_of_each_request(
     bucket: Objects, s3: FakeS3, tmp_path: Path, fault: Fault, at: int
 ) -> None:

@@ -41,6 +41,7 @@ ROOM = str(Path(__file__).parents[1] / "support")
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.usefixtures("small_steps")
+@pytest.mark.deep
 def test_backups_while_others_write(server: Server, seed: int) -> None:
     assert backups_while_others_write(server, Random(seed)), f"seed {seed}"
 
@@ -87,6 +88,7 @@ with hashrange.connect(sys.argv[1]) as db:
 """
 
 
+@pytest.mark.deep
 def test_a_process_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its backups and moments come back, also those whose copies or restores were under way."""
     seed = Random().randrange(1 << 32)

@@ -100,6 +100,7 @@ def accepted(decoder: Callable[[bytes], Structure], body: bytes) -> Any:
 @pytest.mark.parametrize("operation", OPERATIONS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
+@pytest.mark.deep
 def test_both_parsers_accept_the_same_requests(operation: str, data: st.DataObject) -> None:
     type_: type[Structure] = getattr(requests, operation)
     body = msgspec.json.encode(data.draw(almost_valid(shapes.of_request(operation))))

@@ -292,6 +292,7 @@ while True:
 
 
 @pytest.mark.parametrize("durability", ["full", "relaxed", "memory"])
+@pytest.mark.deep
 def test_a_killed_process_loses_no_acknowledged_commit(path: Path, durability: str) -> None:
     pause = random.Random(durability)
     acknowledged = 0

@@ -137,6 +137,7 @@ def test_expired_items_leave_the_index_and_streams_do_not_show_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_search_sees_each_write_that_was_acknowledged(tmp_path: Path) -> None:
     """Writers and searches race over two processes on one file."""
     failures: list[str] = []

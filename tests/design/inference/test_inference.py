@@ -30,6 +30,7 @@ SEEDS = [
 
 
 @pytest.mark.parametrize(("name", "attribute"), SEEDS)
+@pytest.mark.deep
 def test_the_examples_have_the_same_keys(
     name: str, attribute: str, database: hashrange.Database
 ) -> None:

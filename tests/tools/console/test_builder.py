@@ -94,6 +94,7 @@ def code(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("fields", "expected"), CASES)
+@pytest.mark.deep
 def test_what_is_asked_is_found_and_the_code_finds_it_too(
     console: Browserless,
     db: hashrange.Database,
