@@ -30,7 +30,8 @@ from hashrange.testing.store_model import value_of
 
 from .stores import SPACE, read, run, write
 
-KEY = (SPACE, b"key")
+KEY, ELSEWHERE = (SPACE, b"key"), (SPACE, b"\x00\x00")
+"""In two slots."""
 
 
 class Cut:
@@ -105,8 +106,10 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
                     late.append(asyncio.create_task(land()))
                     raise TimeoutError
 
-                def terminate(self) -> None:
+                def terminate(self, *_: object) -> None:
                     """The server does not know yet that the connection is lost."""
+
+                add_log_listener = remove_log_listener = terminate
 
             await connection.execute("BEGIN")
             await script.run(connection)
@@ -263,6 +266,26 @@ def test_a_task_that_is_cancelled_leaves_nothing_behind(postgres_dsn: str) -> No
         assert await read(store, Get((KEY,))) == [value_of(3)]
 
     run(postgres_dsn, scenario)
+
+
+def test_a_commit_that_another_node_may_lack_is_not_acknowledged(postgres_dsn: str) -> None:
+    """Citus warns, and says COMMIT, if a node is lost before it has committed its part."""
+
+    async def scenario(store: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE))
+        async with store.pool.connection() as connection:
+            await connection.execute(
+                """CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE WARNING 'failed to commit transaction on db3:5432';
+                RETURN NEW; END $$;
+                CREATE CONSTRAINT TRIGGER warns AFTER INSERT ON rows DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION warn()"""
+            )
+        with pytest.raises(OutcomeUnknown, match="failed to commit transaction on db3:5432"):
+            await write(store, Put(*KEY, value_of(1)), Put(*ELSEWHERE, value_of(1)))
+        assert await read(store, Get((KEY,))) == [value_of(1)]
+
+    run(postgres_dsn + "&dialect=citus", scenario)
 
 
 def test_a_node_that_is_away_is_refused_at_once_and_tried_in_the_background(

@@ -16,7 +16,7 @@ import asyncpg
 from hashrange.kv import Conflict, OutcomeUnknown, StoreError
 from hashrange.storage.postgres.nodes import Node
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
-from hashrange.storage.postgres.problems import ERRORS, is_lost
+from hashrange.storage.postgres.problems import ERRORS, is_lost, is_of_another_node
 from hashrange.storage.postgres.script import Script
 from hashrange.storage.postgres.writes import PLAIN_SLOT
 
@@ -50,11 +50,12 @@ async def commit(
         await script.run(connection)
         if not script.begun:
             return True
-        status = await connection.execute("COMMIT")
+        status = await _commit(connection, name)
     except asyncpg.IntegrityConstraintViolationError:
         raise Conflict("another transaction was in the way") from None
     except ERRORS as error:
-        if not is_lost(error):
+        # If only the node that is lost was written to, Citus commits there in one phase.
+        if not (is_lost(error) or is_of_another_node(error)):
             raise
     else:
         if status != "COMMIT":
@@ -64,6 +65,28 @@ async def commit(
     if not await _was_committed(slot, id_, pool, name):
         raise Conflict("the connection was lost before the commit")
     return False
+
+
+async def _commit(connection: Any, name: str) -> str:
+    """Returns the status. Raises OutcomeUnknown if it warns that another node did not commit.
+
+    That node is lost. It commits its part when it is back, but until then it shows what was there
+    before. If nothing else was written, whether it has committed is not known.
+    """
+    warnings: list[str] = []
+
+    def note(_: Any, message: Any) -> None:
+        if getattr(message, "severity_en", "") == "WARNING":
+            warnings.append(str(message))
+
+    connection.add_log_listener(note)
+    try:
+        status: str = await connection.execute("COMMIT")
+    finally:
+        connection.remove_log_listener(note)
+    if warnings and status == "COMMIT":
+        raise OutcomeUnknown(f"{name}: {warnings[-1]}")
+    return status
 
 
 async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
