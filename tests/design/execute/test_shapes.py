@@ -120,6 +120,14 @@ def test_a_newer_shape_is_not_read_by_an_older_program(opened: Opened) -> None:
         old.book("1")
 
 
+def test_nor_is_one_that_has_all_fields_of_the_older(opened: Opened) -> None:
+    newer = OLD.replace("(st.Item)", "(st.Item, shape=2, backfilled=2)")
+    db = opened(newer)
+    db.put(db.Book(id="b", name="n"))
+    with pytest.raises(st.ItemError, match="it has shape 2"):
+        opened(OLD).book("b")
+
+
 def test_rolling_deploys_lose_nothing(opened: Opened, database: hashrange.Database) -> None:
     old, new = opened(OLD.replace("name: str", "name: str = ''")), opened(READABLE)
     new.put(new.Book(id="1", title="a", price=5))

@@ -119,3 +119,18 @@ def test_a_transaction_that_would_be_too_large_is_refused(
         return
     with pytest.raises(st.MigrationError, match="a transaction of 80 actions may have 121"):
         migration.plan(database)
+
+
+def test_updates_of_stored_items_may_write_their_markers_too(
+    migration: st.Migration, database: hashrange.Database, clock: Clock
+) -> None:
+    """The first write of an item gives its unique marker the key of the mirror."""
+    OLD.create(database)
+    db = opened(migration, database, clock)
+    items = [db.create(reading(number)) for number in range(4)]
+    with db.transaction() as t:
+        for item in items:
+            t.save(item.replace(value=Decimal(9)))
+    clock.now += MINUTE
+    db.create(reading(9))
+    assert "at most 12 actions in a transaction" in plan(migration, database)
