@@ -109,7 +109,8 @@ class SqliteTransaction:
     def commit(self) -> None:
         committing = False
         try:
-            self._put_many(self._appended)
+            if self._appended:
+                self._put_many(self._appended)
             if self._sequence is not None:
                 self._raised[SEQUENCE] = self._sequence
             if self._added or self._raised:
