@@ -330,10 +330,12 @@ def test_tables_have_any_names(folder: Path, name: str) -> None:
         ann, bob = client_of(database, "ann"), client_of(database, "bob")
         for client in (ann, bob):
             assert allowed(client.scan, TableName=name, IndexName="by_owner")
+            assert allowed(client.get_item, TableName=name, Key=ANN)
         database.execute(
             "TagResource", {"ResourceArn": arn, "Tags": [{"Key": "team", "Value": "blue"}]}
         )
         assert not allowed(ann.scan, TableName=name, IndexName="by_owner")
+        assert not allowed(ann.get_item, TableName=name, Key=ANN)
         resource = [arn, f"{arn}/index/*"]
         denial = statement("Deny", "dynamodb:Scan", resource, Principal={"AWS": f"{USER}bob"})
         database.execute("PutResourcePolicy", {"ResourceArn": arn, "Policy": document(denial)})
