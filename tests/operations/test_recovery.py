@@ -26,6 +26,7 @@ __all__ = ["server", "small_steps"]  # fixtures
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.usefixtures("small_steps")
+@pytest.mark.deep
 def test_every_moment_comes_back(server: Server, seed: int) -> None:
     assert moments_come_back(server, Random(seed)), f"seed {seed}"
 

@@ -90,7 +90,7 @@ common = settings(
 )
 TestInMemory = InMemory.TestCase
 TestInMemory.settings = settings(common, max_examples=25)
-TestOnSqlite = OnSqlite.TestCase
+TestOnSqlite = pytest.mark.deep(OnSqlite.TestCase)
 TestOnPostgresql = pytest.mark.usefixtures("_server_of_the_class")(OnPostgresql.TestCase)
 TestOnPostgresql.settings = settings(common, max_examples=4, stateful_step_count=20)
 TestOnCitus = pytest.mark.usefixtures("_server_of_the_class")(OnCitus.TestCase)

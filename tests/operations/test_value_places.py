@@ -125,6 +125,7 @@ def refusal(operation: str, request: Any) -> ApiError:
 @pytest.mark.parametrize("operation", WITH_BOOLEANS)
 @settings(max_examples=60, deadline=None, suppress_health_check=RARELY)
 @given(data=st.data())
+@pytest.mark.deep
 def test_some_strings_are_booleans(operation: str, data: st.DataObject) -> None:
     """Wherever the model has a boolean, in capitals or not; no other string is one."""
     request = data.draw(requests_with_values(operation))
