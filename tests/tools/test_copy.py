@@ -151,7 +151,7 @@ class Writer(threading.Thread):
                 item = key | {"v": {"N": str(self.writes)}, "b": {"B": b"\x00"}}
                 self._client.put_item(TableName="table", Item=item)
             self.writes += 1
-            time.sleep(0.001)
+            time.sleep(0.005)
 
 
 @contextmanager
@@ -163,14 +163,14 @@ def following(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
         text=True,
     ) as process:
         assert process.stdout
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("caught up: "):
-                break
-        else:
-            assert process.stderr
-            raise AssertionError(process.stderr.read())
+        late = threading.Timer(SECONDS_MAX, process.kill)
+        late.start()
+        try:
+            if not any(line.startswith("caught up: ") for line in process.stdout):
+                assert process.stderr
+                raise AssertionError(process.stderr.read() or "the copy has not caught up")
+        finally:
+            late.cancel()
         try:
             yield process
         finally:
