@@ -16,6 +16,7 @@ from hashrange import Database, kv
 from hashrange.model.errors import InternalServerError
 from hashrange.runtime import batch
 from hashrange.runtime.batch import CONFLICTS_MAX
+from hashrange.runtime.ending import Complaints
 from hashrange.storage import MemoryStore
 from hashrange.testing import FaultyStore
 from hashrange.testing.faulty import LandedUnknown, LostUnknown
@@ -66,6 +67,12 @@ REQUESTS: dict[str, dict[str, Any]] = {
 def no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Upkeep would take steps, and faults, of its own."""
     monkeypatch.setattr(Database, "start_upkeep", lambda self: None)
+
+
+@pytest.fixture(autouse=True)
+def every_failure_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a line that is the same as the last one is left out."""
+    monkeypatch.setattr(Complaints, "PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture

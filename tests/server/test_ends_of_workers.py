@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
-from programs import Serving, command, fault
+from programs import Serving, command, run_apart
 from running_workers import WORKERS, client, create, ended, metric, workers, workers_of
 from serving import request
 from waiting import SECONDS_MAX, wait_until
@@ -195,8 +195,9 @@ def test_workers_end_with_their_supervisor(path: Path) -> None:
 
 def test_a_file_that_is_damaged_is_one_line(path: Path) -> None:
     path.write_bytes(b"not a database" * 100)
-    line = fault("serve", path, "--port", 0, "--workers", WORKERS)
-    assert line == f"{path}: not a hashrange database; name another file"
+    closed = run_apart("serve", path, "--port", 0, "--workers", WORKERS)
+    line = f"hashrange: {path}: not a hashrange database; name another file\n"
+    assert (closed.returncode, closed.stdout, closed.stderr) == (1, "", line)
 
 
 def test_when_no_worker_can_start_any_more_the_server_ends(path: Path) -> None:

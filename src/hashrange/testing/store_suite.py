@@ -324,14 +324,15 @@ class StoreSuite:
         commit(store, Purge(SPACE, 2))
 
     def test_a_rollback_brings_back_what_was_purged(self, store: Store) -> None:
-        snapshot = store.snapshot()
+        snapshot, whole = store.snapshot(), Range(SPACE, b"", None)
+        page = snapshot.read(whole)
         commit(store, DropSpace(SPACE))
         transaction = store.begin()
         transaction.write([Purge(SPACE, 10)])
         assert transaction.read(Dropped()) == []
         transaction.rollback()
         assert read(store, Dropped()) == [SPACE]
-        assert snapshot.read(Range(SPACE, b"", None)) == Page([(ROW.key, ROW.value)], True)
+        assert snapshot.read(whole) == page == Page([(ROW.key, ROW.value)], True)
         snapshot.close()
 
     def test_a_live_space_is_not_purged(self, store: Store) -> None:
