@@ -339,8 +339,7 @@ class AsyncStore(Protocol):
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads, or the first ones, from one moment, as cheaply as possible."""
 
-    async def snapshot(self) -> AsyncSnapshot:
-        """Take a snapshot. Its moment is that of its first read, if no earlier one."""
+    async def snapshot(self) -> AsyncSnapshot: ...
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
         """Start a transaction. If it is `locking`, and the store has locks, the rows that its

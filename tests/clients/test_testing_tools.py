@@ -71,17 +71,16 @@ def served() -> Iterator[Client]:
 
 PAST, FUTURE = "2020-02-29T12:00:00+00:00", "2040-02-29T12:00:00+00:00"
 PLACES = [
-    (where, opened, at)
+    (where, opened, freeze, at)
     for where in ("in process", "in a file", "mocked", "served")
     for opened in ("before", "inside")
-    for at in (PAST, FUTURE)
+    for freeze, at in ((freezegun, PAST), (time_machine, FUTURE))
     # The thread of a file asks for the time when the file is opened, and it never goes back.
     if (where, opened, at) != ("in a file", "before", PAST)
 ]
 
 
-@pytest.mark.parametrize("freeze", [freezegun, time_machine])
-@pytest.mark.parametrize(("where", "opened", "at"), PLACES)
+@pytest.mark.parametrize(("where", "opened", "freeze", "at"), PLACES)
 def test_frozen_time(freeze: Any, at: str, opened: str, where: str, tmp_path: Path) -> None:
     places: dict[str, Any] = {"in process": in_process, "mocked": mocked, "served": served}
     place = places.get(where) or (lambda: in_a_file(tmp_path))
