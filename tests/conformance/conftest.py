@@ -59,9 +59,11 @@ ON_AWAITED = frozenset(
 )
 """Where PostgreSQL does not show the runtime of awaited stores. With HASHRANGE_SOAK, all."""
 ON_HTTP = ON_POSTGRESQL | {
-    f"test_{name}" for name in ("create_table", "pages", "partiql", "updates")
+    f"test_{name}"
+    for name in ("create_table", "json_types", "numbers", "pages", "partiql", "updates")
 }
-"""The tests that `make test` runs over HTTP too, beside those that speak HTTP themselves."""
+"""The tests that run over HTTP too, beside those that speak HTTP themselves: one of each kind of
+request and of error. With HASHRANGE_SOAK, all."""
 SHOW_INDEXES = ("Query", "Scan", "ExecuteStatement", "DescribeTable", "SearchVectors")
 
 # Faulty requests must reach the server, and the first answer counts: no retries.
@@ -98,11 +100,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             names.append(CITUS)
         if module in ON_POLICED or os.environ.get("HASHRANGE_SOAK"):
             names.append(POLICED)
-        second = pytest.param(
-            HTTP, marks=pytest.mark.slow if module in ON_HTTP else pytest.mark.deep
-        )
         others = [pytest.param(name, marks=pytest.mark.deep) for name in names]
-        targets = given or [IN_PROCESS, second, *others]
+        if module in ON_HTTP or os.environ.get("HASHRANGE_SOAK"):
+            others.insert(0, pytest.param(HTTP, marks=pytest.mark.slow))
+        targets = given or [IN_PROCESS, *others]
         metafunc.parametrize("client", targets, indirect=True, scope="session")
 
 

@@ -89,10 +89,10 @@ common = settings(
     stateful_step_count=40,
 )
 TestInMemory = InMemory.TestCase
-TestInMemory.settings = settings(common, max_examples=25)
+TestInMemory.settings = settings(common, max_examples=15)
 TestOnSqlite = pytest.mark.deep(OnSqlite.TestCase)
 TestOnPostgresql = pytest.mark.usefixtures("_server_of_the_class")(OnPostgresql.TestCase)
 TestOnPostgresql.settings = settings(common, max_examples=4, stateful_step_count=20)
 TestOnCitus = pytest.mark.usefixtures("_server_of_the_class")(OnCitus.TestCase)
 TestOnCitus.settings = settings(common, max_examples=2, stateful_step_count=20)
-TestOnSqlite.settings = settings(common, max_examples=8)
+TestOnSqlite.settings = settings(common, max_examples=5)

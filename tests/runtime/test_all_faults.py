@@ -20,7 +20,7 @@ SUITES = (
     *("operations/test_stream_requests.py", "operations/test_change_log.py"),
     *("design/execute/test_index_maintenance.py", "design/streams/test_streams.py"),
 )
-IN_PROCESS = "not http and not awaited and not postgresql and not citus"
+IN_PROCESS = "not http and not awaited and not postgresql and not citus and not policed"
 OF_ONE_ANSWER = "not at_most_16_mb"
 """It measures the first answer of a batch, and the plugin adds the rest to it."""
 
