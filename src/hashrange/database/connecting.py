@@ -131,7 +131,7 @@ async def distribute(dsn: str) -> list[str]:
     Returns one line for each action. Raises StoreError. Stop all servers of the database first.
     """
     with _asyncpg_is_needed():
-        from hashrange.storage.postgres import distribute
+        from hashrange.storage.postgres.cluster import distribute
     return await distribute.distribute(dsn)
 
 
@@ -141,7 +141,7 @@ async def check_cluster(dsn: str) -> list[str]:
     Raises StoreError if the database at the address cannot be reached.
     """
     with _asyncpg_is_needed():
-        from hashrange.storage.postgres import cluster_check
+        from hashrange.storage.postgres.cluster import check as cluster_check
     return [line async for line in cluster_check.problems(dsn)]
 
 
@@ -151,7 +151,7 @@ async def make_restore_point(dsn: str, name: str) -> list[str]:
     Raises StoreError.
     """
     with _asyncpg_is_needed():
-        from hashrange.storage.postgres import restore_point
+        from hashrange.storage.postgres.cluster import restore_point
     return await restore_point.make(dsn, name)
 
 

@@ -19,7 +19,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from hashrange.storage.postgres.distribute import distribute
+from hashrange.storage.postgres.cluster.distribute import distribute
 from hashrange.testing.postgres_server import NoPostgres, PostgresServer, all_programs
 
 PORTS = range(15_000, 32_000)

@@ -26,8 +26,9 @@ from hashrange.kv import (
     Read,
     StoreError,
 )
-from hashrange.storage.postgres import PostgresStore, routed_writes, settle
-from hashrange.storage.postgres.nodes import Nodes
+from hashrange.storage.postgres import PostgresStore, settle
+from hashrange.storage.postgres.cluster import routed_writes
+from hashrange.storage.postgres.cluster.nodes import Nodes
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.transaction import PostgresTransaction
 from hashrange.testing.store_model import value_of

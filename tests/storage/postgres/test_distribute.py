@@ -24,9 +24,10 @@ from hashrange.kv import (
     StoreError,
 )
 from hashrange.model.errors import InternalServerError
-from hashrange.storage.postgres import PostgresStore, reads, restore_point
+from hashrange.storage.postgres import PostgresStore, reads
 from hashrange.storage.postgres import store as store_module
-from hashrange.storage.postgres.nodes import Node
+from hashrange.storage.postgres.cluster import restore_point
+from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
 

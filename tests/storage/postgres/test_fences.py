@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from hashrange.kv import CATALOG, CLOCK, Conflict, CreateSpace, Get, Head, Put
-from hashrange.storage.postgres import PostgresStore, fences
+from hashrange.storage.postgres import PostgresStore
+from hashrange.storage.postgres.cluster import fences
 from hashrange.storage.postgres.writes import Plan
 from hashrange.testing.store_model import value_of
 

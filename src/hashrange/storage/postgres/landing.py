@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from hashrange.kv import CATALOG, SYSTEM_SPACE, Conflict, CreateSpace, DropSpace, Purge
-from hashrange.storage.postgres import direct, routed_writes, settle
+from hashrange.storage.postgres import settle
+from hashrange.storage.postgres.cluster import direct, routed_writes
+from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.storage.postgres.guards import Guards
-from hashrange.storage.postgres.nodes import Node
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.script import ADVISORY, PLACES, Script, Step
 from hashrange.storage.postgres.tables import PLAIN

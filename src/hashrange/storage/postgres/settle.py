@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import Conflict, OutcomeUnknown, StoreError
-from hashrange.storage.postgres.nodes import Node
+from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.storage.postgres.pool import IDLE_SECONDS_MAX, Pool
 from hashrange.storage.postgres.problems import ERRORS, is_lost, is_of_another_node
 from hashrange.storage.postgres.script import Script

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from hashrange.kv import Answer, Durability, Read, StoreError, check_durability, slot_of
-from hashrange.storage.postgres import check, direct, fences, routed, schema, settle
+from hashrange.storage.postgres import check, schema, settle
 from hashrange.storage.postgres.address import (
     check_tls,
     is_citus,
@@ -22,9 +22,10 @@ from hashrange.storage.postgres.address import (
     pool_size,
     without_option,
 )
-from hashrange.storage.postgres.fences import Fences
+from hashrange.storage.postgres.cluster import direct, fences, routed
+from hashrange.storage.postgres.cluster.fences import Fences
+from hashrange.storage.postgres.cluster.nodes import LOCKING_SIZE, WIDE_SIZE, Nodes
 from hashrange.storage.postgres.known_spaces import KnownSpaces
-from hashrange.storage.postgres.nodes import LOCKING_SIZE, WIDE_SIZE, Nodes
 from hashrange.storage.postgres.pool import (
     CITUS_PLANS,
     CITUS_TRANSACTIONS,

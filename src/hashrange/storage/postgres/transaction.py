@@ -29,8 +29,8 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.postgres import routed_writes
-from hashrange.storage.postgres.fences import new_version
+from hashrange.storage.postgres.cluster import routed_writes
+from hashrange.storage.postgres.cluster.fences import new_version
 from hashrange.storage.postgres.guards import DROPPED_LIST, Guards, locks_ahead
 from hashrange.storage.postgres.landing import Landing
 from hashrange.storage.postgres.pool import Pool, rolled_back

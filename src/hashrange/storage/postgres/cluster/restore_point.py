@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import asyncpg
 
 from hashrange.kv import StoreError
-from hashrange.storage.postgres.nodes import Node
+from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.store import PostgresStore
 

@@ -28,10 +28,10 @@ from hashrange.kv import (
     Key,
     unpack_weight,
 )
-from hashrange.storage.postgres import fences
+from hashrange.storage.postgres.cluster import fences
+from hashrange.storage.postgres.cluster.nodes import Nodes
 from hashrange.storage.postgres.guards import ABSENT
 from hashrange.storage.postgres.keys import Stored, stored
-from hashrange.storage.postgres.nodes import Nodes
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.read_statements import (
     BACKWARD,

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import StoreError
-from hashrange.storage.postgres.nodes import LOCKING_SIZE, WIDE_SIZE
+from hashrange.storage.postgres.cluster.nodes import LOCKING_SIZE, WIDE_SIZE
 from hashrange.storage.postgres.pool import LOCK_SECONDS_MAX
 from hashrange.storage.postgres.problems import ERRORS, explain
 from hashrange.storage.postgres.schema import is_distributed, is_on_every_node

@@ -33,9 +33,9 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import CATALOG, SLOTS, Conflict, StoreError
+from hashrange.storage.postgres.cluster.nodes import Node, Nodes, Shard
 from hashrange.storage.postgres.guards import ABSENT, FENCE
 from hashrange.storage.postgres.keys import stored
-from hashrange.storage.postgres.nodes import Node, Nodes, Shard
 from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1

@@ -18,12 +18,12 @@ from typing import Any
 import asyncpg
 
 from hashrange.kv import CATALOG, Conflict
-from hashrange.storage.postgres import fences
-from hashrange.storage.postgres.nodes import Node, Nodes, Shard
+from hashrange.storage.postgres.cluster import fences
+from hashrange.storage.postgres.cluster.nodes import Node, Nodes, Shard
+from hashrange.storage.postgres.cluster.routed import Fenced
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.read_statements import FENCE, PLACED, statement
 from hashrange.storage.postgres.reads import Question
-from hashrange.storage.postgres.routed import Fenced
 from hashrange.storage.postgres.tables import Source
 from hashrange.storage.postgres.writes import Layout
 

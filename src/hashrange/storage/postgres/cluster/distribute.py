@@ -8,7 +8,7 @@ copied to every node. A database that an earlier release has distributed gets wh
 from typing import Any
 
 from hashrange.kv import SLOTS, StoreError
-from hashrange.storage.postgres import fences
+from hashrange.storage.postgres.cluster import fences
 from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.schema import (
     MIGRATION_LOCK,

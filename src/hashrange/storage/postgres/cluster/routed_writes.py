@@ -25,11 +25,11 @@ from hashrange.kv import (
     slot_of,
     unpack_weight,
 )
-from hashrange.storage.postgres import fences
+from hashrange.storage.postgres.cluster import fences
+from hashrange.storage.postgres.cluster.nodes import Nodes
+from hashrange.storage.postgres.cluster.routed import INSERT
 from hashrange.storage.postgres.guards import ABSENT, DROPPED_LIST, Guards
 from hashrange.storage.postgres.keys import Stored, first_after, first_from, stored
-from hashrange.storage.postgres.nodes import Nodes
-from hashrange.storage.postgres.routed import INSERT
 from hashrange.storage.postgres.writes import Folded
 
 _AT = "space = $1 AND slot = $2 AND key = $3"

@@ -1,0 +1,1 @@
+"""Citus: what a cluster of PostgreSQL machines has beside one PostgreSQL database."""
