@@ -206,7 +206,7 @@ def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
         if tokens:
             updates += 1
             await wait_until_async(lambda: updates == 2)
-            await commit(await self._store.begin(), tokens)
+            await commit(PostgresTransaction(self._store, False), tokens)
 
     monkeypatch.setattr(PostgresTransaction, "commit", planted)
 

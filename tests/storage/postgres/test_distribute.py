@@ -25,7 +25,7 @@ from hashrange.kv import (
 )
 from hashrange.model.errors import InternalServerError
 from hashrange.storage.postgres import PostgresStore, reads
-from hashrange.storage.postgres import store as store_module
+from hashrange.storage.postgres import database as database_module
 from hashrange.storage.postgres.cluster import restore_point
 from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.testing.postgres_server import PostgresServer
@@ -334,7 +334,7 @@ def test_a_running_server_goes_on(
             raise asyncpg.FeatureNotSupportedError("complex joins are only supported when ...")
         await reads.ask(connection, question, values)
 
-    monkeypatch.setattr(store_module, "ask", ask)
+    monkeypatch.setattr(database_module, "ask", ask)
     with hashrange.connect(dsn) as database:
         database.execute("CreateTable", TABLE)
         database.execute("PutItem", {"TableName": "table", "Item": item_of("before")})

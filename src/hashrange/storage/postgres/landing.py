@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 
@@ -10,14 +10,12 @@ from hashrange.kv import CATALOG, SYSTEM_SPACE, Conflict, CreateSpace, DropSpace
 from hashrange.storage.postgres import settle
 from hashrange.storage.postgres.cluster import direct, routed_writes
 from hashrange.storage.postgres.cluster.nodes import Node
+from hashrange.storage.postgres.database import PostgresDatabase
 from hashrange.storage.postgres.guards import Guards
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.script import ADVISORY, PLACES, Script, Step
 from hashrange.storage.postgres.tables import PLAIN
 from hashrange.storage.postgres.writes import PLAIN_SLOT, Folded, Plan
-
-if TYPE_CHECKING:
-    from hashrange.storage.postgres.store import PostgresStore
 
 WRITE_SECONDS_MAX = 60
 """How long all statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
@@ -31,7 +29,7 @@ class Landing:
 
     def __init__(
         self,
-        store: "PostgresStore",
+        store: PostgresDatabase,
         folded: Folded,
         guards: Guards,
         version: int,

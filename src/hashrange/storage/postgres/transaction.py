@@ -14,7 +14,7 @@ hold, or if spaces are created, dropped or purged.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 
@@ -31,62 +31,23 @@ from hashrange.kv import (
 )
 from hashrange.storage.postgres.cluster import routed_writes
 from hashrange.storage.postgres.cluster.fences import new_version
+from hashrange.storage.postgres.database import HeldSnapshot, PostgresDatabase
 from hashrange.storage.postgres.guards import DROPPED_LIST, Guards, locks_ahead
 from hashrange.storage.postgres.landing import Landing
-from hashrange.storage.postgres.pool import Pool, rolled_back
+from hashrange.storage.postgres.pool import rolled_back
 from hashrange.storage.postgres.problems import ERRORS, is_lost
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE, Script
 from hashrange.storage.postgres.writes import Folded
 
-if TYPE_CHECKING:
-    from hashrange.storage.postgres.store import PostgresStore
-
-
 DOUBT_SECONDS = 0.2
 """How old the map of the shards may be after a conflict: one may have moved."""
-
-
-class HeldSnapshot:
-    """A connection with a snapshot of PostgreSQL, taken from `pool`."""
-
-    def __init__(self, store: "PostgresStore", pool: Pool, connection: Any) -> None:
-        self._store = store
-        self._pool = pool
-        self._connection: Any = connection
-
-    async def ask(self, question: Question, values: bool = True) -> None:
-        if self._connection is None:
-            raise StoreError("the snapshot is closed")
-        try:
-            await self._store.ask_on(self._pool, self._connection, question, values)
-        except BaseException as error:
-            self._drop()
-            raise self._store.explained(error) from None
-
-    async def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        try:
-            await connection.execute("COMMIT")
-        except ERRORS:
-            self._pool.give(connection, sound=False)
-        except BaseException:
-            self._pool.give(connection, sound=False)
-            raise
-        else:
-            self._pool.give(connection)
-
-    def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        self._pool.give(connection, sound=False)
 
 
 class PostgresSnapshot:
     """If it is not held yet, it is taken with its first read, at the node of that."""
 
-    def __init__(self, store: "PostgresStore", held: HeldSnapshot | None = None) -> None:
+    def __init__(self, store: PostgresDatabase, held: HeldSnapshot | None = None) -> None:
         self._store = store
         self._held = held
         self._closed = False
@@ -115,7 +76,7 @@ class PostgresTransaction:
     then, they are of the same moment as the read.
     """
 
-    def __init__(self, store: "PostgresStore", locking: bool) -> None:
+    def __init__(self, store: PostgresDatabase, locking: bool) -> None:
         self._store = store
         self._locking = locking
         self._snapshot: HeldSnapshot | None = None
@@ -269,14 +230,14 @@ class PostgresTransaction:
             store.committed()
         return landing.catalog
 
-    async def _compare(self, source: "HeldSnapshot | PostgresStore") -> None:
+    async def _compare(self, source: HeldSnapshot | PostgresDatabase) -> None:
         """Raises Conflict unless all that was read is still the same there."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)
 
 
-def _problem(error: BaseException, store: "PostgresStore") -> BaseException:
+def _problem(error: BaseException, store: PostgresDatabase) -> BaseException:
     """The error of a commit that failed before COMMIT. Nothing was written."""
     if isinstance(error, (CHANGED, asyncpg.UndefinedTableError)):  # or a shard has moved
         return Conflict("something that was read has changed")
