@@ -191,7 +191,7 @@ def test_the_console_acts_by_the_new_generation(tmp_path: Path) -> None:
 )
 def test_a_faulty_file_stops_the_start(tmp_path: Path, lines: str, message: str) -> None:
     arguments = ("--access", access_file(tmp_path, {}, lines), "--keys", keys_file(tmp_path))
-    ended = run("serve", *arguments)
+    ended = run("serve", *arguments, "--port", 0)
     assert ended.returncode == 1
     assert message in ended.stderr
     assert ended.stderr.count("\n") == 1
@@ -207,7 +207,7 @@ def test_files_that_others_can_use_stop_the_start(tmp_path: Path) -> None:
         file = tmp_path / name
         before = file.stat().st_mode
         file.chmod(mode)
-        ended = run("serve", *arguments)
+        ended = run("serve", *arguments, "--port", 0)
         file.chmod(before)
         assert message in ended.stderr
         assert ended.returncode == 1
@@ -234,14 +234,14 @@ def test_keys_of_the_environment_are_refused(
     monkeypatch.setenv("HASHRANGE_KEYS", "ROOT secret")
     arguments = given(tmp_path)
     for these in (arguments, arguments[:2]):
-        ended = run("serve", *these)
+        ended = run("serve", *these, "--port", 0)
         assert "unset HASHRANGE_KEYS" in ended.stderr
 
 
 def test_a_key_that_no_principal_has_stops_the_start(tmp_path: Path) -> None:
     arguments = given(tmp_path)
     keys_file(tmp_path, "eve")
-    ended = run("serve", *arguments)
+    ended = run("serve", *arguments, "--port", 0)
     assert "access.toml: the access key EVE belongs to no principal" in ended.stderr
 
 
