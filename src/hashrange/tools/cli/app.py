@@ -32,7 +32,7 @@ COMMANDS = {
     "export": "export_",
     "import": "import_",
     "copy": "copy_",
-    "distribute": "distribute",
+    "distribute": "cluster",
     "cluster": "cluster",
     "access": "access",
     "design": "design.commands",

@@ -1,4 +1,4 @@
-"""hashrange cluster check, hashrange cluster restore-point"""
+"""hashrange distribute, hashrange cluster check, hashrange cluster restore-point"""
 
 import sys
 from pathlib import Path
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 def add(commands: "Commands") -> None:
+    parser = command(commands, distribute)
+    parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://...")
     parser = command(commands, cluster)
     parser.set_defaults(run=parser.print_help)
     below = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -20,7 +22,21 @@ def add(commands: "Commands") -> None:
     parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://...")
     parser = command(below, restore_point)
     parser.add_argument("path", metavar="DB", type=database_name, help="postgresql://...")
-    parser.add_argument("name", metavar="NAME", help="that of the restore point")
+    parser.add_argument("name", metavar="NAME", help="the name of the restore point")
+
+
+def distribute(path: Path | str) -> None:
+    """Spread a PostgreSQL database over the nodes of its Citus cluster, in place."""
+    import asyncio
+
+    from hashrange.database.connecting import distribute
+
+    if isinstance(path, Path):
+        name = printed(path)
+        fail(f"{name}: only a PostgreSQL database can be distributed; copy it there first")
+    with told_in_one_line():
+        for line in asyncio.run(distribute(path)):
+            print(line)
 
 
 def cluster() -> None:
@@ -48,7 +64,7 @@ def check(path: Path | str) -> None:
 def restore_point(path: Path | str, name: str) -> None:
     """Make a restore point at each node of a database's Citus cluster, with whole transactions.
 
-    Prints the place in the log of each node. Writers wait meanwhile.
+    Prints the log position of each node. Writers wait until all nodes have the point.
     """
     import asyncio
 
