@@ -53,10 +53,10 @@ from hashrange.design.declare.markers import (
     ref,
     shard,
 )
-from hashrange.design.declare.protocols import AsyncStore, Store
-from hashrange.design.declare.query_protocols import AsyncQuery, Explanation, Page, Query
+from hashrange.design.declare.protocols.queries import AsyncQuery, Explanation, Page, Query
+from hashrange.design.declare.protocols.stores import AsyncStore, Store
+from hashrange.design.declare.protocols.transactions import AsyncWork, Work
 from hashrange.design.declare.replaces import pair, replaces
-from hashrange.design.declare.transaction_protocols import AsyncWork, Work
 from hashrange.design.declare.typed_conditions import Condition
 from hashrange.design.declare.vectors import Match, Nearest, Vector, VectorLike, vectors
 from hashrange.design.declare.volumes import each, ignore, total, volumes, writes

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from hashrange.design.declare import table_model
 from hashrange.design.declare.item import Copy, Item, View, as_read
 from hashrange.design.declare.patterns import Pattern, read_patterns, with_subclasses
-from hashrange.design.declare.protocols import AsyncStore, Store
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
+from hashrange.design.declare.protocols.stores import AsyncStore, Store
 from hashrange.design.declare.volumes import Ignored, Volumes, Writes
 from hashrange.design.errors import DeclarationError, NotFound
 from hashrange.design.execute.connection import connect, connect_async

@@ -11,7 +11,6 @@ from hashrange.design.declare import conditions
 from hashrange.design.declare.absent import expect_readable_defaults
 from hashrange.design.declare.derived import derived_fields
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.formats import Format, format_of
 from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import (
     Attr,
@@ -24,9 +23,10 @@ from hashrange.design.declare.item import (
     Unique,
     declarations,
 )
-from hashrange.design.declare.possible_texts import ANY, CharRun
+from hashrange.design.declare.keys.formats import Format, format_of
+from hashrange.design.declare.keys.possible_texts import ANY, CharRun
+from hashrange.design.declare.keys.templates import Placeholder, Template, bind, parse
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Source, UniqueTemplate
-from hashrange.design.declare.templates import Placeholder, Template, bind, parse
 from hashrange.design.declare.types import FieldType, field_type
 from hashrange.design.errors import DeclarationError, place, suggest
 

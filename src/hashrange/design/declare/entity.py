@@ -19,7 +19,7 @@ from hashrange.design.declare.compiled import Reader, reader
 from hashrange.design.declare.derived import Derived
 from hashrange.design.declare.generated import WriteTime
 from hashrange.design.declare.item import AS_READ, Copy, Item
-from hashrange.design.declare.key_length import check_key_value, key_limits
+from hashrange.design.declare.keys.key_length import check_key_value, key_limits
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Rival, UniqueTemplate
 from hashrange.design.declare.shapes import READABLE_ATTRIBUTE, SHAPE_ATTRIBUTE, Shapes
 from hashrange.design.declare.types import AS_IT_IS, FieldType, decode, single_line

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from hashrange.design.declare.facts import Facts, facts
 from hashrange.design.declare.item import Item, View, viewed
 from hashrange.design.declare.markers import PERIODS, RANGES, Operator, OperatorName
-from hashrange.design.declare.protocols import AsyncStore, Store
-from hashrange.design.declare.query_protocols import AsyncQuery, Query
+from hashrange.design.declare.protocols.queries import AsyncQuery, Query
+from hashrange.design.declare.protocols.stores import AsyncStore, Store
 from hashrange.design.declare.types import core_type
 from hashrange.design.declare.vectors import Nearest, VectorLike
 from hashrange.design.errors import DeclarationError

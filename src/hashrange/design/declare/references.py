@@ -14,8 +14,8 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.declare.schema import EntityKey
-from hashrange.design.declare.templates import Template
 from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from hashrange.design.declare.conditions import BoundCondition
-from hashrange.design.declare.possible_texts import Chars, meet
-from hashrange.design.declare.templates import Template
+from hashrange.design.declare.keys.possible_texts import Chars, meet
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.declare.types import FieldType
 from hashrange.model.values import AttributeValue
 

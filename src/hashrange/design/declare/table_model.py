@@ -10,10 +10,10 @@ from typing import Any
 from hashrange.design.declare.draft import NAME, Draft
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Index, Item, View, viewed
-from hashrange.design.declare.possible_texts import ANY, CharRun, Chars, meet
+from hashrange.design.declare.keys.possible_texts import ANY, CharRun, Chars, meet
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.declare.references import References
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Rival, Source
-from hashrange.design.declare.templates import Template
 from hashrange.design.declare.types import field_type
 from hashrange.design.declare.vector_indexes import VectorIndex, vector_indexes
 from hashrange.design.errors import DeclarationError, place, suggest

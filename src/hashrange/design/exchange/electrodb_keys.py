@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.formats import UNITS, Format
+from hashrange.design.declare.keys.formats import UNITS, Format
+from hashrange.design.declare.keys.templates import Part, Placeholder, Template
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
-from hashrange.design.declare.templates import Part, Placeholder, Template
 from hashrange.design.plan.routes import SortTest
 
 _WIDTH = re.compile(r"(\+?)0([1-9]\d*)(?:d|\.(\d+)f)").fullmatch

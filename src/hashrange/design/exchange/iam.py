@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.declare.schema import EntityKey, KeyColumn, UniqueTemplate
-from hashrange.design.declare.templates import Template
 from hashrange.design.errors import suggest
 from hashrange.design.execute.writes.unique_markers import MARKER_TYPE
 from hashrange.design.plan.plans import Plan

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.errors import Unprocessed
 from hashrange.design.execute.observation import units_of
 from hashrange.design.execute.steps import ApiCall, Pause, Steps

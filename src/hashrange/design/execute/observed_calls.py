@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.execute.observation import UNOBSERVED, Call, Observation, Observer
 from hashrange.design.execute.steps import Steps
 from hashrange.design.execute.writes.commit import commit

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from hashrange.design.declare.amounts import Amounts, all_amounts
 from hashrange.design.declare.item import Item
-from hashrange.design.declare.query_protocols import Errors, Explanation
+from hashrange.design.declare.protocols.queries import Errors, Explanation
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall
 from hashrange.design.execute.reads.searching import SearchBuilder

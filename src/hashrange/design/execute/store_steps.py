@@ -6,7 +6,7 @@ from typing import Any
 
 from hashrange.design.declare.item import Item, as_read
 from hashrange.design.declare.patterns import Pattern
-from hashrange.design.declare.query_protocols import Explanation, Page
+from hashrange.design.declare.protocols.queries import Explanation, Page
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict, NotFound

@@ -5,7 +5,7 @@ import time
 from typing import Any, NamedTuple
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.errors import BadValue, ConditionFailed, Conflict
 from hashrange.design.execute import batches
 from hashrange.design.execute.reads.pattern_calls import BoundPattern

@@ -11,8 +11,8 @@ from uuid import UUID
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from hashrange.design.declare.formats import Format, format_of
-from hashrange.design.declare.templates import Placeholder, shard_of
+from hashrange.design.declare.keys.formats import Format, format_of
+from hashrange.design.declare.keys.templates import Placeholder, shard_of
 from hashrange.design.declare.types import FieldType, decode, encode, field_type
 from hashrange.design.errors import BadValue, DeclarationError
 from hashrange.model.values import AttributeValue, Item

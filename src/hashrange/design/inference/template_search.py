@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hashrange.design.declare.templates import parse
+from hashrange.design.declare.keys.templates import parse
 from hashrange.design.errors import DeclarationError
 from hashrange.design.inference.field_guesses import FieldGuess, Piece
 from hashrange.design.source.model_source import field_name

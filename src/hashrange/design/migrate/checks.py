@@ -6,8 +6,8 @@ counts and their limits. It is proved from the templates, for every text that a 
 
 from collections.abc import Callable, Iterator, Sequence
 
+from hashrange.design.declare.keys.possible_texts import ANY
 from hashrange.design.declare.patterns import Pattern
-from hashrange.design.declare.possible_texts import ANY
 from hashrange.design.declare.schema import EntityKey
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DesignError

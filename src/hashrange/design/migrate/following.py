@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hashrange.design.declare.patterns import Pattern
-from hashrange.design.declare.query_protocols import Page
+from hashrange.design.declare.protocols.queries import Page
 from hashrange.design.errors import Conflict, InvalidCursor
 from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.reads.pattern_calls import BoundPattern, PatternCall

@@ -8,7 +8,7 @@ without a stamp whose partition keys are those of changed items, whatever role s
 from collections.abc import Iterator
 from typing import Any
 
-from hashrange.design.declare.possible_texts import ANY
+from hashrange.design.declare.keys.possible_texts import ANY
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.execute.stamps import EPOCH
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from hashrange.design.declare.compiled import Reader
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import AS_READ, Item
+from hashrange.design.declare.keys.templates import Placeholder, Template
 from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.schema import EntityKey, KeyColumn
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.declare.templates import Placeholder, Template
 from hashrange.design.errors import DesignError, ItemError
 from hashrange.design.execute.reads.pattern_calls import PatternCall
 from hashrange.design.execute.stamps import visible

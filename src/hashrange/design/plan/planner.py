@@ -13,12 +13,12 @@ from hashrange.design.declare import conditions
 from hashrange.design.declare.argument_types import check_argument, unknown_field_error
 from hashrange.design.declare.conditions import FieldCondition
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.keys.possible_texts import ANY, REST, CharRun
+from hashrange.design.declare.keys.templates import Part
 from hashrange.design.declare.known_values import known_values
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.declare.possible_texts import ANY, REST, CharRun
 from hashrange.design.declare.schema import EntityKey, KeyColumn, Source
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import tag_of
 from hashrange.design.errors import DeclarationError, suggest
 from hashrange.design.plan.followed import held_key

@@ -7,10 +7,10 @@ from typing import Literal
 
 from hashrange.design.declare.conditions import FieldCondition
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.keys.templates import Part
 from hashrange.design.declare.known_values import known_values
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.schema import Source
-from hashrange.design.declare.templates import Part
 from hashrange.design.declare.types import FieldType
 from hashrange.design.declare.vector_indexes import VectorIndex
 from hashrange.design.errors import Unserved

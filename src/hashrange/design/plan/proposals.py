@@ -11,12 +11,12 @@ from typing import Any
 
 from hashrange.design.declare.draft import KEY_TYPES, natural_column
 from hashrange.design.declare.entity import Entity
+from hashrange.design.declare.keys.templates import bind, parse
 from hashrange.design.declare.known_values import known_values
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument, Pattern
 from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.declare.templates import bind, parse
 from hashrange.design.errors import DeclarationError
 from hashrange.design.plan.planner import plan_variants
 from hashrange.design.plan.plans import Plan, Unplanned

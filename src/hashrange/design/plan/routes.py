@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.formats import UNITS, Format, is_path
+from hashrange.design.declare.keys.formats import UNITS, Format, is_path
+from hashrange.design.declare.keys.templates import Part, Placeholder
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
 from hashrange.design.declare.schema import EntityKey, KeyColumn
-from hashrange.design.declare.templates import Part, Placeholder
 from hashrange.design.plan.time_buckets import Bucket, bucket_of
 
 

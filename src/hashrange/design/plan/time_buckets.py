@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
-from hashrange.design.declare.ends import stepped
-from hashrange.design.declare.formats import UNITS
+from hashrange.design.declare.keys.ends import stepped
+from hashrange.design.declare.keys.formats import UNITS
+from hashrange.design.declare.keys.templates import Placeholder
 from hashrange.design.declare.patterns import Argument
-from hashrange.design.declare.templates import Placeholder
 from hashrange.design.declare.types import in_utc
 
 _DAY = timedelta(days=1)

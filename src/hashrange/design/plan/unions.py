@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from hashrange.design.declare.templates import Part, Placeholder
+from hashrange.design.declare.keys.templates import Part, Placeholder
 from hashrange.design.plan.routes import KeyRefusal, Route
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hashrange.design.declare.item import Item
-from hashrange.design.declare.protocols import Store
+from hashrange.design.declare.protocols.stores import Store
 
 LINE_CHARS = 100
 IMPORTS = {

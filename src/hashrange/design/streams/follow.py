@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-from hashrange.design.declare.protocols import Store
+from hashrange.design.declare.protocols.stores import Store
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DesignError
 from hashrange.design.execute.connection import connect, is_database

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 from pydantic import TypeAdapter, ValidationError
 
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.errors import BadValue
 
 if TYPE_CHECKING:

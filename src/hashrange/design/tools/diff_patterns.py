@@ -6,8 +6,8 @@ from typing import Any
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import View
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.declare.patterns import Argument, Pattern, entity_of
-from hashrange.design.declare.templates import Template
 from hashrange.design.plan.plans import Plan
 from hashrange.design.table import Table
 from hashrange.design.tools.field_facts import type_text

@@ -19,10 +19,10 @@ from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Copy, Item
+from hashrange.design.declare.keys.templates import shard_of
 from hashrange.design.declare.markers import Expires
 from hashrange.design.declare.schema import UniqueTemplate
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.declare.templates import shard_of
 from hashrange.design.declare.types import bounds_of, core_type
 from hashrange.design.declare.vectors import Vector
 from hashrange.design.errors import BadValue, DesignError

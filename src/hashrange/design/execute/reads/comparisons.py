@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from typing import Any
 
-from hashrange.design.declare.ends import Nearest, stored_ends
-from hashrange.design.declare.formats import UNITS, Format
+from hashrange.design.declare.keys.ends import Nearest, stored_ends
+from hashrange.design.declare.keys.formats import UNITS, Format
+from hashrange.design.declare.keys.templates import HIGHEST
 from hashrange.design.declare.markers import PERIODS
 from hashrange.design.declare.patterns import Argument
-from hashrange.design.declare.templates import HIGHEST
 from hashrange.design.declare.types import FieldType, encode
 from hashrange.design.errors import BadValue
 from hashrange.design.plan.routes import SortTest

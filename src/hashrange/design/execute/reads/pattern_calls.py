@@ -8,7 +8,7 @@ from typing import Any
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Argument, Pattern
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, EmptyBuckets, NotFound
 from hashrange.design.execute.reads.arguments import ArgumentCheck

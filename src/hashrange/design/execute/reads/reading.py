@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.execute.batches import get_all
 from hashrange.design.execute.observation import units_of
 from hashrange.design.execute.reads.cursor import Position, Positions

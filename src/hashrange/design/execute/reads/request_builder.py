@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from hashrange.design.declare.item import View
-from hashrange.design.declare.key_length import check_key_value
+from hashrange.design.declare.keys.key_length import check_key_value
 from hashrange.design.declare.schema import KeyColumn
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue

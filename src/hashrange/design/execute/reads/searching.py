@@ -6,7 +6,7 @@ from typing import Any
 
 from hashrange.design.declare.item import View, viewed
 from hashrange.design.declare.patterns import TOP
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.declare.vector_indexes import VectorIndex
 from hashrange.design.declare.vectors import Match, Nearest, Vector, stored
 from hashrange.design.errors import BadValue

@@ -7,7 +7,7 @@ from typing import Any
 from hashrange.design.declare.amounts import Amounts, all_amounts
 from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.item import Item, as_read
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict
 from hashrange.design.execute import batches

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.key_length import check_length
+from hashrange.design.declare.keys.key_length import check_length
 from hashrange.design.declare.schema import UniqueTemplate
 from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import ConditionFailed, NotUnique

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.query_protocols import Explanation
+from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.errors import BadValue
 from hashrange.design.execute import batches
 from hashrange.design.execute.steps import Steps

@@ -6,9 +6,9 @@ from datetime import date, datetime, time
 from itertools import pairwise
 
 from hashrange.design.declare.entity import Entity
-from hashrange.design.declare.possible_texts import ANY
+from hashrange.design.declare.keys.possible_texts import ANY
+from hashrange.design.declare.keys.templates import Placeholder
 from hashrange.design.declare.schema import KeyColumn
-from hashrange.design.declare.templates import Placeholder
 from hashrange.design.plan.plans import Plan
 from hashrange.design.tools.rules.rule import (
     Context,

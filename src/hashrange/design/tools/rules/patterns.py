@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from datetime import date, datetime
 
-from hashrange.design.declare.formats import UNIT_ORDER
 from hashrange.design.declare.generated import sorts_by_time
-from hashrange.design.declare.templates import Placeholder
+from hashrange.design.declare.keys.formats import UNIT_ORDER
+from hashrange.design.declare.keys.templates import Placeholder
 from hashrange.design.plan.routes import Route
 from hashrange.design.tools.rules.rule import (
     Context,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hashrange.design.declare.templates import Template
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.execute.writes.copies import copy_route
 from hashrange.design.plan.children import tree_of
 from hashrange.design.tools.rules.rule import (

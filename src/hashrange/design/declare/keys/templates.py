@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from hashrange.design.declare.formats import Format, format_of
-from hashrange.design.declare.possible_texts import DIGITS, REST, CharRun, Chars, literal
+from hashrange.design.declare.keys.formats import Format, format_of
+from hashrange.design.declare.keys.possible_texts import DIGITS, REST, CharRun, Chars, literal
 from hashrange.design.declare.types import FieldType
 from hashrange.design.errors import BadValue, DeclarationError, suggest
 

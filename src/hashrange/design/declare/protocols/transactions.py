@@ -1,4 +1,4 @@
-"""The Protocols of transactions, as applications use them: see `protocols`."""
+"""The Protocols of transactions, as applications use them: see `stores`."""
 
 from collections.abc import Awaitable, Callable, Set
 from contextlib import AbstractAsyncContextManager, AbstractContextManager

@@ -16,8 +16,15 @@ from enum import Enum
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
-from hashrange.design.declare.ends import MOMENTS, TEXTS, Ends, in_steps, stepped
-from hashrange.design.declare.possible_texts import ANY, DIGITS, CharRun, CharRuns, Chars, literal
+from hashrange.design.declare.keys.ends import MOMENTS, TEXTS, Ends, in_steps, stepped
+from hashrange.design.declare.keys.possible_texts import (
+    ANY,
+    DIGITS,
+    CharRun,
+    CharRuns,
+    Chars,
+    literal,
+)
 from hashrange.design.declare.types import (
     FieldType,
     check_text,

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple,
 
 from hashrange.design.declare.amounts import Amount, Amounts
 from hashrange.design.declare.item import Item
-from hashrange.design.declare.transaction_protocols import (
+from hashrange.design.declare.protocols.transactions import (
     AsyncReadTransaction,
     AsyncTransaction,
     AsyncWork,

@@ -1,4 +1,4 @@
-"""The Protocols of queries, with their pages and explanations: see `protocols`."""
+"""The Protocols of queries, with their pages and explanations: see `stores`."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field

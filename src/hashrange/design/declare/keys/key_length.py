@@ -4,8 +4,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+from hashrange.design.declare.keys.templates import Template
 from hashrange.design.declare.schema import EntityKey, KeyColumn
-from hashrange.design.declare.templates import Template
 from hashrange.design.errors import BadValue
 from hashrange.model import limits
 from hashrange.model.values import AttributeValue

@@ -1,0 +1,1 @@
+"""The keys of items and indexes: templates of fields, and how their texts are ordered."""

@@ -1,0 +1,1 @@
+"""What a store looks like to a type checker: its methods, queries and transactions."""
