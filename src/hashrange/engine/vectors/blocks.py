@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from hashrange.engine.vectors.arrays import numpy
 from hashrange.engine.vectors.distances import Query
 from hashrange.model.tables import VectorIndex
 
@@ -30,15 +31,6 @@ _SAFE = 1e37
 """No partial sum of 32-bit products overflows while the product of the norms is below this."""
 _OVERHEAD_BYTES = 400
 """The memory of a row beside its vector: its key, raw key, filters and their objects."""
-
-
-def numpy() -> Any:
-    """The library, or None if it is not installed. It is imported when it is first needed."""
-    try:
-        import numpy
-    except ImportError:
-        return None
-    return numpy
 
 
 class Candidates(NamedTuple):
@@ -107,7 +99,7 @@ class Block:
         of the rows in 64 bits.
         """
         np = numpy()
-        numbers, vector = self._matrix[candidates.rows].astype(np.float64), np.array(query.numbers)
+        numbers, vector = self._matrix[candidates.rows].astype(np.float64), query.array
         norms, dimensions = self._norms[candidates.rows], len(vector)
         match query.distance:
             case "DOT_PRODUCT":
@@ -141,19 +133,26 @@ class Block:
         np = numpy()
         return np.sqrt(np.einsum("ij,ij->i", self._matrix, self._matrix, dtype=np.float64))
 
+    @cached_property
+    def _longest(self) -> float:
+        return float(self._norms.max())
+
+    @cached_property
+    def _shortest(self) -> float:
+        return float(self._norms.min())
+
     def _bounds(self, np: Any, query: Query) -> tuple[Any, Any]:
         """The lowest and the highest rank that each row can have."""
         norms, lengths = self._norms, self._norms * query.norm
         dimensions = self._matrix.shape[1]
-        vector = np.array(query.numbers)
-        if float(lengths.max()) < _SAFE:
+        if self._longest * query.norm < _SAFE:
             rounding, smallest = _ROUNDING_32, _SMALLEST_32
-            dots = (self._matrix @ vector.astype(np.float32)).astype(np.float64)
+            dots = (self._matrix @ query.array32).astype(np.float64)
         else:
             rounding, smallest = _ROUNDING_64, _SMALLEST_64
-            dots = self._matrix.astype(np.float64) @ vector
+            dots = self._matrix.astype(np.float64) @ query.array
         share = dimensions * rounding / (1 - dimensions * rounding)
-        error = share * lengths * (1 + 1e-9) + dimensions * smallest
+        error = share * (1 + 1e-9) * lengths + dimensions * smallest
         match query.distance:
             case "DOT_PRODUCT":
                 middle = -dots
@@ -163,10 +162,10 @@ class Block:
                 middle = squares - 2 * dots
                 error = 2 * error + 8 * dimensions * _ROUNDING_64 * squares
             case "COSINE":
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    middle = np.where(lengths > 0, 1 - dots / lengths, 1.0)
-                    error = np.where(lengths > 0, error / lengths, 0.0)
-                error = error + 8 * dimensions * _ROUNDING_64
+                if not self._shortest * query.norm:  # some have no direction
+                    lengths = np.where(lengths > 0, lengths, np.inf)
+                middle = 1 - dots / lengths
+                error = error / lengths + 8 * dimensions * _ROUNDING_64
         return middle - error, middle + error
 
 

@@ -1,15 +1,17 @@
 """The distance of two vectors of 32-bit numbers, as exact as a 64-bit number can be.
 
-The product of two 32-bit numbers is exact in 64 bits, and `fsum` rounds a sum only once. So a
-score does not depend on the order of the elements, nor on the way in which a vector was found.
+The product of two 32-bit numbers is exact in 64 bits, and a sum is rounded only once. So a score
+does not depend on the order of the elements, nor on the way in which a vector was found.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import fsum, sqrt
 from operator import mul, sub
+from typing import Any
 
-from msgspec import Struct
-
+from hashrange.engine.vectors.arrays import numpy, sums
+from hashrange.model.floats import unpack
 from hashrange.model.tables import DistanceFunction
 
 _NO_DIRECTION = 1.0
@@ -19,26 +21,47 @@ _SQUARING = 2.0**-50
 """More than the error of a squared score."""
 
 
-class Query(Struct, gc=False):
+class Query:
     """The vector that others are compared with."""
 
-    distance: DistanceFunction
-    numbers: tuple[float, ...]
-    norm: float
+    def __init__(self, distance: DistanceFunction, numbers: tuple[float, ...]) -> None:
+        self.distance = distance
+        self.numbers = numbers
+        self.norm = sqrt(fsum(map(mul, numbers, numbers)))
 
-    @classmethod
-    def of(cls, distance: DistanceFunction, numbers: tuple[float, ...]) -> "Query":
-        return cls(distance, numbers, norm(numbers))
+    @cached_property
+    def array(self) -> Any:
+        return numpy().array(self.numbers)
 
-    def score(self, vector: Sequence[float]) -> float:
-        """The score that the API returns: 1 - cosine, the Euclidean distance, or the dot
-        product."""
+    @cached_property
+    def array32(self) -> Any:
+        return self.array.astype("f4")
+
+    def scores(self, packed: Sequence[bytes]) -> list[float]:
+        """The scores that the API returns for packed vectors, of which there is at least one:
+        1 - cosine, the Euclidean distance, or the dot product."""
+        np = numpy()
+        if np is None:
+            return [self._score(unpack(each)) for each in packed]
+        vectors = np.frombuffer(b"".join(packed), "<f4").reshape(len(packed), -1).astype(float)
         if self.distance == "EUCLIDEAN":
-            return norm(list(map(sub, self.numbers, vector)))
+            return [sqrt(square) for square in sums(np, (self.array - vectors) ** 2)]
+        if self.distance == "DOT_PRODUCT":
+            return sums(np, self.array * vectors)
+        both = sums(np, np.concatenate((self.array * vectors, vectors * vectors)))
+        return list(map(self._cosine_distance, both[: len(packed)], both[len(packed) :]))
+
+    def _score(self, vector: Sequence[float]) -> float:
+        if self.distance == "EUCLIDEAN":
+            differences = list(map(sub, self.numbers, vector))
+            return sqrt(fsum(map(mul, differences, differences)))
         dot = fsum(map(mul, self.numbers, vector))
         if self.distance == "DOT_PRODUCT":
             return dot
-        length = self.norm * norm(vector)
+        return self._cosine_distance(dot, fsum(map(mul, vector, vector)))
+
+    def _cosine_distance(self, dot: float, square: float) -> float:
+        length = self.norm * sqrt(square)
         if not length:
             return _NO_DIRECTION
         return 1.0 - max(-1.0, min(1.0, dot / length))
@@ -53,7 +76,3 @@ class Query(Struct, gc=False):
             return self.rank(score), self.rank(score)
         square = score * score
         return square * (1 - _SQUARING), square * (1 + _SQUARING)
-
-
-def norm(vector: Sequence[float]) -> float:
-    return sqrt(fsum(map(mul, vector, vector)))

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Bounds, Fetch, Moment
 from hashrange.engine.vectors import blocks, views
-from hashrange.engine.vectors.blocks import Candidates, Filters, StoredVector, numpy
+from hashrange.engine.vectors.arrays import numpy
+from hashrange.engine.vectors.blocks import Candidates, Filters, StoredVector
 from hashrange.engine.vectors.distances import Query
 from hashrange.engine.vectors.views import Part, View
 from hashrange.model.errors import ValidationException
-from hashrange.model.floats import unpack
 from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000
@@ -45,6 +45,8 @@ class _Best:
         self._rows: list[StoredVector] = []
         self._low: list[float] = []
         self._high: list[float] = []
+        self._limit = float("inf")
+        """No row of a higher rank is among the nearest."""
         self.considered = 0
 
     def consider(self, part: Part) -> Fetch[None]:
@@ -56,6 +58,9 @@ class _Best:
                 raise ValidationException(NEEDS_NUMPY)
             self._rows += map(block.row, candidates.rows)
             return
+        candidates = self._within(self._limit, candidates)
+        if not candidates.rows:
+            return
         candidates = self._within(self._bound(candidates.high), candidates)
         if len(candidates.rows) > self._top:
             candidates = block.closer(self._query, candidates)
@@ -63,6 +68,7 @@ class _Best:
         self._add(
             map(block.row, candidates.rows), candidates.low.tolist(), candidates.high.tolist()
         )
+        self._limit = self._bound()
         if len(self._rows) > _HELD_ROWS_MAX:
             self._leave_out()
         if len(self._rows) > _HELD_ROWS_MAX:
@@ -87,7 +93,7 @@ class _Best:
     def _within(self, bound: float, candidates: Candidates) -> Candidates:
         """The rows whose rank may be as low as the bound."""
         [chosen] = (candidates.low <= bound).nonzero()
-        rows = [candidates.rows[at] for at in chosen]
+        rows = [candidates.rows[at] for at in chosen.tolist()]
         return Candidates(rows, candidates.low[chosen], candidates.high[chosen])
 
     def _leave_out(self) -> None:
@@ -102,15 +108,14 @@ class _Best:
         if self._low:
             self._leave_out()
         query, rows = self._query, self._rows
+        vectors = list({row.packed for row in rows})
+        portion = max(1, _NUMBERS_PER_PAUSE // len(query.numbers))
         scores: dict[bytes, float] = {}
-        numbers = 0
-        for row in rows:
-            if row.packed not in scores:
-                scores[row.packed] = query.score(unpack(row.packed))
-                numbers += len(query.numbers)
-                if numbers > _NUMBERS_PER_PAUSE:
-                    numbers = 0
-                    yield from fetch.pause()
+        for at in range(0, len(vectors), portion):
+            some = vectors[at : at + portion]
+            scores.update(zip(some, query.scores(some), strict=True))
+            if at + portion < len(vectors):
+                yield from fetch.pause()
         best = nsmallest(
             self._top, rows, key=lambda row: (query.rank(scores[row.packed]), row.raw, row.key)
         )

@@ -102,7 +102,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     if index.building:
         raise ValidationException(f"Cannot search backfilling vector index: {index.name}")
     # The query is rounded to 32 bits, as all vectors are.
-    query = Query.of(index.distance, floats.unpack(floats.pack(request.vector)))
+    query = Query(index.distance, floats.unpack(floats.pack(request.vector)))
     group = entries.group_with(request.condition[name] for name in index.hash)
     filters = None
     if any(name in request.condition for name in index.filters):
