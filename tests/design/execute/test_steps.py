@@ -121,3 +121,17 @@ def test_the_clients_own_errors_pass_through(database: hashrange.Database) -> No
     with pytest.raises(Exception, match="not found") as raised:
         db.thing("a")
     assert type(raised.value).__name__ == "ResourceNotFoundException"
+
+
+def test_botocore_does_not_check_requests_again(
+    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = database.boto3_session().client("dynamodb")
+    db = st.Table("things", Plain)
+    db.create(client)
+    things = db.open(Plain, client)
+    monkeypatch.delattr("botocore.validate.ParamValidator.validate")
+    things.create(Thing(name="a"))
+    assert things.thing("a") == Thing(name="a")
+    with pytest.raises(AttributeError, match="validate"):  # the caller's client still does
+        client.list_tables()

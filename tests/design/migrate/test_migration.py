@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -321,3 +321,45 @@ def records(database: hashrange.Database) -> list[dict[str, Any]]:
         at = {"ShardIterator": database.execute("GetShardIterator", place)["ShardIterator"]}
         found += database.execute("GetRecords", at)["Records"]
     return sorted(found, key=lambda record: str(record["dynamodb"]["SequenceNumber"]))
+
+
+class Badge(st.Item):
+    key = st.key("badge#{holder}", "info")
+
+    holder: st.Slug
+    code: str
+
+
+class Badges(st.Store, Protocol):
+    def badge(self, holder: str) -> Badge | None: ...
+
+
+class Card(st.Item):
+    key = st.key("card#{holder}", "info")
+    replaces = st.replaces("Badge", code=st.pair("code", str.encode, bytes.decode))
+
+    holder: st.Slug
+    code: bytes
+
+
+class Cards(st.Store, Protocol):
+    def card(self, holder: str) -> Card | None: ...
+
+
+def test_a_text_becomes_binary_over_boto3(
+    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The migrator and a program of the old model write the same bytes."""
+    monkeypatch.setattr("hashrange.design.migrate.migrator.SKEW_SECONDS", 0)
+    client = database.boto3_session().client("dynamodb")
+    old, new = st.Table("badges", Badges), st.Table("badges", Cards)
+    migration = st.Migration(old, new, lease_seconds=0.2, signature_seconds=0)
+    old.create(client)
+    badges = migration.open(Badges, client)
+    badges.create(Badge(holder="ann", code="first"))
+    advance_to("dual", migration, client)
+    badges.create(Badge(holder="bob", code="second"))
+    advance_to("backfill", migration, client)
+    items = client.scan(TableName="badges")["Items"]
+    codes = {item["holder"]["S"]: item["code"] for item in items if "card#" in item["pk"]["S"]}
+    assert codes == {"ann": {"B": b"first"}, "bob": {"B": b"second"}}
