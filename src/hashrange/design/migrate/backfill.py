@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from hashrange.design.execute import batches
-from hashrange.design.execute.stamps import OTHER_OWNER, stamp_of, visible
+from hashrange.design.execute.stamps import EPOCH, OTHER_OWNER, stamp_of, visible
 from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps
 from hashrange.design.execute.writes.commit import ACTIONS_MAX
+from hashrange.design.execute.writes.expression import Expression
 from hashrange.design.execute.writes.unique_markers import OWNER_ATTRIBUTE, markers_of
 from hashrange.design.migrate.ledger import TAKEN_OVER, Ledger
 from hashrange.design.migrate.phases import MigrationError, State
 from hashrange.design.migrate.requests import Requests
 from hashrange.design.migrate.sides import Side
 from hashrange.design.migrate.twins import Twin
-from hashrange.model.values import Item, equal, item_size
+from hashrange.model.values import Item, equal
 
-BYTES_MAX = 3_000_000
-"""Of the items in one transaction, which has at most 4 MB with its conditions."""
 ATTEMPTS = 20
 _RETRIED = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
 
@@ -32,7 +31,6 @@ class Job:
 
     key: Item
     actions: list[dict[str, Any]]
-    size: int
 
 
 class Backfill:
@@ -46,6 +44,14 @@ class Backfill:
 
     # ---- what an item needs ----
 
+    @property
+    def unswept(self) -> dict[str, Any]:
+        """The filter of a Scan for the items that `job` and `lone` look at."""
+        expression = Expression()
+        name, value = expression.name(EPOCH), {"N": str(self.state.swept_from)}
+        text = f"attribute_not_exists({name}) OR {name} < {expression.value(value)}"
+        return {"FilterExpression": text, **expression.parameters()}
+
     def job(self, image: Item, *, always: bool = False) -> Job | None:
         """The mirror of an old item that was last written before programs wrote mirrors."""
         twin = self.side.twin_of(image)
@@ -55,14 +61,14 @@ class Backfill:
         owned = twin.own.owned_attributes
         if twin.keeps_key:
             action = self.requests.own(key, image, twin.complete(image), owned)
-            return Job(key, [action], 2 * item_size(image))
+            return Job(key, [action])
         mirror = twin.mirror(image)
         actions = [
-            self.requests.own(key, image, image, owned),
+            self.requests.stamp(key, image, owned),
             self.requests.mirror(mirror),
             *self._markers(twin, image, self.requests.key(mirror)),
         ]
-        return Job(key, actions, 2 * item_size(image))
+        return Job(key, actions)
 
     def _markers(self, twin: Twin, image: Item, mirror: Item) -> Iterator[dict[str, Any]]:
         """Each unique marker names both keys."""
@@ -73,23 +79,17 @@ class Backfill:
     # ---- writing ----
 
     def write(self, jobs: Sequence[Job]) -> Steps[int]:
-        """Write jobs, many in one transaction. Returns how many items were written."""
-        waiting, written = list(jobs), 0
-        while waiting:
-            chunk, waiting = self._chunk(waiting)
+        """Write the jobs of a page, many in one transaction. Returns how many items were written.
+
+        A page has at most 1 MB, so that the items of a transaction are far below its 4 MB.
+        """
+        written = 0
+        for chunk in _chunks(jobs):
             failed = yield from self._send(chunk)
             written += len(chunk) - len(failed)
             for job in failed:
                 written += yield from self._alone(job.key)
         return written
-
-    def _chunk(self, jobs: list[Job]) -> tuple[list[Job], list[Job]]:
-        actions = size = 0
-        for number, job in enumerate(jobs):
-            actions, size = actions + len(job.actions), size + job.size
-            if number and (actions >= ACTIONS_MAX or size > BYTES_MAX):
-                return jobs[:number], jobs[number:]
-        return jobs, []
 
     def _send(self, jobs: Sequence[Job]) -> Steps[list[Job]]:
         """The jobs to do again one by one; all of them if a chunk was cancelled."""
@@ -125,13 +125,11 @@ class Backfill:
     def lone(self, images: Sequence[Item]) -> Steps[None]:
         """Delete mirrors of an earlier start whose old item is gone, or has another mirror now."""
         for image in images:
-            if stamp_of(image) < self.state.swept_from:
-                yield from self._delete_if_lone(image)
+            twin = self._mirrored_by(image)
+            if twin is not None and stamp_of(image) < self.state.swept_from:
+                yield from self._delete_if_lone(twin, image)
 
-    def _delete_if_lone(self, image: Item) -> Steps[None]:
-        twin = next((t for t in self.side.twins if self._mirrors(t, image)), None)
-        if twin is None:
-            return
+    def _delete_if_lone(self, twin: Twin, image: Item) -> Steps[None]:
         mirror = self.requests.key(image)
         for _ in range(ATTEMPTS):
             key = self.requests.key(twin.reversed.mirror(visible(image)))
@@ -144,13 +142,15 @@ class Backfill:
                 self.requests.unchanged(key, old, twin.own.owned_attributes),
                 self.requests.own(mirror, now, None, twin.other.owned_attributes),
             ]
-            if not (yield from self._send([Job(key, actions, 0)])):
+            if not (yield from self._send([Job(key, actions)])):
                 return
             image = now
         raise MigrationError(f"the item {mirror} was changed {ATTEMPTS} times meanwhile: `resume`")
 
-    def _mirrors(self, twin: Twin, image: Item) -> bool:
-        return not twin.keeps_key and twin.reversed.owns(image)
+    def _mirrored_by(self, image: Item) -> Twin | None:
+        """The entity of which an item of the other model is a mirror."""
+        twins = (twin for twin in self.side.twins if not twin.keeps_key)
+        return next((twin for twin in twins if twin.reversed.owns(image)), None)
 
     def _maps(self, twin: Twin, old: Item, mirror: Item) -> bool:
         return equal({"M": self.requests.key(twin.mirror(old))}, {"M": mirror})
@@ -161,7 +161,9 @@ class Backfill:
         for image in images:
             if image is None:
                 continue
-            yield from self._delete_if_lone(image)
+            twin = self._mirrored_by(image)
+            if twin is not None:
+                yield from self._delete_if_lone(twin, image)
             job = self.job(image, always=True)
             if job is not None:
                 yield from self._send([job])
@@ -175,7 +177,7 @@ class Backfill:
             values = {OWNER_ATTRIBUTE: image[OTHER_OWNER]}
             key = self.requests.key(image)
             action = self.requests.set(key, values, [OTHER_OWNER], known)
-            yield from self._send([Job(key, [action], 0)])
+            yield from self._send([Job(key, [action])])
             return 0
         twin = self.side.twin_of(image)
         if twin is None or twin.keeps_key:
@@ -194,3 +196,17 @@ class Backfill:
                 raise
             return 0  # a program has deleted it, with its own write
         return 1
+
+
+def _chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """As many jobs at a time as fit in a transaction, beside the check of the term."""
+    chunk: list[Job] = []
+    actions = 0
+    for job in jobs:
+        actions += len(job.actions)
+        if chunk and actions >= ACTIONS_MAX:
+            yield chunk
+            chunk, actions = [], len(job.actions)
+        chunk.append(job)
+    if chunk:
+        yield chunk

@@ -97,9 +97,12 @@ class FollowingSteps(StoreSteps):
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
         """The same steps, with each request as the phase wants it."""
-        if not self.lease.holds():
-            yield from self.lease.current()
-        return (yield from through(steps, self._answered))
+        followed = through(steps, self._answered)
+        return followed if self.lease.holds() else self._renewed(followed)
+
+    def _renewed(self, steps: Steps[T]) -> Steps[T]:
+        yield from self.lease.current()
+        return (yield from steps)
 
     def _answered(self, request: ApiCall | Pause) -> Steps[dict[str, Any]]:
         if isinstance(request, Pause):

@@ -7,7 +7,7 @@ programs write, also until no request that was signed before can still arrive.
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ CHANGES_EPOCH = frozenset({Phase.DUAL, Phase.CONTRACTING, Phase.OLD})
 WAITS_FOR_SIGNATURES = frozenset({Phase.DUAL, Phase.CONTRACTING})
 """Those whose work relies on it that no request of the epoch before can still arrive."""
 BACK_FROM = frozenset({Phase.EXPAND, Phase.DUAL, Phase.BACKFILL, Phase.VERIFY, Phase.READ_NEW})
+NO_FILTER: Mapping[str, Any] = {}
 PASSES_MAX = 3
 SKEW_SECONDS = 1.0
 """Added to the wait for a lease, for clocks that do not run equally fast."""
@@ -234,9 +235,12 @@ class Migrator:
     ) -> Steps[State]:
         """Read the table page by page, from where an interrupted scan had come to."""
         while True:
-            page = yield from self._page(json.loads(state.position) if state.position else None)
+            backfill = Backfill(self.side, state)
+            only = backfill.unswept if state.phase is Phase.BACKFILL else NO_FILTER
+            after = json.loads(state.position) if state.position else None
+            page = yield from self._page(after, only)
             began = time.monotonic()
-            written = yield from write(Backfill(self.side, state), page["Items"])
+            written = yield from write(backfill, page["Items"])
             if self.rate is not None:
                 yield Pause(max(0.0, written / self.rate - (time.monotonic() - began)))
             after = page.get("LastEvaluatedKey")
@@ -249,8 +253,11 @@ class Migrator:
             if not after:
                 return state
 
-    def _page(self, after: Item | None) -> Steps[dict[str, Any]]:
-        request: dict[str, Any] = {"TableName": self.side.model.name, "ConsistentRead": True}
+    def _page(
+        self, after: Item | None, only: Mapping[str, Any] = NO_FILTER
+    ) -> Steps[dict[str, Any]]:
+        name = self.side.model.name
+        request: dict[str, Any] = {"TableName": name, "ConsistentRead": True, **only}
         if after is not None:
             request["ExclusiveStartKey"] = after
         if self.rate is not None:

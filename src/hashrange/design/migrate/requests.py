@@ -1,6 +1,7 @@
 """The physical writes of a migration: stamped with the epoch, and conditional on it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from hashrange.design.declare.table_model import TableModel
@@ -23,6 +24,7 @@ class Requests:
         self.table = model.name
         self.names = tuple(column.attribute for column in model.table.columns)
         self.epoch = epoch
+        self._stamps: dict[Any, dict[str, Any]] = {}
 
     def key(self, image: Item) -> Item:
         return {name: image[name] for name in self.names}
@@ -74,14 +76,33 @@ class Requests:
         parameters = {"Key": key, "UpdateExpression": text}
         return self._action("Update", parameters, condition, expression)
 
+    def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
+        """`own` of an item that stays as it is. All items with its attributes share the texts."""
+        known = owned, *image
+        shared = self._stamps.get(known)
+        if shared is None:
+            names = {name: {"S": name} for name in image}
+            shared = self._stamps[known] = self.own({}, names, names, owned)["Update"]
+        values = {
+            placeholder: image[one["S"]] if "S" in one else one
+            for placeholder, one in shared["ExpressionAttributeValues"].items()
+        }
+        return {"Update": {**shared, "Key": key, "ExpressionAttributeValues": values}}
+
     def mirror(self, image: Item, *, absent: bool = False) -> dict[str, Any]:
         """Put a mirror; with `absent`, only if there is no item."""
-        expression = Expression()
         if absent:
+            expression = Expression()
             condition = expression.as_read(self.names[0], None)
-        else:
-            condition = self.not_above(expression)
-        return self._action("Put", {"Item": self.stamped(image)}, condition, expression)
+            return self._action("Put", {"Item": self.stamped(image)}, condition, expression)
+        return {"Put": {**self._mirror, "Item": self.stamped(image)}}
+
+    @cached_property
+    def _mirror(self) -> dict[str, Any]:
+        expression = Expression()
+        action = self._action("Put", {}, self.not_above(expression), expression)
+        parameters: dict[str, Any] = action["Put"]
+        return parameters
 
     def remove_mirror(self, key: Item) -> dict[str, Any]:
         expression = Expression()

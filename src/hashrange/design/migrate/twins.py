@@ -8,6 +8,7 @@ stored item for both models, with the attributes of both.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -65,8 +66,7 @@ class Twin:
         """The other model's stored item. Raises BadValue if the way back leads elsewhere."""
         item = self.own.load(image)
         other = self._converted(item)
-        back = self.reversed._converted(other)
-        if not _same(item, back):
+        if not self._returns(item, other):
             raise BadValue(
                 f"{self.own} ({single_line(self.own.key_of(image))}): it becomes {other!r}, and "
                 "that does not become the same item again: mend the functions of st.pair",
@@ -88,15 +88,27 @@ class Twin:
         return self.other.computed_attributes - self.own.owned_attributes
 
     def _converted(self, item: Item) -> Item:
-        values = {}
-        for name, field in self.fields.items():
-            value = getattr(item, name)
-            values[field.name] = field.there(value) if field.there is not None else value
         try:
-            return self.other.model.model_validate(values)
+            return self.other.model.model_validate(self._values(item))
         except ValidationError as error:
             reason = "; ".join(one["msg"] for one in error.errors())
             raise BadValue(f"{item!r} cannot become {self.other}: {reason}") from error
+
+    def _values(self, item: Item) -> dict[str, Any]:
+        """The values of the other entity's fields, which are not validated yet."""
+        own = vars(item)
+        return {
+            field.name: own[name] if field.there is None else field.there(own[name])
+            for name, field in self.fields.items()
+        }
+
+    def _returns(self, item: Item, other: Item) -> bool:
+        """Whether the way back leads to the same item."""
+        mine, back = vars(item), self.reversed._values(other)
+        if all(mine[name] == value for name, value in back.items()):
+            return True
+        valid = vars(self.reversed._converted(other))
+        return all(mine[name] == valid[name] for name in mine if name != AS_READ)
 
     def _foreign(self, image: WireItem) -> WireItem:
         """The attributes that neither model knows; the mirror keeps them too."""
@@ -112,11 +124,6 @@ class Twin:
                     f"which the model does not know, is one of {self.other}"
                 )
         return kept
-
-
-def _same(item: Item, other: Item) -> bool:
-    mine, theirs = vars(item), vars(other)
-    return all(mine[name] == theirs[name] for name in mine if name != AS_READ)
 
 
 def replacement(entity: Entity) -> Replaces | None:

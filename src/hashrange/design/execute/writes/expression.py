@@ -14,6 +14,7 @@ class Expression:
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.values: Item = {}
+        self._placeholders: dict[str, str] = {}
 
     def adopt(self, parameters: dict[str, Any]) -> str:
         """The condition of other parameters, with placeholders of this expression."""
@@ -31,11 +32,10 @@ class Expression:
         return _PLACEHOLDER.sub(placeholder, parameters["ConditionExpression"])
 
     def name(self, attribute: str) -> str:
-        for placeholder, known in self.names.items():
-            if known == attribute:
-                return placeholder
-        placeholder = f"#{len(self.names)}"
-        self.names[placeholder] = attribute
+        placeholder = self._placeholders.get(attribute)
+        if placeholder is None:
+            placeholder = self._placeholders[attribute] = f"#{len(self.names)}"
+            self.names[placeholder] = attribute
         return placeholder
 
     def value(self, value: AttributeValue) -> str:
