@@ -24,6 +24,7 @@ from hashrange.design.exchange.export import export
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.steps import run as run_steps
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.tools.proof.declared import Record
 from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.questions import questions
@@ -76,7 +77,7 @@ def fill(table: st.Table, client: Any) -> Oracle:
     oracle = Oracle([entity.model for entity in table.model.entities], [])
     for item in sample(table, parents=6, children=12):
         try:
-            written = run_steps(core.write("create", item), connection)
+            written = run_steps(core.write(Write("create", item)), connection)
         except (st.NotUnique, st.NotFound, st.BadValue):
             continue
         values = {name: getattr(written, name) for name in type(item).model_fields}

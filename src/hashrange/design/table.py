@@ -13,14 +13,11 @@ from hashrange.design.errors import DeclarationError, NotFound
 from hashrange.design.execute.connection import connect, connect_async
 from hashrange.design.execute.observation import Observer
 from hashrange.design.execute.reads.loading import Loader
-from hashrange.design.execute.reads.pattern_calls import PatternCall
+from hashrange.design.execute.reads.pattern_calls import PatternCall, bind
 from hashrange.design.execute.steps import ApiCall, Steps
 from hashrange.design.execute.store import OpenStore
-from hashrange.design.execute.store_methods import explain
+from hashrange.design.execute.store_methods import OpenPattern, StoreMethods, explain
 from hashrange.design.execute.store_steps import StoreSteps
-from hashrange.design.execute.writes.atomic_updates import ATOMIC
-from hashrange.design.execute.writes.commit import commit
-from hashrange.design.execute.writes.upserts import add_or_create
 from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.plan.proposals import plan
 from hashrange.design.tools.create import create
@@ -30,18 +27,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_SHOWN = (
-    *ATOMIC,
-    "add_or_create",
-    "put",
-    "create",
-    "save",
-    "move",
-    "delete",
-    "get_many",
-    "edit",
-    "update",
-)
+_UNSHOWN = ("patch", "transaction", "transact", "read_transaction", "batch", "delete_tree", "sync")
 
 
 class Table:
@@ -178,7 +164,7 @@ class Table:
         raise DeclarationError(f"{method!r} is not a pattern of this table")
 
     def _write_request(self, name: str, args: Sequence[Any], kwargs: Any) -> Explanation:
-        if name not in _SHOWN:
+        if name in _UNSHOWN:
             raise TypeError(f"{name} sends what its body does: show put, save or delete instead")
         what, *rest = args
         steps = self._steps(name, what, rest, kwargs)
@@ -193,23 +179,12 @@ class Table:
             return Explanation(f"{name} {getattr(what, '__qualname__', repr(what))}", requests)
 
     def _steps(self, name: str, what: Any, args: Sequence[Any], kwargs: Any) -> Steps[Any]:
-        core = StoreSteps(self.model, [], None, None)
-        if name in ("put", "create", "save", "move"):
-            return core.write(name, what)
-        if name in ATOMIC:
-            entity = core.writer.entity(what)
-            key = entity.primary_key(vars(what))
-            return commit([core.writer.atomic(name, entity, key, kwargs)])
-        if name == "add_or_create":
-            return commit([add_or_create(core.writer, what, kwargs)])
-        if name == "delete" and isinstance(what, Item):
-            return core.delete_item(what)
-        if name == "delete":
-            return core.delete_by(self._call(what).bind(args, kwargs))
-        if name == "get_many":
-            return core.get_many(self._call(what), *args)
-        given = args[1:] if name == "update" else args  # `change` is not called
-        return core.get_for_edit(self._call(what).bind(given, kwargs))
+        store = _Unsent(StoreSteps(self.model, [], None, None))
+        first = what if isinstance(what, Item) else OpenPattern(store, self._call(what))
+        if name == "edit":
+            return store._core.get_for_edit(bind(first, args, kwargs))
+        steps: Steps[Any] = getattr(store, name)(first, *args, **kwargs)
+        return steps
 
     def create(self, connection: Any) -> bool:
         """Create the table, or check the existing one: see `create.create`."""
@@ -230,6 +205,13 @@ class Table:
         loader = Loader(self.model, [entity.model for entity in self.model.entities])
         entity = loader.recognise(raw)
         return None if entity is None else entity.load(raw)
+
+
+class _Unsent(StoreMethods):
+    """A store whose methods return their steps."""
+
+    def _run(self, steps: Steps[Any]) -> Steps[Any]:
+        return steps
 
 
 def _is_item(declared: Any) -> bool:

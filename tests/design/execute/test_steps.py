@@ -135,3 +135,18 @@ def test_botocore_does_not_check_requests_again(
     assert things.thing("a") == Thing(name="a")
     with pytest.raises(AttributeError, match="validate"):  # the caller's client still does
         client.list_tables()
+
+
+class Busy(st.Store, Protocol):
+    def connection(self, name: str) -> Thing | None: ...
+    def core(self, name: str) -> Thing | None: ...
+    def run(self, name: str) -> Thing | None: ...
+
+
+def test_patterns_may_have_any_name(database: hashrange.Database) -> None:
+    table = st.Table("things", Busy)
+    table.create(database)
+    db = table.open(Busy, database)
+    thing = db.create(Thing(name="a"))
+    for pattern in (db.connection, db.core, db.run):
+        assert pattern("a") == thing

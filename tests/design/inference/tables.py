@@ -12,6 +12,7 @@ from hashrange.design.errors import BadValue, NotFound, NotUnique
 from hashrange.design.execute.connection import connect
 from hashrange.design.execute.steps import run
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.verbs import Write
 
 Item = dict[str, Any]
 ALSO_WRITTEN = {
@@ -27,7 +28,7 @@ def fill(table: st.Table, database: hashrange.Database, *, parents: int = 25, se
     count = 0
     for item in st.sample(table, parents=parents, children=60, seed=seed, readable=True):
         try:
-            run(core.write("create", item), connection)
+            run(core.write(Write("create", item)), connection)
         except (NotUnique, NotFound, BadValue, st.AlreadyExists):
             continue
         count += 1

@@ -10,6 +10,7 @@ from hashrange import design as st
 from hashrange.design.errors import ConditionFailed
 from hashrange.design.execute.steps import ApiFailure
 from hashrange.design.execute.writes.transactions import PendingWrites
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.migrate import following
 from hashrange.design.migrate.phases import Phase, State
 
@@ -38,7 +39,7 @@ class Program:
 
     @property
     def core(self) -> Any:
-        return self.store.core
+        return self.store._core
 
     def item(self, key: Key, c: str, n: int, s: str) -> Any:
         more = {"s": s} if self.unique else {}
@@ -114,16 +115,16 @@ class History:
     def _put(self, program: Program, core: Any, key: Key, item: Any, values: Any) -> Any:
         # A put of an item with a version is a create, since it names no version.
         create = "v" in type(item).model_fields
-        return core.write("put", item), put_effect(key, values, create=create)
+        return core.write(Write("put", item)), put_effect(key, values, create=create)
 
     def _create(self, program: Program, core: Any, key: Key, item: Any, values: Any) -> Any:
-        return core.write("create", item), put_effect(key, values, create=True)
+        return core.write(Write("create", item)), put_effect(key, values, create=True)
 
     def _add(self, program: Program, core: Any, key: Key, item: Any, values: Any) -> Any:
         def change(one: dict[str, Any]) -> None:
             one["n"] += 3
 
-        return core.atomic("add", item, {"n": 3}), change_effect(key, change)
+        return core.write(Write("add", item, values={"n": 3})), change_effect(key, change)
 
     def _edit(self, program: Program, core: Any, key: Key, item: Any, values: Any) -> Any:
         t = self.random.choice(("red", "blue"))
@@ -145,7 +146,8 @@ class History:
         return core.update(bound, change), effect
 
     def _delete(self, program: Program, core: Any, key: Key, item: Any, values: Any) -> Any:
-        return core.delete_by(program.store.one.call.bind(key, {})), delete_effect(key)
+        bound = program.store.one.call.bind(key, {})
+        return core.do(Write("delete", bound=bound)), delete_effect(key)
 
     def _both(self, program: Program, core: Any, key: Key, item: Any, values: Any) -> Any:
         """A transaction that creates one item and deletes another one, with a token.

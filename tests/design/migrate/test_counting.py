@@ -44,7 +44,7 @@ def clock() -> Clock:
 def opened(migration: st.Migration, database: Any, clock: Clock) -> Readings:
     """A program that counts."""
     db: Any = migration.open(Readings, database, count=True)
-    counting: Counting = db.core.counting
+    counting: Counting = db._core.counting
     counting.now = clock
     found: Readings = db
     return found

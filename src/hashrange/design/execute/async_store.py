@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.execute.reads.loading import LoadedItems
+from hashrange.design.execute.reads.pattern_calls import bind
 from hashrange.design.execute.steps import AsyncConnection, Steps, run_async
-from hashrange.design.execute.store_methods import QueryMethods, StoreMethods, bind
+from hashrange.design.execute.store_methods import QueryMethods, StoreMethods
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.work import Work, finish
-from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
+from hashrange.design.execute.writes.transactions import PendingReads, PendingWrites
+from hashrange.design.execute.writes.verbs import Write
 
 T = TypeVar("T")
 
@@ -20,14 +22,14 @@ class OpenAsyncQuery(QueryMethods):
     """See `protocols.AsyncQuery`."""
 
     async def __aiter__(self) -> AsyncGenerator[Any, None]:
-        core = self._store.core
-        bound = core.known(self._bound) or await self._store.run(core.resolved(self._bound))
+        core = self._store._core
+        bound = core.known(self._bound) or await self._store._run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
         self._bound.took = reader.took
         started = time.perf_counter()
         try:
             while not reader.done and reader.took.items != bound.limit:
-                for item in await self._store.run(core.next_items(reader, items, bound)):
+                for item in await self._store._run(core.next_items(reader, items, bound)):
                     yield item
         finally:
             core.took(reader.took, started)
@@ -46,27 +48,27 @@ class OpenAsyncQuery(QueryMethods):
 class OpenAsyncStore(StoreMethods):
     """See `protocols.AsyncStore`."""
 
-    query_class = OpenAsyncQuery
+    _query_class = OpenAsyncQuery
 
     def __init__(self, core: StoreSteps, connection: AsyncConnection) -> None:
         super().__init__(core)
         self._connection = connection
 
-    async def run(self, steps: Steps[T]) -> T:
-        return await run_async(self.core.follow(steps), self._connection)
+    async def _run(self, steps: Steps[T]) -> T:
+        return await run_async(self._core.follow(steps), self._connection)
 
     @asynccontextmanager
     async def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
-        item = await self.run(self.core.get_for_edit(bind(get, args, kwargs)))
+        item = await self._run(self._core.get_for_edit(bind(get, args, kwargs)))
         yield item
-        await self.run(self.core.save_in_place(item))
+        await self._run(self._core.save_in_place(item))
 
     @asynccontextmanager
     async def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
         bound = bind(get, args, kwargs)
         item = bound.blank()
         yield item
-        await self.run(self.core.patch(bound, item))
+        await self._run(self._core.patch(bound, item))
 
     @asynccontextmanager
     async def transaction(
@@ -74,14 +76,14 @@ class OpenAsyncStore(StoreMethods):
     ) -> AsyncIterator["OpenAsyncTransaction"]:
         pending = OpenAsyncTransaction(self)
         yield pending
-        await self.run(self.core.transact([other.core for other in others], pending, token))
+        await self._run(self._core.transact([other._core for other in others], pending, token))
 
     async def transact(self, work: Any, /, *args: Any, **kwargs: Any) -> Any:
         attempt = 0
         while True:
             pending = Work(self)
             result = await work(pending, *args, **kwargs)
-            if await self.run(finish(self.core, pending, attempt)):
+            if await self._run(finish(self._core, pending, attempt)):
                 return result
             attempt += 1
 
@@ -89,13 +91,13 @@ class OpenAsyncStore(StoreMethods):
     async def read_transaction(self) -> AsyncIterator[PendingReads]:
         pending = PendingReads()
         yield pending
-        await self.run(self.core.read_together(pending))
+        await self._run(self._core.read_together(pending))
 
     @asynccontextmanager
     async def batch(self, *, copies: bool = True) -> AsyncIterator[PendingWrites]:
         pending = PendingWrites()
         yield pending
-        await self.run(self.core.write_batch(pending, copies))
+        await self._run(self._core.write_batch(pending, copies))
 
 
 class OpenAsyncTransaction(PendingWrites):
@@ -107,7 +109,7 @@ class OpenAsyncTransaction(PendingWrites):
 
     @asynccontextmanager
     async def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> AsyncIterator[Item]:
-        item = await self._store.run(self._store.core.get_for_edit(bind(get, args, kwargs)))
+        item = await self._store._run(self._store._core.get_for_edit(bind(get, args, kwargs)))
         yield item
         self.save(item)
 
@@ -116,4 +118,4 @@ class OpenAsyncTransaction(PendingWrites):
         bound = bind(get, args, kwargs)
         item = bound.blank()
         yield item
-        self.writes.append(PendingWrite("patch", None, bound, values=bound.assigned(item)))
+        self._take(Write("patch", values=bound.assigned(item), bound=bound))

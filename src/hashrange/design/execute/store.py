@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 
 from hashrange.design.declare.item import Item
 from hashrange.design.execute.reads.loading import LoadedItems
+from hashrange.design.execute.reads.pattern_calls import bind
 from hashrange.design.execute.steps import Connection, Steps, run
-from hashrange.design.execute.store_methods import QueryMethods, StoreMethods, bind
+from hashrange.design.execute.store_methods import QueryMethods, StoreMethods
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.work import Work, finish
-from hashrange.design.execute.writes.transactions import PendingReads, PendingWrite, PendingWrites
+from hashrange.design.execute.writes.transactions import PendingReads, PendingWrites
+from hashrange.design.execute.writes.verbs import Write
 
 T = TypeVar("T")
 
@@ -20,14 +22,14 @@ class OpenQuery(QueryMethods):
     """See `protocols.Query`."""
 
     def __iter__(self) -> Iterator[Any]:
-        core = self._store.core
-        bound = core.known(self._bound) or self._store.run(core.resolved(self._bound))
+        core = self._store._core
+        bound = core.known(self._bound) or self._store._run(core.resolved(self._bound))
         reader, items = bound.reader(), LoadedItems()
         self._bound.took = reader.took
         started = time.perf_counter()
         try:
             while not reader.done and reader.took.items != bound.limit:
-                yield from self._store.run(core.next_items(reader, items, bound))
+                yield from self._store._run(core.next_items(reader, items, bound))
         finally:
             core.took(reader.took, started)
 
@@ -44,27 +46,27 @@ class OpenQuery(QueryMethods):
 class OpenStore(StoreMethods):
     """See `protocols.Store`."""
 
-    query_class = OpenQuery
+    _query_class = OpenQuery
 
     def __init__(self, core: StoreSteps, connection: Connection) -> None:
         super().__init__(core)
-        self.connection = connection
+        self._connection = connection
 
-    def run(self, steps: Steps[T]) -> T:
-        return run(self.core.follow(steps), self.connection)
+    def _run(self, steps: Steps[T]) -> T:
+        return run(self._core.follow(steps), self._connection)
 
     @contextmanager
     def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
-        item = self.run(self.core.get_for_edit(bind(get, args, kwargs)))
+        item = self._run(self._core.get_for_edit(bind(get, args, kwargs)))
         yield item
-        self.run(self.core.save_in_place(item))
+        self._run(self._core.save_in_place(item))
 
     @contextmanager
     def patch(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
         bound = bind(get, args, kwargs)
         item = bound.blank()
         yield item
-        self.run(self.core.patch(bound, item))
+        self._run(self._core.patch(bound, item))
 
     @contextmanager
     def transaction(
@@ -72,14 +74,14 @@ class OpenStore(StoreMethods):
     ) -> Iterator["OpenTransaction"]:
         pending = OpenTransaction(self)
         yield pending
-        self.run(self.core.transact([other.core for other in others], pending, token))
+        self._run(self._core.transact([other._core for other in others], pending, token))
 
     def transact(self, work: Any, /, *args: Any, **kwargs: Any) -> Any:
         attempt = 0
         while True:
             pending = Work(self)
             result = work(pending, *args, **kwargs)
-            if self.run(finish(self.core, pending, attempt)):
+            if self._run(finish(self._core, pending, attempt)):
                 return result
             attempt += 1
 
@@ -87,13 +89,13 @@ class OpenStore(StoreMethods):
     def read_transaction(self) -> Iterator[PendingReads]:
         pending = PendingReads()
         yield pending
-        self.run(self.core.read_together(pending))
+        self._run(self._core.read_together(pending))
 
     @contextmanager
     def batch(self, *, copies: bool = True) -> Iterator[PendingWrites]:
         pending = PendingWrites()
         yield pending
-        self.run(self.core.write_batch(pending, copies))
+        self._run(self._core.write_batch(pending, copies))
 
 
 class OpenTransaction(PendingWrites):
@@ -105,7 +107,7 @@ class OpenTransaction(PendingWrites):
 
     @contextmanager
     def edit(self, get: Any, /, *args: Any, **kwargs: Any) -> Iterator[Item]:
-        item = self._store.run(self._store.core.get_for_edit(bind(get, args, kwargs)))
+        item = self._store._run(self._store._core.get_for_edit(bind(get, args, kwargs)))
         yield item
         self.save(item)
 
@@ -114,4 +116,4 @@ class OpenTransaction(PendingWrites):
         bound = bind(get, args, kwargs)
         item = bound.blank()
         yield item
-        self.writes.append(PendingWrite("patch", None, bound, values=bound.assigned(item)))
+        self._take(Write("patch", values=bound.assigned(item), bound=bound))

@@ -4,11 +4,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from hashrange.design.declare.item import Item, as_read
+from hashrange.design.declare.item import Item
 from hashrange.design.declare.patterns import Pattern
 from hashrange.design.declare.protocols.queries import Explanation, Page
 from hashrange.design.declare.table_model import TableModel
-from hashrange.design.declare.typed_conditions import Where
 from hashrange.design.errors import BadValue, Conflict, NotFound
 from hashrange.design.execute import batches
 from hashrange.design.execute.observation import Call, Observer, units_of
@@ -20,11 +19,6 @@ from hashrange.design.execute.reads.reading import FILTERED_PAGE, PlanReader
 from hashrange.design.execute.reads.searching import nearest
 from hashrange.design.execute.steps import ApiCall, Steps, T
 from hashrange.design.execute.writes.commit import ACTIONS_MAX, commit
-from hashrange.design.execute.writes.condition_checks import (
-    condition_check,
-    expect_where,
-    split_values,
-)
 from hashrange.design.execute.writes.copies import (
     chunks,
     copied_from,
@@ -32,20 +26,19 @@ from hashrange.design.execute.writes.copies import (
     outdated_copies,
 )
 from hashrange.design.execute.writes.merged_actions import merged
+from hashrange.design.execute.writes.preparation import by_pattern, prepared
 from hashrange.design.execute.writes.transactions import (
     PendingReads,
     PendingWrites,
     read_together,
     transact,
 )
-from hashrange.design.execute.writes.upserts import add_or_create
-from hashrange.design.execute.writes.write_actions import WriteAction
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.execute.writes.write_batch import write_batch
 from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 
 UPDATE_ATTEMPTS = 5
 SYNC_ROUNDS = 5
-NO_VALUES: Mapping[str, Any] = {}
 
 
 class StoreSteps(ObservedCalls):
@@ -220,39 +213,31 @@ class StoreSteps(ObservedCalls):
 
     # ---- writes ----
 
-    def write(
-        self,
-        method: str,
-        item: Item,
-        where: Where | None = None,
-        values: Mapping[str, Any] = NO_VALUES,
-    ) -> Steps[Item]:
-        """put, create, save or move, under a condition of the stored item."""
-        call = self.call(method)
-        written: PreparedWrite = yield from call.counted(getattr(self.writer, method)(item))
-        checks = self._checks(item, where, values)
-        yield from self._land(call, written, checks)
-        return written.done()
+    def do(self, write: Write) -> Steps[Any]:
+        """Returns the item after the write, or None after a delete."""
+        if write.change is not None:
+            assert write.bound is not None
+            return self.update(write.bound, write.change)
+        return self._by_pattern(write) if write.item is None else self.write(write)
 
-    def _checks(
-        self, item: Item, where: Where | None, values: Mapping[str, Any]
-    ) -> list[WriteAction]:
-        """The condition that the caller gave, of the item as it was read if it was read."""
-        expect_where(where, values)
-        if where is None:
-            return []
-        entity = self.writer.entity(item)
-        raw = as_read(item)
-        key = entity.primary_key(vars(item)) if raw is None else entity.key_of(raw)
-        return [condition_check(self.writer.table, entity, key, item, where, values)]
+    def write(self, write: Write) -> Steps[Any]:
+        """A write of an item."""
+        call = self.call(write.verb)
+        written = yield from call.counted(prepared(self.writer, write))
+        yield from self._land(call, written)
+        return None if write.verb == "delete" else written.done()
 
-    def _land(
-        self, call: Call, written: PreparedWrite, checks: Sequence[WriteAction]
-    ) -> Steps[None]:
+    def _by_pattern(self, write: Write) -> Steps[None]:
+        call = self.call(write.verb)
+        actions = yield from call.counted(by_pattern(self.writer, write))
+        if actions:
+            yield from self.commit(call, actions)
+
+    def _land(self, call: Call, written: PreparedWrite) -> Steps[None]:
         """Commit a write, together with the copies of changed fields if they fit."""
-        if not written.actions and not checks:
+        actions, together = [*written.checks, *written.actions], False
+        if not actions:
             return
-        actions, together = [*checks, *written.actions], False
         if written.renamed:
             late = yield from call.counted(outdated_copies(self.writer, written.item))
             copies = [action for copy in late for action in copy.actions]
@@ -308,7 +293,7 @@ class StoreSteps(ObservedCalls):
 
     def save_in_place(self, item: Item) -> Steps[Item]:
         """As `save`, and update the caller's own item to the stored one."""
-        saved: Item = yield from self.write("save", item)
+        saved: Item = yield from self.write(Write("save", item))
         vars(item).update(vars(saved))
         return item
 
@@ -326,59 +311,7 @@ class StoreSteps(ObservedCalls):
     def patch(self, bound: BoundPattern, item: Item) -> Steps[None]:
         values = bound.assigned(item)
         if values:
-            key = bound.builder.key(bound.arguments)
-            yield from self.commit(
-                self.call("patch"), [self.writer.patch(bound.entity, key, values)]
-            )
-
-    def atomic(
-        self, method: str, item: Item, given: Mapping[str, Any], where: Where | None = None
-    ) -> Steps[Item]:
-        """add, discard or append. `given` also has the values of the condition."""
-        entity = self.writer.entity(item)
-        values, rest = split_values(entity, where, given)
-        action = self.writer.atomic(method, entity, entity.primary_key(vars(item)), rest)
-        return (yield from self._update_one(method, item, action, where, values))
-
-    def add_or_create(self, item: Item, amounts: Mapping[str, Any]) -> Steps[Item]:
-        action = add_or_create(self.writer, item, amounts)
-        return (yield from self._update_one("add_or_create", item, action, None, NO_VALUES))
-
-    def assign(
-        self, item: Item, path: str, value: Any, where: Where | None, values: Mapping[str, Any]
-    ) -> Steps[Item]:
-        entity = self.writer.entity(item)
-        action = self.writer.assign(entity, entity.primary_key(vars(item)), path, value)
-        return (yield from self._update_one("assign", item, action, where, values))
-
-    def _update_one(
-        self,
-        name: str,
-        item: Item,
-        action: WriteAction,
-        where: Where | None,
-        values: Mapping[str, Any],
-    ) -> Steps[Item]:
-        actions = [*self._checks(item, where, values), action]
-        response = yield from self.commit(self.call(name), actions)
-        return self.writer.entity(item).load(response["Attributes"])
-
-    def delete_item(
-        self, item: Item, where: Where | None = None, values: Mapping[str, Any] = NO_VALUES
-    ) -> Steps[None]:
-        entity = self.writer.entity(item)
-        call, key = self.call("delete"), entity.primary_key(vars(item))
-        actions = yield from call.counted(self.writer.delete(entity, key, item))
-        actions = [*self._checks(item, where, values), *actions]
-        if actions:
-            yield from self.commit(call, actions)
-
-    def delete_by(self, bound: BoundPattern) -> Steps[None]:
-        key = bound.builder.key(bound.arguments)
-        call = self.call("delete")
-        actions = yield from call.counted(self.writer.delete(bound.entity, key, None))
-        if actions:
-            yield from self.commit(call, actions)
+            yield from self._by_pattern(Write("patch", values=values, bound=bound))
 
     # ---- several writes ----
 

@@ -8,9 +8,8 @@ from hashrange.design.declare.entity import Entity
 from hashrange.design.declare.protocols.queries import Explanation
 from hashrange.design.errors import BadValue, ConditionFailed, Conflict
 from hashrange.design.execute import batches
-from hashrange.design.execute.reads.pattern_calls import BoundPattern
+from hashrange.design.execute.reads.pattern_calls import BoundPattern, bind
 from hashrange.design.execute.steps import Pause, Steps
-from hashrange.design.execute.store_methods import bind
 from hashrange.design.execute.store_steps import StoreSteps
 from hashrange.design.execute.writes.transactions import (
     PendingWrites,
@@ -42,10 +41,10 @@ class Work(PendingWrites):
         self.seen: dict[str, Seen] = {}
 
     def get(self, get: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self._store.run(self._get(bind(get, args, kwargs)))
+        return self._store._run(self._get(bind(get, args, kwargs)))
 
     def _get(self, bound: BoundPattern) -> Steps[Any]:
-        core: StoreSteps = self._store.core
+        core: StoreSteps = self._store._core
         if bound.builder.plan.operation != "GetItem" or bound.builder.model is not core.model:
             raise BadValue(f"{bound.call.pattern}: work reads its own table by the primary key")
         key = bound.builder.key(bound.arguments)

@@ -37,11 +37,11 @@ class Follower:
     def __init__(self, db: object, streams: Any, reader: str) -> None:
         if not isinstance(db, OpenStore):
             raise TypeError(f"{type(db).__name__} is not an open st.Store")
-        model = db.core.model
+        model = db._core.model
         if not model.stream:
             raise DesignError(f"{model.name} has no stream: st.Table(..., stream=True)")
-        self._connection = _Both(db.connection, _streams(db.connection, streams))
-        self._reader = _StreamReader(model, Dispatcher(db.core), reader)
+        self._connection = _Both(db._connection, _streams(db._connection, streams))
+        self._reader = _StreamReader(model, Dispatcher(db._core), reader)
 
     def catch_up(self) -> int:
         """Handle the records that are there; returns the number of changes that were handled.

@@ -151,6 +151,18 @@ class PatternCall:
         return builder
 
 
+def call_of(get: Any) -> PatternCall:
+    """The pattern of a store's attribute. Raises TypeError."""
+    call = getattr(get, "call", None)
+    if not isinstance(call, PatternCall):
+        raise TypeError(f"{get!r} is not a pattern of a store: write e.g. db.edit(db.sensor, ...)")
+    return call
+
+
+def bind(get: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
+    return call_of(get).bind(args, kwargs)
+
+
 def _parameters(pattern: Pattern) -> Iterable[str]:
     function = pattern.function
     code = function.__code__

@@ -17,14 +17,14 @@ def write_batch(
     """Send puts and deletes. Of several writes of an item, the last one counts."""
     requests: dict[str, dict[str, Any]] = {}
     for write in pending.writes:
-        if write.method not in ("put", "delete") or write.item is None:
-            raise BadValue(f"a batch can put and delete items, not {write.method}")
-        if write.condition is not None:
+        if write.verb not in ("put", "delete") or write.item is None:
+            raise BadValue(f"a batch can put and delete items, not {write.verb}")
+        if write.where is not None:
             raise BadValue("a batch cannot check conditions")
         entity = writer.entity(write.item)
         _expect_plain(writer, entity, copies)
         key = entity.primary_key(vars(write.item))
-        if write.method == "put":
+        if write.verb == "put":
             request: dict[str, Any] = {
                 "PutRequest": {"Item": entity.dump(entity.stamped(write.item))}
             }

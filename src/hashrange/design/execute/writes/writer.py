@@ -6,7 +6,7 @@ the attributes that they depend on have not changed since.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,13 +39,15 @@ from hashrange.model.values import Item as WireItem
 class PreparedWrite:
     """The actions of one write, and the item and stored item after it.
 
-    `renamed` are the fields that other items copy and that changed, or all of a new item.
+    `renamed` are the fields that other items copy and that changed, or all of a new item. `checks`
+    are of the condition that the caller gave.
     """
 
     item: Item
     image: WireItem | None
     actions: list[WriteAction]
     renamed: frozenset[str] = frozenset()
+    checks: list[WriteAction] = field(default_factory=list)
 
     @property
     def updates(self) -> bool:
@@ -101,7 +103,7 @@ class Writer:
         entity = self._known(item)
         item, checks = yield from self.copying.filled(entity, item, pending)
         old, expression, conditions = None, Expression(), []
-        if self._looks_first(entity):
+        if entity.unique or entity.name in self.copied:
             old = yield from self.copying.read(entity.primary_key(vars(item)))
             conditions = self._still(entity, old, expression)
         if entity.version is not None:
@@ -294,9 +296,6 @@ class Writer:
         return frozenset(
             n for n, a in attributes.items() if old is None or old.get(a) != image.get(a)
         )
-
-    def _looks_first(self, entity: Entity) -> bool:
-        return bool(entity.unique) or entity.name in self.copied
 
     def _as_read(self, entity: Entity, item: Item) -> WireItem:
         old = as_read(item)

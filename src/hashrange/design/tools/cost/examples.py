@@ -20,6 +20,7 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import BadValue, ConditionFailed
 from hashrange.design.execute.steps import run
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.metered_table import Meter, MeteredTable
 from hashrange.design.tools.cost.units import entry
@@ -57,7 +58,7 @@ class Examples:
         table = MeteredTable(self.model, self.declared)
         for item in self.items:
             try:
-                run(self.core.write("create", item), table)
+                run(self.core.write(Write("create", item)), table)
             except (BadValue, ConditionFailed):
                 continue  # e.g. a generated item whose owner was left out
         table.meter = Meter()

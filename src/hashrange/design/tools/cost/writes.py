@@ -15,6 +15,7 @@ from hashrange.design.errors import BadValue, ConditionFailed
 from hashrange.design.execute import batches
 from hashrange.design.execute.steps import run
 from hashrange.design.execute.writes.commit import ACTIONS_MAX
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.tools.cost.examples import Examples
 from hashrange.design.tools.cost.lines import CostLine, Kind
 from hashrange.design.tools.cost.metered_table import Meter, MeteredTable, MeteredWrite
@@ -79,10 +80,10 @@ class WriteCosts:
                 run(core.sync(found), table)  # as a reader of the stream does
             return
         self._leave_copies(table, entity, raw, 0)
-        run(core.delete_item(entity.load(raw)), table)
+        run(core.write(Write("delete", entity.load(raw))), table)
         if kind == "create":
             table.meter = Meter()
-            run(core.write("create", item), table)
+            run(core.write(Write("create", item)), table)
 
     @staticmethod
     def _stored(table: MeteredTable, item: Item) -> WireItem:

@@ -9,6 +9,7 @@ from hashrange.design.execute.connection import connect
 from hashrange.design.execute.steps import Connection, run
 from hashrange.design.execute.store import OpenStore
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.streams.follow import Follower
 from hashrange.design.table import Table
 from hashrange.design.tools.cost.examples import other_values
@@ -90,13 +91,13 @@ class _Tester:
     def make_again(self, owner: Record) -> None:
         """Delete an item, and create one with the same key and other copied fields."""
         now = self._stored(owner)
-        run(self.core.delete_item(now), self.connection)
+        run(self.core.write(Write("delete", now)), self.connection)
         if not self._write("create", owner, self._other(_new(owner))):
             assert self._write("create", owner, _new(owner))
 
     def _write(self, method: str, owner: Record, item: Item) -> bool:
         try:
-            written = run(self.core.write(method, item), self.connection)
+            written = run(self.core.write(Write(method, item)), self.connection)
         except ConditionFailed:
             return False  # the new value is a unique text that another item has
         owner.values.update({n: getattr(written, n) for n in owner.values})

@@ -18,6 +18,7 @@ from hashrange.design.execute.connection import connect
 from hashrange.design.execute.reads.pattern_calls import BoundPattern
 from hashrange.design.execute.steps import ApiFailure, Connection, run
 from hashrange.design.execute.store_steps import StoreSteps
+from hashrange.design.execute.writes.verbs import Write
 from hashrange.design.plan.plans import Plan, Unplanned
 from hashrange.design.table import Table
 from hashrange.design.tools import create
@@ -111,7 +112,7 @@ def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> li
     wrong: dict[str, str] = {}
     for item in sample(table, parents=PARENTS, children=CHILDREN, seed=seed):
         try:
-            written = run(core.write("create", item), connection)
+            written = run(core.write(Write("create", item)), connection)
         except (NotUnique, NotFound, BadValue):  # NotFound: its owner was left out
             continue
         record = Record(type(item), {n: getattr(written, n) for n in type(item).model_fields})
@@ -150,7 +151,7 @@ def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.R
             continue  # it was stored under another key
         try:
             item = entity.load(raw).replace(**changes)
-            run(core.write("save", item), connection)
+            run(core.write(Write("save", item)), connection)
         except (BadValue, NotFound, ValidationError):  # these values do not go with its own
             continue
         record.values.update({n: getattr(item, n) for n in changes})
