@@ -209,7 +209,7 @@ def test_a_write_without_a_size_is_at_least_a_unit() -> None:
     table = ", writes=[st.writes(A, create={})]"
     hot, cold = (model(text + patterns(table=table.format(rate))) for rate in (1001, 1000))
     assert [str(f) for f in st.lint(hot).findings if f.rule == "C01"] == [
-        "C01 error A.key: 1,001 write units per second on 'all', of 1,000"
+        "C01 error A.key: 1,001 write units per second on 'all', which allows 1,000"
     ]
     assert not [f for f in st.lint(cold).findings if f.rule == "C01"]
 

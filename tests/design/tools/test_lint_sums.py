@@ -23,7 +23,7 @@ def test_writes_of_two_entities_under_one_key_add_up() -> None:
     writes = "writes=[st.writes(A, create={0}), st.writes(B, create={0})]"
     hot = CONFIG + patterns(table=f", A, B, {SIZES}, " + writes.format(700))
     [found] = messages(hot, "C01")
-    assert found.startswith("A.key: 1,400 write units per second on 'config', of 1,000")
+    assert found.startswith("A.key: 1,400 write units per second on 'config', which allows 1,000")
     assert "B.key 700" in found
     assert "2 shards" in "".join(messages(hot, "C07"))
     assert not messages(hot.replace("700", "500"), "C01")
@@ -32,7 +32,7 @@ def test_writes_of_two_entities_under_one_key_add_up() -> None:
 def test_reads_of_two_patterns_of_one_key_add_up() -> None:
     hot = CONFIG + patterns(*READS, table=f", {SIZES}")
     [found] = messages(hot, "C01")
-    assert found.startswith("P.a: 4,000 read units per second on 'config', of 3,000")
+    assert found.startswith("P.a: 4,000 read units per second on 'config', which allows 3,000")
     assert "P.b 2,000" in found
     assert not messages(hot.replace("4000", "3000"), "C01")
 
@@ -130,10 +130,10 @@ def test_declared_numbers_of_parents_bound_the_number_of_keys() -> None:
         return messages(text, "C01")
 
     assert found(1000, 5000, 30_000) == []
-    each = "R.key: 1,001 write units per second on each of 5 'f#{f}', of 1,000"
+    each = "R.key: 1,001 write units per second on each of 5 'f#{f}', which allows 1,000"
     assert found(1000, 5005) == [each]
     assert found(1000, 0, 30_001) == [
-        "P.of: 3,000 read units per second on each of 5 'f#{f}', of 3,000"
+        "P.of: 3,000 read units per second on each of 5 'f#{f}', which allows 3,000"
     ]
     month = "on each of 10 'm#{f}#{at:%Y-%m}#{d|shard:2}'"  # all of one moment, in two shards
     assert [month in one for one in found(1000, 10_001)] == [True, False]

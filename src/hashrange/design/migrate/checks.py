@@ -62,7 +62,7 @@ def _table(old: TableModel, new: TableModel) -> Iterator[str]:
             "it to the old model and write its items again first"
         )
     if old.ttl_attribute is not None and old.ttl_attribute != new.ttl_attribute:
-        yield f"items expire by {old.ttl_attribute}: keep this attribute, since a table has one"
+        yield f"items expire by {old.ttl_attribute}: keep it, since a table has one TTL attribute"
     expires = old.ttl_attribute is not None or new.ttl_attribute is not None
     if expires and not (old.hide_expired and new.hide_expired):
         yield (
@@ -137,12 +137,12 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
         if name not in own.fields:
             yield f"{other} takes {name!r} from {own}, which has no such field"
     for name in sorted({t for t in targets if targets.count(t) > 1}):
-        yield f"{other}.{name} is made from two fields of {own}: fields are not merged"
+        yield f"{other}.{name} is made from two fields of {own}: a migration merges none"
     for name in targets:
         if name not in other.fields:
             yield (
-                f"{own} has {name!r} and {other} has not: a migration loses no field; name the "
-                "new field with st.pair, or drop it afterwards"
+                f"{own} has {name!r} and {other} has not: a migration keeps all fields; name the "
+                "new one with st.pair, or drop the field afterwards"
             )
     for name in other.fields:
         if name not in targets:
@@ -157,7 +157,7 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
                 "say with st.pair how one becomes the other and back"
             )
         if (mine.counts, mine.expires) != (theirs.counts, theirs.expires):
-            yield f"{other}.{field.name}: st.Version and st.TTL stay what they are in {own}.{name}"
+            yield f"{other}.{field.name} is st.Version or st.TTL if, and only if, {own}.{name} is"
 
 
 def _names(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
@@ -264,7 +264,7 @@ def _patterns(
         if indexed and pattern.name not in accepted:
             yield (
                 f"{pattern}: it reads the table now and would read the index {after.source.name}, "
-                f"which is behind: accept it with --accept {pattern.name}, or serve it by the key"
+                f"which lags: accept it with --accept {pattern.name}, or serve it by the key"
             )
         held = {f for model in pattern.entities for f in retyped.get(model, ())}
         if after.filter is not None and held & after.filter.fields:

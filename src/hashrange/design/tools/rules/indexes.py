@@ -47,7 +47,7 @@ def too_many(c: Context) -> Iterator[Found]:
     for kind, most in (("GSI", limits.GLOBAL_INDEXES_MAX), ("LSI", limits.LOCAL_INDEXES_MAX)):
         count = sum(source.kind == kind for source in c.model.indexes)
         if count > most:
-            yield c.table.name, f"{count} {kind}s of {most}"
+            yield c.table.name, f"{count} {kind}s, but at most {most} are allowed"
 
 
 @rule(
@@ -73,7 +73,7 @@ def local_forever(c: Context) -> Iterator[Found]:
 def too_many_projected(c: Context) -> Iterator[Found]:
     count = sum(len(s.project) for s in c.model.indexes if not isinstance(s.project, str))
     if count > PROJECTED_MAX:
-        yield c.table.name, f"{count} projected attributes of {PROJECTED_MAX}"
+        yield c.table.name, f"{count} projected attributes, but at most {PROJECTED_MAX} fit"
 
 
 @rule(
@@ -115,7 +115,7 @@ def item_with_entries(c: Context) -> Iterator[Found]:
     for entity in c.entities if full else ():
         size = c.size("I05", entity)
         if size is not None and size * (1 + full) > limits.ITEM_BYTES_MAX:
-            yield str(entity), f"{size:,} bytes, {1 + full} times"
+            yield str(entity), f"its {size:,} bytes count {1 + full} times"
 
 
 @rule(
@@ -207,7 +207,10 @@ def repeats_the_table(c: Context) -> Iterator[Found]:
             if key.source.name == source.name and not _sparse(entity, key):
                 size = c.size("I10", entity)
                 if size is not None and size > limits.WRITE_UNIT_BYTES:
-                    yield named(entity, key), f"every {entity}, {size:,} bytes each"
+                    yield (
+                        named(entity, key),
+                        f"it holds every {entity} with all of its {size:,} bytes",
+                    )
 
 
 def _sparse(entity: Entity, key: EntityKey) -> bool:

@@ -62,7 +62,8 @@ def key_length(c: Context) -> Iterator[Found]:
                 if longest is None:
                     c.unknown("K02", f"max_length of {column.template} in {named(entity, key)}")
                 elif longest > most:
-                    yield named(entity, key), f"{column.template} can be {longest} bytes of {most}"
+                    text = f"{column.template} can have {longest:,} bytes, but at most {most:,} fit"
+                    yield named(entity, key), text
 
 
 def _longest(column: KeyColumn) -> int | None:

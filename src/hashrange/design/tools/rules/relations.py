@@ -23,7 +23,7 @@ TENANTS = ("tenant_id", "tenant")
 @rule(
     "R01",
     "warning",
-    "a copied field whose change is many writes",
+    "a change of a copied field takes many writes",
     "Each change of the owner writes every copy. Copy from the side with few items, and read the "
     "other side with @st.through.",
 )
@@ -35,7 +35,8 @@ def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
                 c.unknown("R01", f"{entity} items for each {copy.owner.__name__}")
             elif per.max > FEW_COPIES:
                 level: Severity = "error" if per.max > MANY_COPIES else "warning"
-                text = f"a change of {copy.owner.__name__}.{copy.field} is up to {per.max:,} writes"
+                owner = copy.owner.__name__
+                text = f"a change of {owner}.{copy.field} takes up to {per.max:,} writes"
                 yield f"{entity}.{name}", text, level
 
 
@@ -68,8 +69,8 @@ def wrong_side(c: Context) -> Iterator[Found]:
             if mine is not None and others and mine > UNEQUAL * min(others):
                 yield (
                     f"{entity}.{name}",
-                    f"each {copy.owner.__name__} has {mine:g} copies, the other side "
-                    f"{min(others):g}",
+                    f"each {copy.owner.__name__} has {mine:g} copies, and each item of the other "
+                    f"side {min(others):g}",
                 )
 
 

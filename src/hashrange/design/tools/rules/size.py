@@ -52,7 +52,7 @@ def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
                 yield str(entity), f"{name} may have {most}, more than an item", "warning"
         size = c.size("C02", entity)
         if size is not None and size > limits.ITEM_BYTES_MAX:
-            yield str(entity), f"{size:,} bytes of {limits.ITEM_BYTES_MAX:,}", "error"
+            yield str(entity), f"{size:,} bytes, but at most {limits.ITEM_BYTES_MAX:,} fit", "error"
         elif size is not None and size >= LARGE_BYTES:
             units = -(-size // limits.WRITE_UNIT_BYTES)
             yield str(entity), f"{size:,} bytes: {units} write units for each write", "warning"
@@ -88,7 +88,8 @@ def split(c: Context) -> Iterator[Found]:
         if writes.edit and writes.rate and size is not None and size >= HOT_AND_LARGE_BYTES:
             units = -(-size // limits.WRITE_UNIT_BYTES)
             fields = ", ".join(writes.edit)
-            yield str(entity), f"{writes.rate:g} x {units} write units per second for {fields}"
+            cost = f"{writes.rate:g} x {units} write units per second"
+            yield str(entity), f"edits of {fields} cost {cost}"
 
 
 @rule(
@@ -158,7 +159,8 @@ def long_names(c: Context) -> Iterator[Found]:
         size, count = c.size("C08", entity), c.count("C08", entity)
         names = sum(len(attribute) for attribute in entity.owned_attributes)
         if size and count and count >= MANY_ITEMS and names * 2 > size:
-            yield str(entity), f"{names} of {size} bytes are names, {count:,.0f} times"
+            text = f"attribute names take {names} of the {size} bytes of each item"
+            yield str(entity), f"{text}, in {count:,.0f} items"
 
 
 @rule(

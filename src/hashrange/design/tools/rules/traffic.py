@@ -52,7 +52,9 @@ class Traffic:
 
     def __str__(self) -> str:
         where = f"{self.which}{self.value!r}"
-        text = f"{self.units:,.0f} {self.what} units per second on {where}, of {self.most:,}"
+        text = (
+            f"{self.units:,.0f} {self.what} units per second on {where}, which allows {self.most:,}"
+        )
         if len(self.shares) > 1:
             shares = ", ".join(f"{where} {units:,.0f}" for where, units in self.shares.items())
             text += f" ({shares})"

@@ -65,7 +65,7 @@ def too_large_answer(c: Context) -> Iterator[Found]:
         for entity in plan.entities:
             size = c.size("V03", entity)
             if size is not None and size * top > limits.SEARCH_ANSWER_BYTES_MAX:
-                yield str(plan.pattern), f"{TOP}={top} {entity} items of {size:,} bytes"
+                yield str(plan.pattern), f"{TOP}={top}: each {entity} has {size:,} bytes"
 
 
 @rule(
