@@ -25,8 +25,8 @@ import uvloop
 
 from benchmarks import load, processor
 from benchmarks.servers import free_port
-from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
+from hashrange.runtime.ending import Done
 from hashrange.server.listener import open_listener
 from hashrange.server.server import Server, serve
 

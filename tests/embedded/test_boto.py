@@ -12,8 +12,8 @@ from isolation import cut_off
 
 import hashrange
 from hashrange.clients.boto import boto3_session
-from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
+from hashrange.runtime.ending import Done
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar, cast
 
 from waiting import SECONDS_MAX
 
-from hashrange.clients.calls import Done
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ResourceNotFoundException
+from hashrange.runtime.ending import Done
 from hashrange.server.clients import Observer
 from hashrange.server.connection import ClientConnection
 from hashrange.server.listener import Listener, open_listener

@@ -36,7 +36,7 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
-from hashrange.storage.paging import page_of, small
+from hashrange.paging import page_of, small
 
 STRIPES = 3
 

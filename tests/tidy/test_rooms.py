@@ -30,6 +30,16 @@ TODAY = re.compile(r"\b(datetime|date)\.(now|today|utcnow)\b")
 RANDOM = frozenset({"random", "secrets", "uuid.uuid1", "uuid.uuid4"})
 PURE = NETWORK | FILES | CLOCK | RANDOM
 KEYS = frozenset({"hashrange.engine.keyspace", "hashrange.engine.changes"})
+TYPES = frozenset(
+    {
+        "hashrange.engine.keyspace.bounds.Bounds",
+        "hashrange.engine.keyspace.keys.RowKey",
+        "hashrange.engine.keyspace.rows.Row",
+        "hashrange.engine.keyspace.rows.contents",
+    }
+)
+"""What operations may use of the keyspace, because it builds no keys: types whose values they pass
+on, and the items of rows."""
 WIRE = "msgspec httptools zlib_ng"
 DESIGN = "msgspec pydantic annotated_types"
 FORMATS = "pyarrow yaml amazon zstandard"
@@ -65,11 +75,12 @@ ROOMS = {
     "engine":      room("model expressions kv decoders",       "msgspec zlib_ng numpy", PURE),
     "operations":  room("model expressions engine decoders access",
                         "msgspec",                             PURE | KEYS),
-    "storage":     room("kv forks",                            "apsw asyncpg",      SOCKETS),
+    "storage":     room("kv forks paging",                     "apsw asyncpg",      SOCKETS),
     "objects":     room("",                                    "boto3 botocore",    NETWORK),
     "metering":    room("model engine kv",                     "msgspec",           NETWORK),
-    "runtime":     room("model kv forks operations engine storage access metering",
+    "runtime":     room("model kv forks paging operations engine access metering",
                         "msgspec",                             SOCKETS),
+    "paging":      room("kv",                                  "",                  PURE),
     "upkeep":      room("kv forks model engine runtime",       "msgspec",           SOCKETS),
     "archive":     room("kv objects storage runtime",          "msgspec apsw zlib_ng", SOCKETS),
     "formats":     room("model",                               f"msgspec {FORMATS}", NETWORK),
@@ -85,7 +96,7 @@ ROOMS = {
     "server":      room("model kv access failing wire runtime metering formats transfers clients "
                         "database declared design amounts",
                         "msgspec uvloop prometheus_client",    frozenset()),
-    "testing":     room("runtime storage kv model",            "hypothesis pytest", SOCKETS),
+    "testing":     room("runtime storage paging kv model",     "hypothesis pytest", SOCKETS),
     "embedded":    room("model access runtime clients database server testing",
                         f"pytest {CLIENTS}",                   frozenset()),
     "tools":       room("model expressions access kv failing objects archive runtime formats "
@@ -136,6 +147,8 @@ def targets(found: Import) -> set[str]:
 
 def banned(found: Import, never: frozenset[str]) -> bool:
     """A module is banned with all below it; one of its names bans the bare module too."""
+    if found.names and TYPES.issuperset(found.full_names()[1:]):
+        return False
     if any(
         name == ban or name.startswith(f"{ban}.") for name in found.full_names() for ban in never
     ):

@@ -23,9 +23,10 @@ from botocore.exceptions import ConnectionClosedError
 from botocore.loaders import Loader, create_loader
 
 from hashrange import wire
-from hashrange.clients.calls import Outcome, Runtime, refusal
+from hashrange.clients.calls import Runtime, refusal
 from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION, Caller, check_expiry
 from hashrange.model.errors import UnrecognizedClientException
+from hashrange.runtime.ending import Outcome
 from hashrange.runtime.mistaken_calls import Closed, WouldBlock
 
 if TYPE_CHECKING:

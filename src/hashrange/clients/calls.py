@@ -6,8 +6,7 @@ from typing import Any, Protocol
 
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError, InternalServerError
-from hashrange.runtime.ending import Done as Done
-from hashrange.runtime.ending import Outcome as Outcome
+from hashrange.runtime.ending import Done
 
 _log = logging.getLogger("hashrange")
 

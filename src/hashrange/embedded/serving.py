@@ -12,11 +12,12 @@ from contextlib import closing, contextmanager
 from threading import Thread
 from typing import Any, cast
 
-from hashrange.clients.calls import Done, Runtime, Turn
+from hashrange.clients.calls import Runtime, Turn
 from hashrange.database.database import Database
 from hashrange.embedded.moved_clock import DatabaseClock
 from hashrange.model.caller import DEFAULT_REGION, Caller
 from hashrange.model.settings import DEFAULT_SETTINGS
+from hashrange.runtime.ending import Done
 from hashrange.runtime.mistaken_calls import check_database
 from hashrange.server.listener import open_listener
 from hashrange.server.server import Server, new_event_loop

@@ -14,14 +14,11 @@ from hashrange import kv
 from hashrange.engine.keyspace import system
 from hashrange.engine.keyspace.bounds import Bounds, resume
 from hashrange.engine.keyspace.keys import RowKey, collection_key
-from hashrange.engine.keyspace.rows import Row, contents, row_at
+from hashrange.engine.keyspace.rows import Row, row_at
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.errors import ResourceNotFoundException
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.model.tables import Table, TableOrIndex
-
-__all__ = ["Bounds", "Row", "RowKey", "contents"]
-"""Types of the keyspace whose values operations pass on unexamined."""
 
 T = TypeVar("T")
 

@@ -26,10 +26,10 @@ from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.operations.operation import Operation
+from hashrange.paging import bytes_of
 from hashrange.runtime.decisions import Costly, Proposal, Reading, Suspended, begin, concluded
 from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
-from hashrange.storage.paging import bytes_of
 
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from hashrange import kv
 from hashrange.engine import history
-from hashrange.engine.fetch import Bounds, Row
+from hashrange.engine.keyspace.bounds import Bounds
+from hashrange.engine.keyspace.rows import Row
 from hashrange.model.tables import Table
 from hashrange.model.values import Item
 from hashrange.operations.queries.selection import Selection

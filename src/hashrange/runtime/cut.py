@@ -9,8 +9,9 @@ from msgspec import json
 
 from hashrange import kv
 from hashrange.engine import history
-from hashrange.engine.fetch import Bounds, contents
 from hashrange.engine.keyspace import system
+from hashrange.engine.keyspace.bounds import Bounds
+from hashrange.engine.keyspace.rows import contents
 from hashrange.model.tables import Table
 from hashrange.model.values import Item
 from hashrange.operations.queries import selection

@@ -17,10 +17,10 @@ from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
 from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
+from hashrange.paging import bytes_of
 from hashrange.runtime import authorisation
 from hashrange.runtime.catalog import Tables, find_table
 from hashrange.runtime.ending import encode, logger
-from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")
 Steps = Generator[Any, Any, Decision]

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from hashrange import kv
-from hashrange.storage.paging import page_of
+from hashrange.paging import page_of
 
 Asking = Generator[kv.Read, Any, Any]
 """Answers one read: yields the reads that the store has to answer, and returns the answer."""

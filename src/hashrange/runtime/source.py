@@ -3,7 +3,7 @@
 from typing import Protocol, cast
 
 from hashrange import kv
-from hashrange.storage.paging import bytes_of
+from hashrange.paging import bytes_of
 
 
 class Source(Protocol):

@@ -9,7 +9,8 @@ from typing import Protocol
 import msgspec
 
 from hashrange import wire
-from hashrange.clients.calls import Outcome, Runtime
+from hashrange.clients.calls import Runtime
+from hashrange.runtime.ending import Outcome
 from hashrange.server.budget import Budget, check_values
 from hashrange.server.turns import Turns
 

@@ -18,8 +18,9 @@ from time import perf_counter
 from typing import cast
 
 from hashrange import wire
-from hashrange.clients.calls import Outcome, refusal
+from hashrange.clients.calls import refusal
 from hashrange.model.errors import ThrottlingException
+from hashrange.runtime.ending import Outcome
 from hashrange.server.budget import (
     LARGE_BYTES,
     MB,

@@ -34,8 +34,8 @@ from hashrange.kv import (
     StoreError,
     Write,
 )
+from hashrange.paging import cut, page_of, small
 from hashrange.storage.memory_rows import Rows, Spaces, State, rows_of
-from hashrange.storage.paging import cut, page_of, small
 
 Undo = dict[int, dict[bytes, bytes | None]]
 """By space and key, the value (None: absent) that a row had before the open transaction."""

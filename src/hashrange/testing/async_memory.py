@@ -25,8 +25,8 @@ from hashrange.kv import (
     Store,
     Write,
 )
+from hashrange.paging import bytes_of
 from hashrange.storage import MemoryStore
-from hashrange.storage.paging import bytes_of
 
 
 class AsyncMemoryStore:

@@ -3,7 +3,7 @@
 import pytest
 
 from hashrange.kv import READ_BYTES_MAX, Conflict, CreateSpace, Get, Put
-from hashrange.storage.paging import bytes_of
+from hashrange.paging import bytes_of
 from hashrange.storage.postgres import PostgresStore
 from hashrange.testing.store_model import value_of
 

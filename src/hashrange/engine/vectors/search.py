@@ -5,7 +5,8 @@ from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from hashrange.engine import fetch
-from hashrange.engine.fetch import Bounds, Fetch, Moment
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.vectors import blocks, views
 from hashrange.engine.vectors.arrays import numpy
 from hashrange.engine.vectors.blocks import Candidates, Filters, StoredVector

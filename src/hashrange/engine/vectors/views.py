@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from hashrange import kv
 from hashrange.engine import fetch
-from hashrange.engine.fetch import Bounds, Fetch, Moment
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.keyspace import logs
+from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.engine.keyspace.rows import Row
 from hashrange.engine.vectors import entries
 from hashrange.engine.vectors.blocks import Block, StoredVector, blocks_of, rows_max

@@ -8,7 +8,8 @@ from msgspec import Raw, json
 from hashrange.engine import fetch
 from hashrange.engine.capacity import Charge, Receipt, VectorCharge
 from hashrange.engine.decision import Respond, Response
-from hashrange.engine.fetch import Fetch, Row
+from hashrange.engine.fetch import Fetch
+from hashrange.engine.keyspace.rows import Row
 from hashrange.model.tables import Table
 from hashrange.model.values import Item
 

@@ -11,7 +11,8 @@ from msgspec import Raw, Struct, to_builtins
 from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Fetch, Moment, RowKey
+from hashrange.engine.fetch import Fetch, Moment
+from hashrange.engine.keyspace.keys import RowKey
 from hashrange.expressions import Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException

@@ -11,7 +11,9 @@ from msgspec import Raw
 from hashrange.engine import fetch, throughput, writes
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Decision, ItemChange, Response, answer
-from hashrange.engine.fetch import Admit, Fetch, Moment, Row, RowKey
+from hashrange.engine.fetch import Admit, Fetch, Moment
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.rows import Row
 from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import partiql
 from hashrange.expressions.partiql import Exists, Select, Statement

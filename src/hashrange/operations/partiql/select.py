@@ -16,7 +16,8 @@ import msgspec
 from hashrange.engine import fetch, ranges, start_keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Admit, Bounds, Moment
+from hashrange.engine.fetch import Admit, Moment
+from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.expressions import Condition, KeyQuery
 from hashrange.expressions.partiql import Order, Select
 from hashrange.expressions.partiql import keys as partiql_keys

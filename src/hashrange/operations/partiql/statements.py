@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from hashrange.engine import keys, ranges, writes
 from hashrange.engine.decision import ItemChange
-from hashrange.engine.fetch import RowKey
+from hashrange.engine.keyspace.keys import RowKey
 from hashrange.engine.writes import ItemWrite
 from hashrange.expressions import Condition, KeyQuery, partiql
 from hashrange.expressions.partiql import (

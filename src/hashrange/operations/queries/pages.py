@@ -8,8 +8,11 @@ from msgspec import Raw, Struct, field
 
 from hashrange.engine import fetch, ranges
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.fetch import Bounds, Fetch, Row, RowKey, StoredRow, contents
-from hashrange.engine.price import PAUSE_BYTES
+from hashrange.engine.cost import PAUSE_BYTES
+from hashrange.engine.fetch import Fetch, StoredRow
+from hashrange.engine.keyspace.bounds import Bounds
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.rows import Row, contents
 from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import Item

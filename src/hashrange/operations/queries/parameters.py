@@ -5,8 +5,9 @@ from msgspec import Struct
 from hashrange.engine import keys, ranges, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Admit, Bounds, Moment
+from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keys import invalid_parameter
+from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.expressions import Condition, KeyQuery, Projection
 from hashrange.model import requests
 from hashrange.model.errors import ValidationException

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hashrange.engine import ranges
-from hashrange.engine.fetch import Bounds
+from hashrange.engine.keyspace.bounds import Bounds
 from hashrange.expressions import Condition, Projection
 from hashrange.model.tables import Table
 from hashrange.operations.queries import parameters, query, scan

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-from hashrange.engine.fetch import RowKey
+from hashrange.engine.keyspace.keys import RowKey
 from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,

@@ -7,7 +7,9 @@ from msgspec import Raw, Struct
 from hashrange.engine import fetch, keys, throughput
 from hashrange.engine.capacity import Receipt
 from hashrange.engine.decision import Decide, Response, answer
-from hashrange.engine.fetch import Moment, Row, RowKey
+from hashrange.engine.fetch import Moment
+from hashrange.engine.keyspace.keys import RowKey
+from hashrange.engine.keyspace.rows import Row
 from hashrange.expressions import Projection
 from hashrange.model import requests
 from hashrange.model.limits import TRANSACTION_BYTES_MAX

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from hashrange import kv
 from hashrange.engine.fetch import PAUSE
 from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.paging import bytes_of
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch
 from hashrange.runtime.decisions import Costly
@@ -23,7 +24,6 @@ from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
 from hashrange.runtime.read_queue import HELD_BYTES_MAX
 from hashrange.runtime.source import LARGE_BYTES
-from hashrange.storage.paging import bytes_of
 
 T = TypeVar("T")
 

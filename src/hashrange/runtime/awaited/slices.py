@@ -4,8 +4,8 @@ from asyncio import AbstractEventLoop, Future
 from collections import deque
 
 from hashrange import kv
+from hashrange.paging import bytes_of
 from hashrange.runtime.source import LARGE_BYTES
-from hashrange.storage.paging import bytes_of
 
 
 class Slices:

@@ -7,10 +7,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from hashrange.clients.calls import Done, Runtime, Turn
+from hashrange.clients.calls import Runtime, Turn
 from hashrange.database.database import Database
 from hashrange.model.caller import Caller
 from hashrange.model.errors import LimitExceededException, UnrecognizedClientException
+from hashrange.runtime.ending import Done
 
 Open = Callable[[Path | None], "Database"]
 

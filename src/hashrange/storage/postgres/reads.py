@@ -33,7 +33,7 @@ from hashrange.kv import (
     slot_of,
     unpack_weight,
 )
-from hashrange.storage.paging import page_of
+from hashrange.paging import page_of
 from hashrange.storage.postgres.keys import (
     KEY_BYTES_MAX,
     first_after,

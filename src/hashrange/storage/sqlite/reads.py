@@ -7,7 +7,7 @@ from typing import NamedTuple
 import apsw
 
 from hashrange.kv import Answer, Counters, Dropped, Get, Head, Key, Page, Range, Read
-from hashrange.storage.paging import cut, page_of
+from hashrange.paging import cut, page_of
 from hashrange.storage.sqlite.problems import NO_TABLE, absent_space
 
 _COUNTER = "SELECT number FROM statistics WHERE name = ?"
