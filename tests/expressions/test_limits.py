@@ -6,7 +6,7 @@ import pytest
 from comparing import ratio
 
 from hashrange.expressions import Expressions
-from hashrange.expressions.reserved import RESERVED_WORDS
+from hashrange.expressions.checks import RESERVED_WORDS
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import (
     EXPRESSION_BYTES_MAX,

@@ -10,9 +10,9 @@ from programs import serving
 from waiting import wait_until
 
 import hashrange
+from hashrange.declared.documents import Unresolved
 from hashrange.declared.intrinsics import Intrinsics
 from hashrange.declared.reading import read
-from hashrange.declared.unresolved import Unresolved
 from hashrange.formats.items import DataError
 from hashrange.testing.postgres_server import PostgresServer
 

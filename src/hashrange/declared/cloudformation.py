@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hashrange.declared.documents import Json
+from hashrange.declared.documents import Json, Unresolved
 from hashrange.declared.fitting import Declared, fitted
 from hashrange.declared.intrinsics import Intrinsics
-from hashrange.declared.unresolved import Unresolved
 from hashrange.declared.variables import Variables
 from hashrange.formats.items import DataError
 

@@ -17,6 +17,23 @@ _WHOLE = ("Ref", "Condition")
 """The functions whose names in JSON do not begin with `Fn::`."""
 
 
+class Unresolved(NamedTuple):
+    """A part of a document whose value cannot be determined from the file alone.
+
+    `text` is the part as it is written in the file, for messages.
+    """
+
+    text: str
+
+
+def unresolved(value: Any) -> Unresolved | None:
+    """The first unresolved part of a value."""
+    if isinstance(value, Unresolved):
+        return value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((inner for part in parts if (inner := unresolved(part))), None)
+
+
 def read(path: Path) -> Json:
     """The document in a file. Raises DataError."""
     try:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hashrange.declared.documents import Json
+from hashrange.declared.documents import Json, Unresolved, unresolved
 from hashrange.declared.tables import Description
-from hashrange.declared.unresolved import Unresolved, unresolved
 from hashrange.formats.items import DataError
 
 INDEXES = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
@@ -86,14 +85,16 @@ def _name(label: str, properties: Json, remarks: list[str]) -> str:
     name = properties.get("TableName")
     if isinstance(name, str) and "${" not in name:
         return name
-    why = "it declares no name"
-    if isinstance(name, Unresolved):
-        why = f"nothing here tells {name.text}"
-    remarks.append(f"{label}: the table is named {label}: {why}")
+    why = _unknown(name) if isinstance(name, Unresolved) else "the file declares none"
+    remarks.append(f"{label}: the table gets this name, because {why}")
     return label
 
 
 def _keys_of(indexes: Any) -> Any:
+def _unknown(part: Unresolved) -> str:
+    return f"the file does not have the value of {part.text}"
+
+
     """The parts of indexes without which there is no index."""
     if not isinstance(indexes, list):
         return indexes

@@ -7,8 +7,7 @@ the "Intrinsic function reference" and "Pseudo parameters reference" of CloudFor
 import re
 from typing import Any
 
-from hashrange.declared.documents import Json
-from hashrange.declared.unresolved import Unresolved, unresolved
+from hashrange.declared.documents import Json, Unresolved, unresolved
 from hashrange.formats.items import DataError
 from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION
 

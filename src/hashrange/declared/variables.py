@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hashrange.declared import documents
-from hashrange.declared.documents import Json
-from hashrange.declared.unresolved import Unresolved
+from hashrange.declared.documents import Json, Unresolved
 from hashrange.formats.items import DataError
 from hashrange.model.caller import DEFAULT_ACCOUNT, DEFAULT_REGION
 

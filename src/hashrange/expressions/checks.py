@@ -7,6 +7,7 @@ send the same few texts over and over.
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pkgutil import get_data
 from typing import NamedTuple
 
 from hashrange.expressions import parser
@@ -17,7 +18,6 @@ from hashrange.expressions.operators import (
     UPDATE_FUNCTIONS,
     operators_in,
 )
-from hashrange.expressions.reserved import RESERVED_WORDS
 from hashrange.expressions.tree import (
     AliasedPath,
     Node,
@@ -36,6 +36,11 @@ from hashrange.model.values import text_size
 
 CACHED_TEXTS = 500
 """The size of each grammar's cache. The tree of a text of 4 KB may take 100 KB."""
+
+RESERVED_WORDS = frozenset(
+    (get_data("hashrange.expressions", "reserved_words.txt") or b"").decode("ascii").split()
+)
+"""The 573 words that cannot stand for an attribute. Source: developer guide, "ReservedWords"."""
 
 _FUNCTIONS = CONDITION_FUNCTIONS.keys() | UPDATE_FUNCTIONS.keys()
 _OPERANDS = {"size", *UPDATE_FUNCTIONS}

@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from random import Random
 
+from msgspec import Struct
+
 from hashrange.engine.capacity import Charge
 from hashrange.engine.fetch import Admit
 from hashrange.engine.keyspace.keys import first_of_raw
 from hashrange.engine.throughput import Limit
 from hashrange.metering.hot_keys import HotKeys
-from hashrange.metering.report import SourceReport
 from hashrange.model.tables import Index, Table
 
 ALL_COUNTED = 1000
@@ -22,6 +23,22 @@ SAMPLED = 32
 
 WRITE_WEIGHT = 3
 """A write unit counts as three read units, as in the accessed keys of Contributor Insights."""
+
+
+class SourceReport(Struct, frozen=True):
+    """Since the start: units of a table (`index` None) or global index, and refusals by reason.
+
+    A read or write that was refused for two reasons counts once in `read_throttles` or
+    `write_throttles`.
+    """
+
+    table: str
+    index: str | None
+    read_units: float
+    write_units: float
+    throttled: dict[str, int]
+    read_throttles: int = 0
+    write_throttles: int = 0
 
 
 class KeyCounts:

@@ -16,6 +16,10 @@ def _passed_on(request: Any) -> int:
     return 0
 
 
+Json = dict[str, Any]
+"""A request that is not decoded into a class of its own: its members, as JSON."""
+
+
 class Operation(Struct, frozen=True, gc=False):
     """`parse` turns a body into a checked request; `decide` runs it.
 

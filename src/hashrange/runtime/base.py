@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashrange import forks, kv
 from hashrange.engine import fetch
-from hashrange.metering.report import SourceReport
+from hashrange.metering.usage import SourceReport
 from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.tables import Table
 from hashrange.operations import OPERATIONS

@@ -1,4 +1,8 @@
 """The HTTP server: a listener, the connections of clients, and the turns in which they are served.
 
-Nothing is imported here: the command line reads a name of this package at every start.
+Nothing is imported here: the command line reads `VARIABLES_PREFIX` at every start.
 """
+
+VARIABLES_PREFIX = "HASHRANGE_"
+"""The prefix of a server's environment variables. Child processes that run other programs do not
+inherit these variables, because some are secret."""

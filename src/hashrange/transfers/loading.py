@@ -109,10 +109,7 @@ class Reading:
     def _place(self, found: Found) -> bytes:
         _, record = found
         key = None if isinstance(record, DataError) else self._keys.of(record.item)
-        try:
-            return hash_position(key[0]) if key else b""
-        except (ValueError, LookupError, TypeError, AttributeError):
-            return b""  # it will be refused
+        return hash_position(key[0]) if key else b""
 
 
 def _part(some: list[Found], position: Position, bytes_before: int, size: int) -> Part:

@@ -8,14 +8,13 @@ from hashrange.engine.fetch import Moment
 from hashrange.model.validation import validate
 from hashrange.operations import resources
 from hashrange.operations.backups import continuous, on_demand, restore, sources
-from hashrange.operations.operation import Operation
-from hashrange.operations.unsupported.refusals import Request
+from hashrange.operations.operation import Json, Operation
 
-Decision = Callable[[Request, Moment], Decide]
+Decision = Callable[[Json, Moment], Decide]
 
 
-def _parse(name: str, body: bytes) -> Request:
-    request: Request = validate(name, body)
+def _parse(name: str, body: bytes) -> Json:
+    request: Json = validate(name, body)
     if "BackupArn" in request:
         sources.check_arn(request["BackupArn"])
     return request

@@ -14,7 +14,7 @@ from hashrange.model.errors import TableNotFoundException, ValidationException
 from hashrange.model.recovery import History, Recovery
 from hashrange.model.tables import Table
 from hashrange.operations.backups import sources
-from hashrange.operations.unsupported.refusals import Request
+from hashrange.operations.operation import Json
 
 DAYS = 35
 """The default recovery period of a table."""
@@ -26,7 +26,7 @@ def latest(recovery: Recovery, now: float) -> float:
     return max(recovery.since, now - LATENESS_SECONDS)
 
 
-def update(request: Request, moment: Moment) -> Decide:
+def update(request: Json, moment: Moment) -> Decide:
     wanted = request["PointInTimeRecoverySpecification"]
     enabled, days = wanted["PointInTimeRecoveryEnabled"], wanted.get("RecoveryPeriodInDays")
     if not enabled and days is not None:
@@ -66,7 +66,7 @@ def _disabled(table: Table) -> Fetch[Table]:
     return replace(table, recovery=None, history=None)
 
 
-def describe(request: Request, moment: Moment) -> Decide:
+def describe(request: Json, moment: Moment) -> Decide:
     """The description of a table's backups; the table may still be CREATING."""
     named = fetch.plain_name(request["TableName"])
     table = yield from fetch.find_table(named)

@@ -11,24 +11,24 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.model.backups import Backup
 from hashrange.model.errors import ValidationException
 from hashrange.operations.backups import sources
-from hashrange.operations.unsupported.refusals import Request
+from hashrange.operations.operation import Json
 
 LIST_MAX = 100
 
 
-def create(request: Request, moment: Moment) -> Decide:
+def create(request: Json, moment: Moment) -> Decide:
     table = yield from sources.table_to_back_up(request["TableName"], moment)
     name = request["BackupName"]
     backup, _, changes = yield from backups.begin(table, name, "USER", moment, None, 0)
     return Decision(changes, {"BackupDetails": sources.details(backup, "CREATING")})
 
 
-def describe(request: Request, moment: Moment) -> Decide:
+def describe(request: Json, moment: Moment) -> Decide:
     backup = yield from sources.backup(request["BackupArn"], moment)
     return answer({"BackupDescription": sources.description(backup, "AVAILABLE")})
 
 
-def delete(request: Request, moment: Moment) -> Decide:
+def delete(request: Json, moment: Moment) -> Decide:
     backup = yield from sources.unused(request["BackupArn"], moment)
     if backup.kind == "SYSTEM":
         # The service refuses it too; its message is not known (?).
@@ -37,7 +37,7 @@ def delete(request: Request, moment: Moment) -> Decide:
     return Decision(changes, {"BackupDescription": sources.description(backup, "DELETED")})
 
 
-def listed(request: Request, moment: Moment) -> Decide:
+def listed(request: Json, moment: Moment) -> Decide:
     """The lower bound of the time is inclusive, the upper one exclusive."""
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
@@ -62,7 +62,7 @@ def listed(request: Request, moment: Moment) -> Decide:
     return answer({"BackupSummaries": summaries, **last})
 
 
-def _is_wanted(backup: Backup, request: Request) -> bool:
+def _is_wanted(backup: Backup, request: Json) -> bool:
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     created = round(backup.created_at, 3)
     kind = request.get("BackupType", "USER")

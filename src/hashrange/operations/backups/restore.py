@@ -29,6 +29,7 @@ from hashrange.model.recovery import Recovery, Restored
 from hashrange.model.tables import Table
 from hashrange.operations.backups import sources
 from hashrange.operations.backups.continuous import latest
+from hashrange.operations.operation import Json
 from hashrange.operations.tables import create_table
 from hashrange.operations.tables.table_description import describe
 from hashrange.operations.unsupported.refusals import Request
@@ -44,7 +45,7 @@ _INDEXES = {
 }
 
 
-def from_backup(request: Request, moment: Moment) -> Decide:
+def from_backup(request: Json, moment: Moment) -> Decide:
     backup = yield from sources.unused(request["BackupArn"], moment)
     yield from _check_target(request["TargetTableName"])
     creation = _creation(backup.table, request)
@@ -54,7 +55,7 @@ def from_backup(request: Request, moment: Moment) -> Decide:
     return _answer(table, [*changes, BackupChange(backup, restored)], moment)
 
 
-def to_point_in_time(request: Request, moment: Moment) -> Decide:
+def to_point_in_time(request: Json, moment: Moment) -> Decide:
     members = [request[each] for each in ("SourceTableArn", "SourceTableName") if each in request]
     if not members:
         raise ValidationException(
@@ -90,7 +91,7 @@ def _state(
     return [BackupChange(None, hidden, (hidden.space,)), TableChange(source, changed)]
 
 
-def _check_time(request: Request) -> None:
+def _check_time(request: Json) -> None:
     """Raises ValidationException unless the request gives a time, or asks for the latest."""
     newest, chosen = request.get("UseLatestRestorableTime"), request.get("RestoreDateTime")
     if not newest and chosen is None:
@@ -106,7 +107,7 @@ def _check_time(request: Request) -> None:
         )
 
 
-def _time(request: Request, recovery: Recovery, moment: Moment) -> float:
+def _time(request: Json, recovery: Recovery, moment: Moment) -> float:
     first, last = recovery.earliest(moment.now), latest(recovery, moment.now)
     at = float(request.get("RestoreDateTime", last))
     if not round(first, 3) <= round(at, 3) <= round(last, 3):
@@ -157,7 +158,7 @@ def _answer(table: Table, changes: list[AnyChange], moment: Moment) -> Decision:
     return Decision(changes, {"TableDescription": describe(table, moment.now, "CREATING")})
 
 
-def _creation(source: Table, request: Request) -> create_table.Request:
+def _creation(source: Table, request: Json) -> create_table.Request:
     """The request to CreateTable that makes the new table. Raises ValidationException."""
     described = describe(source, source.created_at, "ACTIVE")
     mode = request.get("BillingModeOverride") or source.billing_mode

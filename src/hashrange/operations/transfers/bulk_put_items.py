@@ -19,7 +19,7 @@ from hashrange.model.jobs import Job
 from hashrange.model.tables import Table
 from hashrange.model.validation import validate
 from hashrange.operations import resources
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import Json, Operation
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
 from hashrange.operations.unsupported.refusals import Request
@@ -33,7 +33,7 @@ NO_OUTPUT = "OutputType must name at least one of ERROR and CONDITION_CHECK_FAIL
 """(?)"""
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(request: Json, moment: Moment) -> Decide:
     known = yield from jobs.known("bulk-operation", request.get("ClientToken"), moment)
     if known.same is not None:
         if known.same.request != request:
@@ -69,14 +69,14 @@ def _check_idle(table: Table, moment: Moment) -> None:
         )
 
 
-def describe(request: Request, moment: Moment) -> Decide:
+def describe(request: Json, moment: Moment) -> Decide:
     job = yield from jobs.find("bulk-operation", _arn(request))
     if job is None:
         raise _absent(request)
     return answer(described(job))
 
 
-def cancel(request: Request, moment: Moment) -> Decide:
+def cancel(request: Json, moment: Moment) -> Decide:
     """Items that were put stay. An operation that has ended is left as it is (?)."""
     job = yield from jobs.find("bulk-operation", _arn(request))
     if job is None:
@@ -86,17 +86,17 @@ def cancel(request: Request, moment: Moment) -> Decide:
     return Decision(changes, {"BulkOperationArn": job.arn, "BulkOperationStatus": changed.status})
 
 
-def _arn(request: Request) -> str:
+def _arn(request: Json) -> str:
     return job_arns.check("bulk-operation", request["BulkOperationArn"])
 
 
-def _absent(request: Request) -> ResourceNotFoundException:
+def _absent(request: Json) -> ResourceNotFoundException:
     return ResourceNotFoundException(
         f"Requested resource not found: Bulk operation: {request['BulkOperationArn']} not found"
     )
 
 
-def listed(request: Request, moment: Moment) -> Decide:
+def listed(request: Json, moment: Moment) -> Decide:
     all_jobs = yield from jobs.all_of("bulk-operation")
     limit = request.get("MaxResults") or PAGE_SIZE
     shown, token = jobs.page(all_jobs, moment, None, limit, request.get("NextToken"))

@@ -23,7 +23,7 @@ from hashrange.model.jobs import Job
 from hashrange.model.tables import Table
 from hashrange.model.validation import validate
 from hashrange.operations import resources
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import Json, Operation
 from hashrange.operations.queries import selection
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
@@ -51,7 +51,7 @@ PERIOD_SECONDS_MAX = 24 * 60 * 60
 INVALID_TIME = "Export Time is invalid"
 
 
-def decide(request: Request, moment: Moment) -> Decide:
+def decide(request: Json, moment: Moment) -> Decide:
     arn = request["TableArn"]
     if not arn.startswith("arn:"):
         raise ValidationException("Invalid TableArn: Invalid Table ARN")
@@ -76,7 +76,7 @@ def decide(request: Request, moment: Moment) -> Decide:
     return Decision([JobChange(None, job), *known.old], described(job))
 
 
-def _check(request: Request, table: Table, earliest: float, moment: Moment) -> None:
+def _check(request: Json, table: Table, earliest: float, moment: Moment) -> None:
     """Raises ValidationException and InvalidExportTimeException."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         _check_period(request, table, earliest, moment)
@@ -86,7 +86,7 @@ def _check(request: Request, table: Table, earliest: float, moment: Moment) -> N
         raise InvalidExportTimeException(INVALID_TIME)
 
 
-def _check_period(request: Request, table: Table, earliest: float, moment: Moment) -> None:
+def _check_period(request: Json, table: Table, earliest: float, moment: Moment) -> None:
     """Checks the period of an incremental export."""
     period = request.get("IncrementalExportSpecification")
     if period is None:
@@ -105,7 +105,7 @@ def _check_period(request: Request, table: Table, earliest: float, moment: Momen
         raise InvalidExportTimeException(INVALID_TIME)
 
 
-def _job(table: Table, request: Request, moment: Moment) -> Job:
+def _job(table: Table, request: Json, moment: Moment) -> Job:
     return Job(
         kind="export",
         id=jobs.new_id(moment),
@@ -119,7 +119,7 @@ def _job(table: Table, request: Request, moment: Moment) -> Job:
     )
 
 
-def _shown(request: Request, moment: Moment) -> float:
+def _shown(request: Json, moment: Moment) -> float:
     """The moment that a full export shows, or that ends the period of an incremental one."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         shown: float = request["IncrementalExportSpecification"].get("ExportToTime", moment.now)
@@ -128,7 +128,7 @@ def _shown(request: Request, moment: Moment) -> float:
     return at
 
 
-def describe(request: Request, moment: Moment) -> Decide:
+def describe(request: Json, moment: Moment) -> Decide:
     arn = job_arns.check("export", request["ExportArn"])
     job = yield from jobs.find("export", arn)
     if job is None:
@@ -136,7 +136,7 @@ def describe(request: Request, moment: Moment) -> Decide:
     return answer(described(job))
 
 
-def listed(request: Request, moment: Moment) -> Decide:
+def listed(request: Json, moment: Moment) -> Decide:
     """Exports of tables that are there: a list has none of a table that was deleted."""
     exports = yield from _of_present_tables((yield from jobs.all_of("export")))
     limit = request.get("MaxResults") or PAGE_SIZE

@@ -20,7 +20,7 @@ from hashrange.model.errors import (
 from hashrange.model.jobs import Job
 from hashrange.model.validation import validate
 from hashrange.operations import resources
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import Json, Operation
 from hashrange.operations.tables import create_table, table_schema
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.unsupported.refusals import Request
@@ -36,13 +36,13 @@ _parse = partial(validate, "ImportTable")
 _encode = msgspec.json.Encoder().encode
 
 
-def parse(body: bytes) -> tuple[Request, create_table.Request]:
+def parse(body: bytes) -> tuple[Json, create_table.Request]:
     """The request, and the CreateTable that it implies, whose checks it has to pass."""
-    request: Request = _parse(body)
+    request: Json = _parse(body)
     return request, create_table.parse(_encode(request["TableCreationParameters"]))
 
 
-def decide(parsed: tuple[Request, create_table.Request], moment: Moment) -> Decide:
+def decide(parsed: tuple[Json, create_table.Request], moment: Moment) -> Decide:
     request, created = parsed
     name = request["TableCreationParameters"]["TableName"]
     known = yield from jobs.known("import", request.get("ClientToken"), moment)
@@ -70,7 +70,7 @@ def decide(parsed: tuple[Request, create_table.Request], moment: Moment) -> Deci
     return Decision([JobChange(None, job), *known.old], described(job))
 
 
-def describe(request: Request, moment: Moment) -> Decide:
+def describe(request: Json, moment: Moment) -> Decide:
     arn = job_arns.check("import", request["ImportArn"])
     job = yield from jobs.find("import", arn)
     if job is None:
@@ -78,7 +78,7 @@ def describe(request: Request, moment: Moment) -> Decide:
     return answer(described(job))
 
 
-def listed(request: Request, moment: Moment) -> Decide:
+def listed(request: Json, moment: Moment) -> Decide:
     imports = yield from jobs.all_of("import")
     limit = request.get("PageSize") or PAGE_SIZE
     arguments = (request.get("TableArn"), limit, request.get("NextToken"))

@@ -13,7 +13,7 @@ from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.model.validation import validate
 from hashrange.operations import resources
-from hashrange.operations.operation import Operation
+from hashrange.operations.operation import Json, Operation
 from hashrange.operations.unsupported import (
     absent,
     global_tables,
@@ -21,7 +21,7 @@ from hashrange.operations.unsupported import (
 from hashrange.operations.unsupported.refusals import Request
 
 
-def _all() -> dict[str, Callable[[Request, Moment], Decide]]:
+def _all() -> dict[str, Callable[[Json, Moment], Decide]]:
     return {
         **{name: partial(absent.listed, name) for name in absent.LISTS},
         **{name: partial(absent.not_found, name) for name in absent.NOT_FOUND},
@@ -39,7 +39,7 @@ RESOURCES: dict[str, tuple[str, ...]] = {
 """The members that name the resources of a request. For other operations it is TableName."""
 
 
-def _operation(name: str, decide: Callable[[Request, Moment], Decide]) -> Operation:
+def _operation(name: str, decide: Callable[[Json, Moment], Decide]) -> Operation:
     members = RESOURCES.get(name, ("TableName",))
     return Operation(
         name,

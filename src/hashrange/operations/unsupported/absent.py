@@ -11,7 +11,7 @@ from hashrange.model.errors import (
     GlobalTableNotFoundException,
     ResourceNotFoundException,
 )
-from hashrange.operations.unsupported.refusals import Request
+from hashrange.operations.operation import Json
 
 LISTS: dict[str, str] = {
     "ListGlobalTables": "GlobalTables",
@@ -35,12 +35,12 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
 """The error, its message, and the member that names the absent resource."""
 
 
-def listed(name: str, request: Request, moment: Moment) -> Decide:
+def listed(name: str, request: Json, moment: Moment) -> Decide:
     yield from ()
     return answer({LISTS[name]: []})
 
 
-def not_found(name: str, request: Request, moment: Moment) -> Decide:
+def not_found(name: str, request: Json, moment: Moment) -> Decide:
     yield from ()
     error, message, member = NOT_FOUND[name]
     raise error(message.format(fetch.plain_name(request[member])))

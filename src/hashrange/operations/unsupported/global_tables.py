@@ -4,11 +4,12 @@ from hashrange.engine.decision import Decide
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keys import invalid_parameter
 from hashrange.model.errors import GlobalTableNotFoundException, ValidationException
+from hashrange.operations.operation import Json
 from hashrange.operations.unsupported.absent import NOT_GLOBAL
 from hashrange.operations.unsupported.refusals import Request
 
 
-def update(request: Request, moment: Moment) -> Decide:
+def update(request: Json, moment: Moment) -> Decide:
     """A replica cannot be added, and there is no table of this version to remove one from."""
     if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
@@ -17,7 +18,7 @@ def update(request: Request, moment: Moment) -> Decide:
     raise GlobalTableNotFoundException(NOT_GLOBAL.format(request["GlobalTableName"]))
 
 
-def create(request: Request, moment: Moment) -> Decide:
+def create(request: Json, moment: Moment) -> Decide:
     """The service has given up this version of global tables."""
     yield from ()
     raise invalid_parameter(

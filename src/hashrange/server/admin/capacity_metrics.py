@@ -7,7 +7,7 @@ metrics and dimensions.
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hashrange.metering.report import SourceReport
+from hashrange.metering.usage import SourceReport
 from hashrange.runtime.inspection.capacities import Capacity
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hashrange.kv import StoreError
-from hashrange.metering.report import SourceReport
+from hashrange.metering.usage import SourceReport
 from hashrange.model.errors import ApiError
 from hashrange.runtime.inspection.capacities import Capacity
 from hashrange.server.admin import capacity_metrics

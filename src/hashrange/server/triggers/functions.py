@@ -21,10 +21,10 @@ from typing import Any, BinaryIO, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from hashrange.model.caller import DEFAULT_REGION
+from hashrange.server import VARIABLES_PREFIX
 from hashrange.server.listener import ServerError
 from hashrange.server.triggers import child
 from hashrange.server.triggers.settings import Trigger
-from hashrange.server.workers.variables import PREFIX
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024
 """As on Lambda."""
@@ -109,7 +109,11 @@ class ChildFunction:
     def __init__(self, name: str, seconds: float, environment: Mapping[str, str]) -> None:
         self._name = name
         self._seconds = seconds
-        own = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        own = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(VARIABLES_PREFIX)
+        }
         self._environment = {**environment, **own}  # the server's own variables hold secrets
         self._process: subprocess.Popen[bytes] | None = None
         self._receiving = False

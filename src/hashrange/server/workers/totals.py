@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hashrange.metering.hot_keys import SHOWN_MAX
-from hashrange.metering.report import SourceReport
+from hashrange.metering.usage import SourceReport
 from hashrange.server.admin.figures import figure
 from hashrange.server.admin.metrics import Counts, Operation
 

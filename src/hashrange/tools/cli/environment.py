@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hashrange.failing import fail
-from hashrange.server.workers.variables import PREFIX
+from hashrange.server import VARIABLES_PREFIX
 
 VARIABLES = {"path": "HASHRANGE_DB", "keys": "HASHRANGE_KEYS_FILE"}
 """By argument, the variables with names of their own: HASHRANGE_KEYS holds the keys themselves."""
@@ -44,7 +44,7 @@ def also_from_environment(parser: argparse.ArgumentParser) -> None:
 
 
 def variable(action: argparse.Action) -> str:
-    return VARIABLES.get(action.dest, PREFIX + action.dest.upper())
+    return VARIABLES.get(action.dest, VARIABLES_PREFIX + action.dest.upper())
 
 
 def _value(action: argparse.Action, text: str) -> Any:
@@ -69,7 +69,8 @@ def _value(action: argparse.Action, text: str) -> Any:
 def _warn_of_misspelt(environment: Mapping[str, str], known: Iterable[str]) -> None:
     """Warn of unknown variables that would otherwise be ignored silently."""
     names = (*known, *ONLY_VARIABLES)
-    strange = sorted(name for name in environment if name.startswith(PREFIX) and name not in names)
+    ours = (name for name in environment if name.startswith(VARIABLES_PREFIX))
+    strange = sorted(name for name in ours if name not in names)
     if not strange:
         return
     from difflib import get_close_matches

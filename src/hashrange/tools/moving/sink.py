@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from hashrange.clients.connection import THROTTLED, JsonConnection, Outcome, Refused
-from hashrange.formats.item_keys import ItemKey, ItemKeys
+from hashrange.formats.item_keys import ItemKeys
 from hashrange.formats.items import DataError, Record, encode, one_line, shown
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
 from hashrange.runtime.hash_position import hash_position
@@ -107,7 +107,7 @@ class Sink:
             # One that is refused stays where it is.
             key = record.line if values is None else repr(values)
             if values and self._connection.in_process and key not in positions:
-                positions[key] = _position(values)
+                positions[key] = hash_position(values[0])
             last[key] = record
         if not positions:
             return last.values()
@@ -158,13 +158,6 @@ class Sink:
             key = ""
         where = f"{self.place}:{record.line}: " if self.place else ""
         return DataError(f"{where}item {one_line(key)[:200]}: {refusal.reason}")
-
-
-def _position(key: ItemKey) -> bytes:
-    try:
-        return hash_position(key[0])
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return b""  # it will be refused
 
 
 def grouped(records: Iterable[Record], count_max: int) -> Iterator[list[Record]]:
