@@ -168,23 +168,23 @@ def test_the_console_acts_by_the_new_generation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("x = 1", "the file: there is no member 'x'"),
-        ("[groups]\na = 1", "groups.a: must be an array of texts"),
-        ("[groups]\na = ['b']", "'b' is neither a file that ends with .json nor a managed policy"),
+        ("x = 1", "the file: unknown member 'x'"),
+        ("[groups]\na = 1", "groups.a: must be an array of strings"),
+        ("[groups]\na = ['b']", "'b' is neither a file that ends with .json nor a known managed"),
         ("[[principals]]", "principals[1].arn: must be the ARN of a user"),
-        (f"[[principals]]\narn='{USER}a'\nkey=['A']", "principals[1]: there is no member 'key'"),
+        (f"[[principals]]\narn='{USER}a'\nkey=['A']", "principals[1]: unknown member 'key'"),
         (f"[[principals]]\narn='{USER}a'\ngroups=['b']", "there is no group 'b'"),
         (f"[[principals]]\narn='{USER}a'\naccess='all'", 'access: can only be "full"'),
-        (f"[[principals]]\narn='{USER}a'\naccess='full'\npolicies=[]", "leaves nothing for"),
-        (f"[[principals]]\narn='{USER}a'\nsession_policy='a.json'", "a user has no session"),
-        (f"[[principals]]\narn='{USER}a'\nexpires='soon'", "expires: must be a moment"),
-        (f"[[principals]]\narn='{USER}a'\ntags=['a']", "tags: must be a table of texts"),
+        (f"[[principals]]\narn='{USER}a'\naccess='full'\npolicies=[]", "cannot be combined with"),
+        (f"[[principals]]\narn='{USER}a'\nsession_policy='a.json'", "only a session of a role"),
+        (f"[[principals]]\narn='{USER}a'\nexpires='soon'", "expires: must be a date and time"),
+        (f"[[principals]]\narn='{USER}a'\ntags=['a']", "tags: must be a table of strings"),
         (f"[[principals]]\narn='{USER}a'\npolicies=['b.json']", "b.json: No such file"),
-        (f"[[principals]]\narn='{USER}root'", f"principals[2]: {USER}root is named twice"),
+        (f"[[principals]]\narn='{USER}root'", f"principals[2]: {USER}root is declared twice"),
         (f"[[principals]]\narn='{USER}a'\nkeys=['ROOT']", "ROOT belongs to an earlier principal"),
         (
             "[[principals]]\narn='arn:aws:iam::111111111111:user/a'",
-            "account: a principal is of 111111111111, not of 123456789012",
+            "account: a principal belongs to 111111111111, not to 123456789012",
         ),
         ("[[principals", "access.toml: the file is not valid TOML"),
     ],
@@ -303,7 +303,7 @@ def test_check(tmp_path: Path) -> None:
     narrow = statement("Allow", ["dynamodb:GetItem"], THINGS, Condition=LEADING)
     assert "no statement is broader than it looks" in findings(narrow)
     scan = statement("Allow", "dynamodb:Scan", THINGS)
-    assert "Statement[0]: Scan of Statement[1] in spite of" in findings(narrow, scan)
+    assert "Statement[0]: Statement[1] allows Scan in spite of" in findings(narrow, scan)
     orders = Path(__file__).parents[2] / "examples" / "orders.py"
     everything = findings(statement("Allow", "*"), more=("--model", orders))
     assert "allowed beyond the patterns on shop" in everything

@@ -161,8 +161,8 @@ def test_a_template_in_yaml_with_functions(folder: Path, run: Run) -> None:
     ended = run("tables", "create", "a.db", "template.yaml")
     assert (ended.status, ended.out) == (0, "created dev-orders\n")
     assert ended.error.splitlines() == [
-        "hashrange: dev-orders: SSESpecification is left out: nothing here tells "
-        "!ImportValue shared-key",
+        "hashrange: dev-orders: SSESpecification is left out, because the file does not have the "
+        "value of !ImportValue shared-key",
         "hashrange: OnlyThere: no table, because of its condition",
     ]
     table = described("a.db", "dev-orders")
@@ -224,7 +224,9 @@ def test_the_folder_that_cdk_writes(folder: Path, run: Run) -> None:
     Path("cdk.out/Site.template.json").write_text(json.dumps({"Resources": {"B": {"Type": "B"}}}))
     ended = run("tables", "create", "a.db", "cdk.out")
     assert ended.out == "created T8F7\n"
-    assert ended.error == "hashrange: T8F7: the table is named T8F7: it declares no name\n"
+    assert ended.error == (
+        "hashrange: T8F7: the table gets this name, because the file declares none\n"
+    )
 
 
 def test_a_table_that_exists_with_another_key_stays(folder: Path, run: Run) -> None:
@@ -282,7 +284,7 @@ ENDLESS = (
         ("{}", "no KeySchema"),
         ('{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}', "no table"),
         ('{"Resources": {"B": 3}}', "no table"),
-        (json.dumps(declaring("KeySchema", {"Ref": "Keys"})), "!Ref Keys in its KeySchema"),
+        (json.dumps(declaring("KeySchema", {"Ref": "Keys"})), "the value of !Ref Keys"),
         (json.dumps(declaring("AttributeDefinitions", [])), "no AttributeDefinitions"),
         (json.dumps({"DataModel": [{}]}), "has the wrong form"),
         (json.dumps({"DataModel": [3]}), "has the wrong form"),

@@ -98,21 +98,22 @@ class _Allow:
                 continue
             left = self._left(other)
             for action in sorted(left & more.keys()):
-                yield f"{action} of {other.place} in spite of the {what}: {more[action]}"
+                reason = more[action]
+                yield f"{other.place} allows {action} in spite of the condition on {what}: {reason}"
             same = sorted(left & allowed_actions(self._statement) - more.keys())
             if same:
-                yield f"{other.place} allows {', '.join(same)} without a condition on the {what}"
+                yield f"{other.place} allows {', '.join(same)} without a condition on {what}"
 
     def _of_tags(self, actions: set[str]) -> Iterator[str]:
         if actions & _TAGGING:
-            yield f"TagResource beside {_WHO_TAGS}"
+            yield f"TagResource is allowed beside {_WHO_TAGS}"
         for other in self._others:
             if self._left(other) & _TAGGING and not _keys(other) & {"aws:tagkeys"}:
-                yield f"TagResource of {other.place} beside {_WHO_TAGS}"
+                yield f"{other.place} allows TagResource beside {_WHO_TAGS}"
 
 
 _TAGGING = frozenset({"TagResource", "UntagResource"})
-_WHO_TAGS = "a condition on aws:ResourceTag: who may set the tag decides"
+_WHO_TAGS = "a condition on aws:ResourceTag, so the caller can set the tag itself"
 
 
 def _keys(statement: Statement) -> set[str]:
@@ -172,7 +173,7 @@ def _of_leading_keys(statement: Statement, actions: set[str], keys: set[str]) ->
             continue
         if action == "PartiQLSelect" and "dynamodb:fulltablescan" in keys:
             continue
-        yield f"{action} in spite of the leading keys: {reason}"
+        yield f"{action} is allowed in spite of the condition on leading keys: {reason}"
     if any(_names_indexes(each.text) for each in statement.resources) or statement.but_resources:
         yield "on indexes the leading keys are those of the index, which may be other attributes"
 

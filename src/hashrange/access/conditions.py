@@ -130,7 +130,8 @@ def parse(element: Any, check_key: Callable[[str], None], variables: bool) -> tu
     Raises ConditionError.
     """
     if not isinstance(element, dict):
-        raise ConditionError("", "must be an object: operators, each with keys and values")
+        problem = "must be an object of operators, each with condition keys and values"
+        raise ConditionError("", problem)
     return tuple(_each(element, check_key, variables))
 
 
@@ -140,7 +141,7 @@ def _each(
     for written, keys in element.items():
         name, quantifier, if_exists = _operator(written)
         if not isinstance(keys, dict):
-            raise ConditionError(written, "must be an object: condition keys with their values")
+            raise ConditionError(written, "must be an object of condition keys and their values")
         for key, given in keys.items():
             place = f"{written}.{key}"
             try:
@@ -159,7 +160,7 @@ def _operator(written: str) -> tuple[str, str, bool]:
     if name not in OPERATORS or quantifier not in ("", ALL, ANY):
         raise ConditionError(written, f"there is no condition operator {written!r}")
     if name == NULL and name != rest:
-        raise ConditionError(written, "Null has no IfExists")
+        raise ConditionError(written, "Null cannot have IfExists")
     return name, quantifier, name != rest
 
 
@@ -173,7 +174,7 @@ def _value(given: Any, name: str, variables: bool) -> Pattern:
     elif isinstance(given, int | float):
         given = str(given)
     if not isinstance(given, str):
-        raise ValueError("a value must be a text, a number or a boolean")
+        raise ValueError("a value must be a string, a number or a boolean")
     operator = OPERATORS[name]
     pattern = patterns.parse(given, variables, arn=name.startswith("Arn"))
     if not pattern.varies:

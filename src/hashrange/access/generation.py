@@ -81,7 +81,7 @@ class _Reader:
     def access(self) -> Access:
         groups = self._document.get("groups", {})
         if not isinstance(groups, dict):
-            raise AccessError("groups: must be a table of groups with their policies")
+            raise AccessError("groups: must be a table with the policies of each group")
         for name, named in groups.items():
             self._groups[name] = self._listed(named, f"groups.{name}")
         given = self._document.get("principals", [])
@@ -95,7 +95,7 @@ class _Reader:
                 raise AccessError(f"{place}: must be a table")
             principal = self._principal(each, place)
             if principal.arn in principals:
-                raise AccessError(f"{place}: {principal.arn} is named twice")
+                raise AccessError(f"{place}: {principal.arn} is declared twice")
             principals[principal.arn] = principal
             for key in _texts(each.get("keys", []), f"{place}.keys"):
                 if key in by_key:
@@ -107,10 +107,10 @@ class _Reader:
     def _account(self, accounts: set[str]) -> str:
         account = self._document.get("account", min(accounts))
         if not isinstance(account, str) or not _ACCOUNT.fullmatch(account):
-            raise AccessError("account: must be a text of twelve digits")
+            raise AccessError("account: must be a string of twelve digits")
         strangers = sorted(accounts - {account})
         if strangers:
-            raise AccessError(f"account: a principal is of {strangers[0]}, not of {account}")
+            raise AccessError(f"account: a principal belongs to {strangers[0]}, not to {account}")
         return account
 
     def _principal(self, given: dict[str, Any], place: str) -> Principal:
@@ -125,9 +125,9 @@ class _Reader:
             raise AccessError(f'{place}.access: can only be "full"')
         full = "access" in given
         if full and len(given.keys() & {"policies", "groups", "boundary", "session_policy"}):
-            raise AccessError(f'{place}: access = "full" leaves nothing for policies to decide')
+            raise AccessError(f'{place}: access = "full" cannot be combined with policies')
         if "session_policy" in given and not _SESSION.fullmatch(arn):
-            raise AccessError(f"{place}.session_policy: a user has no session")
+            raise AccessError(f"{place}.session_policy: only a session of a role can have one")
         return Principal(
             arn,
             (
@@ -166,8 +166,8 @@ class _Reader:
                     text = self._text_of(name)
                 else:
                     raise AccessError(
-                        f"{place}: {name!r} is neither a file that ends with .json nor a managed "
-                        f"policy that is known: {', '.join(managed.NAMES)}"
+                        f"{place}: {name!r} is neither a file that ends with .json nor a known "
+                        f"managed policy: {', '.join(managed.NAMES)}"
                     )
                 self._policies[name] = policy.parse(text, name)
             except PolicyError as fault:
@@ -178,18 +178,18 @@ class _Reader:
 def _check_members(given: Mapping[str, Any], known: frozenset[str], place: str) -> None:
     unknown = sorted(given.keys() - known)
     if unknown:
-        raise AccessError(f"{place}: there is no member {unknown[0]!r}")
+        raise AccessError(f"{place}: unknown member {unknown[0]!r}")
 
 
 def _texts(given: Any, place: str) -> list[str]:
     if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
-        raise AccessError(f"{place}: must be an array of texts")
+        raise AccessError(f"{place}: must be an array of strings")
     return given
 
 
 def _tags(given: Any, place: str) -> dict[str, str]:
     if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise AccessError(f"{place}: must be a table of texts")
+        raise AccessError(f"{place}: must be a table of strings")
     return given
 
 
@@ -197,5 +197,5 @@ def _expiry(given: Any, place: str) -> float | None:
     if given is None:
         return None
     if not isinstance(given, datetime):
-        raise AccessError(f"{place}: must be a moment such as 2026-12-31T00:00:00Z")
+        raise AccessError(f"{place}: must be a date and time such as 2026-12-31T00:00:00Z")
     return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()

@@ -86,7 +86,7 @@ def _decoded(text: str) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise PolicyError("a member of an object stands there twice")
+            raise PolicyError("an object has the same member twice")
         return found
 
     import json  # imported late: a server without policies does not need it
@@ -99,9 +99,9 @@ def _decoded(text: str) -> dict[str, Any]:
     except RecursionError:
         raise PolicyError("it is nested too deeply") from None
     except UnicodeEncodeError:
-        raise PolicyError("it has one half of a character, a surrogate") from None
+        raise PolicyError("it has a lone surrogate, which is half of a character") from None
     except ValueError:
-        raise PolicyError("it has a number of too many digits") from None
+        raise PolicyError("it has a number with too many digits") from None
     if not isinstance(document, dict):
         raise PolicyError("it is not an object with a Statement")
     return document
@@ -121,7 +121,7 @@ class _Reader:
         if version not in (CURRENT, FIRST):
             raise PolicyError(f"Version: {version!r} is neither {CURRENT} nor {FIRST}")
         if not isinstance(document.get("Id", ""), str):
-            raise PolicyError("Id: must be a text")
+            raise PolicyError("Id: must be a string")
         self._variables = version == CURRENT
 
     def statements(self) -> Iterable[Statement]:
@@ -134,7 +134,7 @@ class _Reader:
             sid = each.get("Sid", "")
             place = f"Statement[{number}]" + (f" ({sid})" if sid else "")
             if not isinstance(sid, str) or (sid and sid in seen):
-                raise PolicyError(f"{place}: Sid must be a text that no other statement has")
+                raise PolicyError(f"{place}: Sid must be a string that no other statement has")
             seen.add(sid)
             yield self._statement(each, place)
 
@@ -171,7 +171,7 @@ class _Reader:
     def _principals(self, given: dict[str, Any], place: str) -> tuple[tuple[str, ...], bool]:
         if not self._of_resource:
             if "Principal" in given or "NotPrincipal" in given:
-                raise PolicyError(f"{place}.Principal: the policy of an identity has none")
+                raise PolicyError(f"{place}.Principal: a policy of an identity cannot have one")
             return (), False
         name = "Principal" if "Principal" in given else "NotPrincipal"
         if name not in given or len({"Principal", "NotPrincipal"} & given.keys()) > 1:
@@ -184,7 +184,7 @@ class _Reader:
         found = []
         for kind, named in element.items():
             if kind not in ("AWS", "Service", "Federated", "CanonicalUser"):
-                raise PolicyError(f"{place}.{name}: there is no kind of principal {kind!r}")
+                raise PolicyError(f"{place}.{name}: unknown kind of principal {kind!r}")
             texts = _texts(named, f"{place}.{name}.{kind}")
             found += texts if kind == "AWS" else [f"{kind}:{text}" for text in texts]
         return tuple(found), name == "NotPrincipal"
@@ -193,7 +193,7 @@ class _Reader:
 def _check_members(given: dict[str, Any], known: set[str], place: str) -> None:
     unknown = sorted(given.keys() - known)
     if unknown:
-        raise PolicyError(f"{place}: there is no member {unknown[0]!r}")
+        raise PolicyError(f"{place}: unknown member {unknown[0]!r}")
 
 
 def _either(given: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
@@ -207,7 +207,7 @@ def _either(given: dict[str, Any], name: str, place: str) -> tuple[list[str], bo
 def _texts(given: Any, place: str) -> list[str]:
     listed = given if isinstance(given, list) else [given]
     if not listed or not all(isinstance(each, str) and each for each in listed):
-        raise PolicyError(f"{place}: must be a text or a list of texts")
+        raise PolicyError(f"{place}: must be a string or a list of strings")
     return listed
 
 
@@ -225,7 +225,7 @@ def _action(text: str) -> Pattern:
     """
     service, colon, name = text.partition(":")
     if text != "*" and (not colon or not name):
-        raise ValueError(f"{text!r} is not an action: a service, a colon and a name")
+        raise ValueError(f"{text!r} is not an action, such as dynamodb:GetItem")
     ours = service.lower() == SERVICE
     if ours and not any(_named(each, name) for each in ACTIONS):
         raise ValueError(f"there is no action {text!r}")

@@ -56,7 +56,7 @@ def _check_actions(statement: Statement) -> None:
     for pattern in statement.actions:
         written = pattern.text
         if not written.startswith(f"{SERVICE}:") and written != "*":
-            raise PolicyError(f"{statement.place}.Action: {written!r} is not one of DynamoDB")
+            raise PolicyError(f"{statement.place}.Action: {written!r} is not an action of DynamoDB")
         name = written.partition(":")[2]
         for action in sorted(NEVER):
             if name == action.lower():
@@ -74,7 +74,7 @@ def _check_principals(statement: Statement) -> None:
     """A principal has no wildcards: a Deny for `user/*` would deny nobody anything."""
     for each in statement.principals:
         if not _PRINCIPAL.fullmatch(each):
-            raise PolicyError(f"{statement.place}.Principal: {each!r} names nobody")
+            raise PolicyError(f"{statement.place}.Principal: {each!r} is not a valid principal")
 
 
 def canonical(text: str) -> str:

@@ -48,7 +48,7 @@ def tables_of_serverless(document: Json, folder: Path) -> Declared:
     for section in map(variables.resolved, sections):
         if not isinstance(section, dict):
             found = section.text if isinstance(section, Unresolved) else "a part"
-            skipped.append(f"resources: {found} is not read; name the file with the tables")
+            skipped.append(f"resources: {found} is not read; pass the file with the tables instead")
             continue
         for name, part in section.items():
             if isinstance(part, dict):

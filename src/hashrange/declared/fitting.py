@@ -59,7 +59,8 @@ def fitted(label: str, properties: Json, remarks: list[str]) -> Description:
         if found := unresolved(properties.get(member)):
             if member in INDEXES and not unresolved(_keys_of(properties[member])):
                 continue
-            raise DataError(f"the table {label} has {found.text} in its {member}; write its value")
+            reason = _unknown(found)
+            raise DataError(f"the {member} of the table {label} is not known, because {reason}")
     for member in ("KeySchema", "AttributeDefinitions"):
         if not isinstance(properties.get(member), list) or not properties[member]:
             raise DataError(f"not a description of a table: {label} has no {member}")
@@ -68,7 +69,7 @@ def fitted(label: str, properties: Json, remarks: list[str]) -> Description:
         if member in ("TableName", "TimeToLiveSpecification") or value in (None, [], {}):
             continue
         if found := unresolved(value) if member not in INDEXES else None:
-            remarks.append(f"{name}: {member} is left out: nothing here tells {found.text}")
+            remarks.append(f"{name}: {member} is left out, because {_unknown(found)}")
         elif member in _SETTINGS:
             settings[_SETTINGS[member]] = _setting(member, _typed(value))
         elif member in INDEXES or member == "VectorIndexes":
@@ -90,11 +91,11 @@ def _name(label: str, properties: Json, remarks: list[str]) -> str:
     return label
 
 
-def _keys_of(indexes: Any) -> Any:
 def _unknown(part: Unresolved) -> str:
     return f"the file does not have the value of {part.text}"
 
 
+def _keys_of(indexes: Any) -> Any:
     """The parts of indexes without which there is no index."""
     if not isinstance(indexes, list):
         return indexes
@@ -136,7 +137,7 @@ def _complete(table: Json) -> None:
 def _expiry(properties: Json, name: str, remarks: list[str]) -> Json | None:
     expiry = properties.get("TimeToLiveSpecification")
     if found := unresolved(expiry):
-        remarks.append(f"{name}: time to live is left out: nothing here tells {found.text}")
+        remarks.append(f"{name}: time to live is left out, because {_unknown(found)}")
         return None
     if not isinstance(expiry, dict) or not _typed(expiry).get("Enabled", True):
         return None
