@@ -11,7 +11,7 @@ import pytest
 from waiting import SECONDS_MAX, run
 
 import hashrange
-from hashrange.engine.price import UNITS_MAX
+from hashrange.engine.cost import UNITS_MAX
 from hashrange.model.errors import (
     IdempotentParameterMismatchException,
     TransactionCanceledException,

@@ -168,7 +168,7 @@ def test_views_that_are_loaded_make_room_for_themselves() -> None:
     view, views = View((), (Part(block),), 0.0), VectorViews(3 * block.bytes)
     for place in (b"one", b"two"):
         views.keep((1, place), view)
-    with views.room() as takes, views.room() as takes_too:
+    with views.reserve() as takes, views.reserve() as takes_too:
         assert takes(block.bytes)
         assert views.kept((1, b"one"))
         assert takes_too(block.bytes)

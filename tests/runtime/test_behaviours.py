@@ -13,7 +13,7 @@ from running import TABLE, Request, create_table, get, increment, key, put
 from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
-from hashrange.engine import price
+from hashrange.engine import cost
 from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,
@@ -31,7 +31,7 @@ from hashrange.testing.postgres_server import PostgresServer
 Open = Callable[..., Database]
 Outcome = tuple[str, Any]
 
-LONG = {"L": [{"N": "1"}] * (price.UNITS_MAX // 2)}
+LONG = {"L": [{"N": "1"}] * (cost.UNITS_MAX // 2)}
 """A list that may be gone through once where others wait, but not three times."""
 
 LARGE = b" " * LARGE_BODY_BYTES

@@ -14,7 +14,7 @@ from tracing import TracedStore
 from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
-from hashrange.engine import price
+from hashrange.engine import cost
 from hashrange.model.errors import (
     ApiError,
     ConditionalCheckFailedException,
@@ -30,7 +30,7 @@ from hashrange.runtime.batch import BATCH_SECONDS_MAX
 from hashrange.runtime.clock import Clock
 from hashrange.storage import MemoryStore
 
-LONG = {"L": [{"N": "1"}] * (price.UNITS_MAX // 2)}
+LONG = {"L": [{"N": "1"}] * (cost.UNITS_MAX // 2)}
 """A list that may be gone through once where others wait, but not three times."""
 
 

@@ -23,7 +23,7 @@ from hashrange import Database, Settings, kv
 from hashrange.engine import fetch
 from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
-from hashrange.runtime.background import Turn
+from hashrange.runtime.background import Duty
 from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.testing import TestClock
 from hashrange.upkeep.upkeep import Upkeep
@@ -227,10 +227,10 @@ def test_one_of_several_processes_does_the_upkeep(store: kv.Store) -> None:
 
 
 def test_a_child_process_has_no_part_in_the_lease(store: kv.Store) -> None:
-    turn = Turn(Runtime(store), "upkeep", shared=True)
-    assert turn.is_ours()
-    turn.after_fork_in_child()
-    assert not turn.is_ours()
+    duty = Duty(Runtime(store), "upkeep", shared=True)
+    assert duty.is_ours()
+    duty.after_fork_in_child()
+    assert not duty.is_ours()
 
 
 def test_the_upkeep_of_a_process_that_died_is_taken_over(store: kv.Store) -> None:

@@ -17,7 +17,7 @@ from hashrange import wire
 from hashrange.model.errors import ThrottlingException
 from hashrange.server import budget as budgets
 from hashrange.server import connection
-from hashrange.server.budget import KB, MB, VALUES_MAX, Lane, Pot, Unsent, check_values
+from hashrange.server.budget import KB, MB, VALUES_MAX, DecodedCalls, Share, Unsent, check_values
 from hashrange.server.connection import ROOM_SECONDS_MAX, ClientConnection
 from hashrange.server.listener import open_listener
 from hashrange.server.patience import SLOW_SECONDS_MAX
@@ -29,41 +29,41 @@ class Waiter:
     def __init__(self) -> None:
         self.granted = 0
 
-    def room_granted(self) -> None:
+    def reserved(self) -> None:
         self.granted += 1
 
 
 def test_room_is_given_in_the_order_in_which_it_was_asked_for() -> None:
-    pot = Pot(100)
+    share = Share(100)
     first, large, small = Waiter(), Waiter(), Waiter()
-    assert pot.take(60, first)
-    assert not pot.take(80, large)
-    assert not pot.take(10, small)  # it would fit, but the large one was first
-    pot.give(60)
-    assert (large.granted, small.granted, pot.free) == (1, 1, 10)
+    assert share.take(60, first)
+    assert not share.take(80, large)
+    assert not share.take(10, small)  # it would fit, but the large one was first
+    share.give(60)
+    assert (large.granted, small.granted, share.free) == (1, 1, 10)
 
 
 def test_a_client_that_leaves_does_not_keep_others_waiting() -> None:
-    pot = Pot(100)
-    assert pot.take(90, Waiter())
+    share = Share(100)
+    assert share.take(90, Waiter())
     gone, small = Waiter(), Waiter()
-    assert not pot.take(50, gone)
-    assert not pot.take(10, small)
-    pot.withdraw(gone)
+    assert not share.take(50, gone)
+    assert not share.take(10, small)
+    share.withdraw(gone)
     assert (gone.granted, small.granted) == (0, 1)
 
 
-def test_a_lane_lets_the_next_one_in() -> None:
-    lane, entered = Lane(100), list[int]()
-    lane.held = 120
+def test_decoded_calls_let_the_next_one_in() -> None:
+    calls, entered = DecodedCalls(100), list[int]()
+    calls.held = 120
     for size in (30, 80, 5):
-        lane.waiting.append((size, partial(entered.append, size)))
-    lane.leave(10)
+        calls.waiting.append((size, partial(entered.append, size)))
+    calls.leave(10)
     assert entered == []
-    lane.leave(40)
-    assert (entered, lane.held) == ([30], 100)
-    lane.leave(100)
-    assert (entered, lane.held) == ([30, 80, 5], 85)
+    calls.leave(40)
+    assert (entered, calls.held) == ([30], 100)
+    calls.leave(100)
+    assert (entered, calls.held) == ([30, 80, 5], 85)
 
 
 class Reader:
@@ -170,7 +170,7 @@ def waiting(server: Running) -> int:
 
 def with_room(server: Running) -> int:
     """How many have room or wait for it."""
-    return server.call(lambda: sum(one._intake.pot is not None for one in connected(server)))
+    return server.call(lambda: sum(one._intake.share is not None for one in connected(server)))
 
 
 def fill(server: Running, size: int) -> tuple[list[Client], Client]:
@@ -197,8 +197,8 @@ def test_bodies_wait_for_room_and_small_ones_do_not(server: Running) -> None:
     for one in (*holders, late, client):
         one.close()
     wait_until(lambda: not server.connections())
-    pot = server.server.clients.budget.pot(15 * MB, stranger=False)
-    assert (pot.free, len(pot.waiting)) == (50 * MB, 0)
+    share = server.server.clients.budget.share(15 * MB, stranger=False)
+    assert (share.free, len(share.waiting)) == (50 * MB, 0)
 
 
 def test_a_client_that_waits_too_long_is_told_to_come_back(server: Running) -> None:
@@ -230,7 +230,7 @@ def test_strangers_have_a_share_of_their_own() -> None:
         for stranger in strangers:
             stranger.send(head)
         wait_until(lambda: waiting(server) == 9)
-        assert server.server.clients.budget.pot(MB, stranger=False).free == 50 * MB
+        assert server.server.clients.budget.share(MB, stranger=False).free == 50 * MB
         for stranger in strangers:
             stranger.close()
 
@@ -327,9 +327,9 @@ def test_nothing_is_held_when_all_have_gone(server: Running) -> None:
         client.close()
     wait_until(lambda: not server.connections())
     budget = server.server.clients.budget
-    wait_until(lambda: [lane.held for lane in budget.lanes] == [0, 0])
+    wait_until(lambda: [calls.held for calls in budget.calls] == [0, 0])
     for size, stranger, free in ((1, True, 2), (MB, True, 17), (1, False, 16), (MB, False, 50)):
-        assert budget.pot(size, stranger).free == free * MB
+        assert budget.share(size, stranger).free == free * MB
     assert (budget.unsent._clients, budget.unsent._bytes_at_first) == ({}, 0)
     assert not server.server.clients.strangers
 

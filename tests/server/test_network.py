@@ -21,8 +21,8 @@ import hashrange
 from hashrange.server.listener import (
     ServerError,
     configured_keys,
+    connections_possible,
     open_listener,
-    room_for_connections,
     tls_context,
 )
 from hashrange.server.patience import SLOW_SECONDS_MAX
@@ -226,7 +226,7 @@ def test_some_open_files_are_reserved_for_the_database() -> None:
     hard = before[1]
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-        assert room_for_connections(500) == 500
+        assert connections_possible(500) == 500
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 500
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

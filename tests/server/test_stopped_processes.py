@@ -16,7 +16,7 @@ from running_workers import WORKERS, client, create, metric, workers, workers_of
 from test_ends_of_workers import Writers, restarted, stored
 from waiting import SECONDS_MAX, wait_until
 
-from hashrange.engine import price
+from hashrange.engine import cost
 
 pytestmark = [
     pytest.mark.deep,
@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 KEY = {"pk": {"S": "a"}}
-LONG = {"L": [{"N": "1"}] * (2 * price.UNITS_MAX)}
+LONG = {"L": [{"N": "1"}] * (2 * cost.UNITS_MAX)}
 
 
 @pytest.fixture

@@ -129,7 +129,7 @@ def test_abuse_over_postgres(
 
 FAULTS = {
     "answers of 16 MB, not read": "from hashrange.server import budget; "
-    "budget.Unsent._make_room = lambda self: None",
+    "budget.Unsent._limit = lambda self: None",
     "bodies of 16 MB, 600 bytes a second": "from hashrange.server import budget; "
     "budget.Pot.take = lambda self, size, client: True",
 }

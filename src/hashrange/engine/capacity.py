@@ -15,13 +15,13 @@ from hashrange.model.values import Item
 
 
 def read_units(size_bytes: int, consistent: bool) -> float:
-    """The price of reading one item or one page. An empty read costs as much as one byte."""
+    """The units for reading one item or one page. An empty read takes as many as one byte."""
     units = -(-size_bytes // READ_UNIT_BYTES) or 1
     return float(units) if consistent else units / 2
 
 
 def write_units(size_bytes: int) -> float:
-    """The price of writing one item or index entry."""
+    """The units for writing one item or index entry."""
     return float(-(-size_bytes // WRITE_UNIT_BYTES) or 1)
 
 

@@ -74,9 +74,9 @@ class Views(Protocol):
 
     def keep(self, place: kv.Key, view: Any, /) -> None: ...
 
-    def room(self) -> AbstractContextManager[Callable[[int], bool]]:
-        """Room for a view while it is loaded. Call the function with the view's size in bytes so
-        far; it returns whether the view may be kept."""
+    def reserve(self) -> AbstractContextManager[Callable[[int], bool]]:
+        """Reserve memory for a view while it is loaded. Call the function with the view's present
+        size in bytes; it returns whether the view may be kept."""
         ...
 
 
@@ -89,7 +89,7 @@ class _NoViews:
     def keep(self, place: kv.Key, view: Any, /) -> None:
         pass
 
-    def room(self) -> AbstractContextManager[Callable[[int], bool]]:
+    def reserve(self) -> AbstractContextManager[Callable[[int], bool]]:
         return nullcontext(lambda size_bytes: False)
 
 

@@ -7,12 +7,12 @@ from hashrange.expressions.operators import check_action, check_operands
 from hashrange.expressions.substitutions import Substitutions
 from hashrange.expressions.tree import (
     AliasedPath,
+    Argument,
     Node,
     Operation,
     Parameter,
     Path,
     Placeholder,
-    Slot,
     Value,
     invalid,
 )
@@ -47,9 +47,9 @@ class Binding:
                 check_operands(self._parameter, operation, self._substitutions.values)
                 bound[-len(operands) :] = [operation]
             elif isinstance(node, Placeholder):
-                bound.append(self._slot(node))
+                bound.append(self._argument(node))
             else:
-                assert not isinstance(node, Slot | Value), "a parsed tree has none"
+                assert not isinstance(node, Argument | Value), "a parsed tree has none"
                 bound.append(self.path(node))
         [root] = bound
         return root
@@ -65,7 +65,7 @@ class Binding:
                 self.path(leaf)
         for leaf in leaves:
             if isinstance(leaf, Placeholder):
-                self._slot(leaf)
+                self._argument(leaf)
 
     def check_literals(self, update: checks.CheckedUpdate) -> None:
         """Check the operands of ADD and DELETE, before any operand of SET."""
@@ -82,10 +82,10 @@ class Binding:
                 f"operator count: {EXPRESSION_OPERATORS_MAX + 1}",
             )
 
-    def _slot(self, placeholder: Placeholder) -> Slot:
+    def _argument(self, placeholder: Placeholder) -> Argument:
         value = self._substitutions.value(self._parameter, placeholder.name)
         self.used.add(placeholder.name)
-        return Slot(placeholder.name, next(iter(value)))
+        return Argument(placeholder.name, next(iter(value)))
 
     def _part(self, part: str | int) -> str | int:
         if isinstance(part, str) and part[0] == "#":

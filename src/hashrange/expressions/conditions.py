@@ -11,10 +11,10 @@ from hashrange.expressions.key_conditions import KeyCondition, PreparedKeyCondit
 from hashrange.expressions.search_conditions import equalities
 from hashrange.expressions.tree import (
     NO_VALUES,
+    Argument,
     Node,
     Operation,
     Path,
-    Slot,
     Value,
     Values,
     attributes_of,
@@ -35,7 +35,7 @@ class PreparedCondition:
         return PreparedKeyCondition(key_tests(self._root))
 
     @cached_property
-    def searched(self) -> Mapping[str, Slot | Value]:
+    def searched(self) -> Mapping[str, Argument | Value]:
         """Raises ValidationException if it is not a search condition."""
         return equalities(self._root)
 
@@ -81,7 +81,7 @@ class Condition(Struct, gc=False, eq=False):
         Raises ValidationException if it is not a search condition.
         """
         return {
-            name: self._values[value.name] if isinstance(value, Slot) else value.value
+            name: self._values[value.name] if isinstance(value, Argument) else value.value
             for name, value in self._prepared.searched.items()
         }
 

@@ -1,4 +1,4 @@
-"""Bound tree -> functions of an item and of the values that fill the slots.
+"""Bound tree -> functions of an item and of the values of the arguments.
 
 Each operator and function of a condition has a function here that makes its test. Operands become
 readers, which return None if the item has no such value.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hashrange.expressions.paths import reader
-from hashrange.expressions.tree import Node, Operation, Path, Slot, Value, Values
+from hashrange.expressions.tree import Argument, Node, Operation, Path, Value, Values
 from hashrange.model.values import (
     AttributeValue,
     Item,
@@ -32,8 +32,8 @@ def read_of(node: Node) -> Read:
     if isinstance(node, Value):
         value = node.value
         return lambda item, values: value
-    if isinstance(node, Slot):
-        return _slot(node.name)
+    if isinstance(node, Argument):
+        return _argument(node.name)
     assert isinstance(node, Operation)
     operands = [read_of(operand) for operand in node.operands]
     if node.operator == "size":
@@ -42,7 +42,7 @@ def read_of(node: Node) -> Read:
     return lambda item, values: {"BOOL": test(item, values)}
 
 
-def _slot(name: str) -> Read:
+def _argument(name: str) -> Read:
     return lambda item, values: values[name]
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 from msgspec import Struct
 
 from hashrange.expressions.operators import static_type
-from hashrange.expressions.tree import NO_VALUES, Node, Operation, Path, Slot, Value, Values
+from hashrange.expressions.tree import NO_VALUES, Argument, Node, Operation, Path, Value, Values
 from hashrange.model.errors import ValidationException
 from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
@@ -27,7 +27,7 @@ class KeyTest(NamedTuple):
 
     attribute: str
     operator: str
-    operands: tuple[Slot | Value, ...]
+    operands: tuple[Argument | Value, ...]
 
 
 class KeyQuery(Struct, gc=False):
@@ -50,7 +50,7 @@ class _Arrangement(NamedTuple):
     """
 
     source: TableOrIndex
-    operands: tuple[Slot | Value, ...]
+    operands: tuple[Argument | Value, ...]
     hashes: int
     equals: int
     operator: str | None
@@ -93,7 +93,7 @@ class PreparedKeyCondition:
     def attributes(self) -> frozenset[str]:
         return frozenset(self._tests)
 
-    def equal(self, name: str) -> Slot | Value | None:
+    def equal(self, name: str) -> Argument | Value | None:
         """See `KeyCondition.equals`."""
         return self._tests[name].operands[0] if self._is_equality(name) else None
 
@@ -181,7 +181,7 @@ class KeyCondition(Struct, gc=False, eq=False):
         _, operands, hashes, equals, operator = self._prepared.arrangement(source, types)
         values = self._values
         filled = [
-            values[operand.name] if isinstance(operand, Slot) else operand.value
+            values[operand.name] if isinstance(operand, Argument) else operand.value
             for operand in operands
         ]
         last = hashes + equals
@@ -196,7 +196,9 @@ class KeyCondition(Struct, gc=False, eq=False):
         """The value that an attribute must have; None if it has another test or none."""
         operand = self._prepared.equal(name)
         return (
-            self._values[operand.name] if isinstance(operand, Slot) else operand and operand.value
+            self._values[operand.name]
+            if isinstance(operand, Argument)
+            else operand and operand.value
         )
 
 
@@ -224,7 +226,7 @@ def _key_test(node: Operation) -> KeyTest:
     operator, operands = node
     if operator not in _OPERATORS:
         raise ValidationException(f"Invalid operator used in KeyConditionExpression: {operator}")
-    if operator not in _MIRRORED and isinstance(operands[0], Slot):
+    if operator not in _MIRRORED and isinstance(operands[0], Argument):
         raise _invalid_test(f"{operator} operator must have the key attribute as its first operand")
     name: Path | None = None
     for operand in operands:
@@ -237,7 +239,7 @@ def _key_test(node: Operation) -> KeyTest:
         raise _invalid_test("No key attribute specified")
     if operands[0] is not name:
         operator = _MIRRORED[operator]
-    values = tuple(operand for operand in operands if isinstance(operand, Slot))
+    values = tuple(operand for operand in operands if isinstance(operand, Argument))
     return KeyTest(str(name.parts[0]), operator, values)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from hashrange.expressions.tree import (
+    Argument,
     Node,
     Operation,
     Parameter,
     Path,
     Section,
-    Slot,
     Value,
     Values,
     invalid,
@@ -212,7 +212,7 @@ def operators_in(nodes: Iterable[Node]) -> int:
 
 def static_type(node: Node) -> str | None:
     """The type of an operand, or None if it depends on the item."""
-    if isinstance(node, Slot):
+    if isinstance(node, Argument):
         return node.type
     if isinstance(node, Value):
         return next(iter(node.value))
@@ -223,7 +223,7 @@ def static_type(node: Node) -> str | None:
 
 def value_of(node: Node, values: Values) -> AttributeValue | None:
     """The value of an operand that is a value; None for other operands."""
-    if isinstance(node, Slot):
+    if isinstance(node, Argument):
         return values[node.name]
     return node.value if isinstance(node, Value) else None
 

@@ -4,13 +4,13 @@ Source: shape SearchVectorsInput of the service model. The message about the com
 captured on the service; the others are those of key conditions (?).
 """
 
-from hashrange.expressions.tree import Node, Operation, Path, Slot, Value, invalid
+from hashrange.expressions.tree import Argument, Node, Operation, Path, Value, invalid
 from hashrange.model.errors import ValidationException
 
 
-def equalities(root: Node) -> dict[str, Slot | Value]:
+def equalities(root: Node) -> dict[str, Argument | Value]:
     """The value for each attribute. Raises ValidationException unless they are joined by AND."""
-    tests: dict[str, Slot | Value] = {}
+    tests: dict[str, Argument | Value] = {}
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -27,9 +27,9 @@ def equalities(root: Node) -> dict[str, Slot | Value]:
     return tests
 
 
-def _operands(node: Operation) -> tuple[str, Slot | Value]:
+def _operands(node: Operation) -> tuple[str, Argument | Value]:
     paths = [operand for operand in node.operands if isinstance(operand, Path)]
-    values = [operand for operand in node.operands if isinstance(operand, Slot | Value)]
+    values = [operand for operand in node.operands if isinstance(operand, Argument | Value)]
     if len(paths) != 1 or len(values) != 1:
         raise _invalid("A condition must compare an attribute with a value")
     if len(paths[0].parts) > 1:

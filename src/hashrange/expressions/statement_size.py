@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
-from hashrange.expressions.tree import Node, Operation, Path, Section, Slot, Values, walk
+from hashrange.expressions.tree import Argument, Node, Operation, Path, Section, Values, walk
 from hashrange.model.values import text_size, value_size
 
 _STATEMENT = 3
@@ -52,7 +52,7 @@ def _clause(clause: Clause, size_of: SizeOf) -> int:
 
 
 def _operand(node: Node, size_of: SizeOf) -> int:
-    if isinstance(node, Slot):
+    if isinstance(node, Argument):
         return size_of(node.name)
     if isinstance(node, Path):
         return _OPERAND_PATH + sum(_OPERAND_PATH_PART + _part(part) for part in node.parts)

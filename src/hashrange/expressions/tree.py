@@ -52,8 +52,8 @@ class Placeholder(NamedTuple):
     name: str
 
 
-class Slot(NamedTuple):
-    """The place of an expression attribute value of this type. Only in a bound tree, which thus
+class Argument(NamedTuple):
+    """Stands for an expression attribute value of this type. Only in a bound tree, which thus
     serves all requests that differ only in their values."""
 
     name: str
@@ -73,10 +73,10 @@ class Operation(NamedTuple):
     operands: "tuple[Node, ...]"
 
 
-Node: TypeAlias = Path | AliasedPath | Placeholder | Slot | Value | Operation
+Node: TypeAlias = Path | AliasedPath | Placeholder | Argument | Value | Operation
 
 Values: TypeAlias = Mapping[str, AttributeValue]
-"""The values that fill the slots."""
+"""The values of the arguments."""
 
 NO_VALUES: Values = {}
 

@@ -20,11 +20,11 @@ from hashrange.expressions.projections import Projection
 from hashrange.expressions.statement_size import Clause, statement_bytes
 from hashrange.expressions.tree import (
     NO_VALUES,
+    Argument,
     Node,
     Operation,
     Path,
     Section,
-    Slot,
     Value,
     Values,
 )
@@ -256,7 +256,7 @@ def change_of(section: Section, target: Path, operand: Node | None) -> Change:
         return Change(target, lambda item, values: None)
     if section == "SET":
         return Change(target, _read_of(operand))
-    assert isinstance(operand, Slot | Value), "the syntax wants a placeholder here"
+    assert isinstance(operand, Argument | Value), "the syntax wants a placeholder here"
     change, read, read_operand = (
         add if section == "ADD" else delete,
         reader(target),
@@ -306,7 +306,7 @@ def delete(
 
 
 def _read_of(node: Node) -> Compute:
-    if isinstance(node, Slot | Value):
+    if isinstance(node, Argument | Value):
         return cast(Compute, read_of(node))
     if isinstance(node, Path):
         return _required(reader(node))

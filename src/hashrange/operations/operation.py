@@ -30,7 +30,7 @@ class Operation(Struct, frozen=True, gc=False):
     `on_table` is given the table that its request names: `decide(request, table, moment)`.
     `resources(request, caller)` names the resources that a request touches, and the actions that it
     needs on them. `weight(request)` is the number of times that the request goes through each row
-    that it reads (see `engine.price`).
+    that it reads (see `engine.cost`).
     """
 
     name: str

@@ -30,7 +30,7 @@ def ask(runtime: RunsUpkeep, name: str, body: dict[str, Any]) -> dict[str, Any]:
     return msgspec.json.decode(answer, type=dict[str, Any])
 
 
-class Turn(forks.Forkable):
+class Duty(forks.Forkable):
     """Tells whether this process has a duty now. If the database is `shared`, it needs a lease.
 
     `timer` counts seconds. As a default argument it stays the system's, even if a test replaces
@@ -162,7 +162,7 @@ class Worker(Background):
 
     def __init__(self, runtime: RunsUpkeep, duty: str) -> None:
         self.runtime = runtime
-        self._turn = Turn(runtime, duty, shared=True)
+        self._duty = Duty(runtime, duty, shared=True)
         super().__init__()
 
     def step(self, is_ours: Callable[[], bool]) -> bool:
@@ -174,7 +174,7 @@ class Worker(Background):
 
     def run_once(self) -> bool:
         with self._stepping:
-            return not self.closing and self.step(self._turn.is_ours)
+            return not self.closing and self.step(self._duty.is_ours)
 
     def work(self, announced: bool) -> float:
         while self.run_once():
@@ -190,4 +190,4 @@ class Worker(Background):
 
     def close(self) -> None:
         super().close()
-        self._turn.end()
+        self._duty.end()

@@ -17,10 +17,10 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.cost import UNITS_MAX, cost, is_long
 from hashrange.engine.decision import BackupChange, Decision, JobChange, TableChange
 from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
-from hashrange.engine.price import UNITS_MAX, is_long, price
 from hashrange.metering.account import Account
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
@@ -75,8 +75,8 @@ class Submission(Struct, eq=False):
     attempts: int = 0
     bulk: bool = False
 
-    def price(self, answer: kv.Answer) -> int:
-        return price(self.operation.weight(self.request), self.body, answer)
+    def cost(self, answer: kv.Answer) -> int:
+        return cost(self.operation.weight(self.request), self.body, answer)
 
 
 def submission_of(
@@ -199,7 +199,7 @@ class Batch(Struct, eq=False):
                             reads.append((read, reply))
                             self.read_bytes += bytes_of(reply)
                         if type(reply) is list and is_long(reply):
-                            units += submission.price(reply)
+                            units += submission.cost(reply)
                             if units > UNITS_MAX:
                                 raise Costly
                         read = steps.send(reply)

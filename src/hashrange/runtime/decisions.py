@@ -12,9 +12,9 @@ from msgspec import Struct
 from hashrange import kv
 from hashrange.engine import transition
 from hashrange.engine.capacity import Charge, Receipt
+from hashrange.engine.cost import UNITS_MAX, cost
 from hashrange.engine.decision import Decide, Decision
 from hashrange.engine.fetch import Moment, TableNamed, plain_name, usable
-from hashrange.engine.price import UNITS_MAX, price
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.paging import bytes_of
@@ -36,8 +36,8 @@ def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) ->
     asks = principal is not None and not principal.full_access
     if not operation.on_table:
         decide = _permitted if asks else operation.decide
-        given = (operation, request, moment) if asks else (request, moment)
-        return with_tables(decide(*given), tables)
+        arguments = (operation, request, moment) if asks else (request, moment)
+        return with_tables(decide(*arguments), tables)
     table = tables.get(request.body.table_name)
     if table is None or asks or table.active_at > moment.now:
         return _on_table(operation, request, moment, tables)
@@ -73,17 +73,17 @@ def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any
 
 
 class Costly(Exception):
-    """To continue would delay other requests too long (see `engine.price`)."""
+    """Continuing would delay other requests too long (see `engine.cost`)."""
 
 
-def within_price(steps: Steps, weight: int, body: bytes) -> Steps:
+def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
     """The same steps, but Costly is raised instead of passing on an answer that would take too
     long."""
     reply: Any = None
     try:
         while True:
             reply = yield steps.send(reply)
-            if price(weight, body, reply) > UNITS_MAX:
+            if cost(weight, body, reply) > UNITS_MAX:
                 raise Costly
     except StopIteration as end:
         decision: Decision = end.value

@@ -1,8 +1,8 @@
-"""The queue of reads that may take long: how many hold a snapshot at once, and which comes next.
+"""The queue of long reads: limits how many of them hold a snapshot, and chooses the next one.
 
-Such a read holds a connection of the store, its page cache and the rows that it has read. If
-hundreds did so at once, memory would run out, and each would be done when all are. So a few run,
-and the others wait without a snapshot. Callers take turns.
+A long read holds a connection of the store, its page cache and the rows that it has read. If
+hundreds of them ran at once, memory would run out, and each would end only when all do. So a few
+run, and the others wait without a snapshot. Callers take turns.
 """
 
 from asyncio import _get_running_loop
@@ -14,16 +14,16 @@ from hashrange.model.errors import ThrottlingException
 from hashrange.runtime.fair_queue import FairQueue
 
 READS_MAX = 16
-"""How many reads that may take long run at once."""
+"""The number of long reads that run at once."""
 
 WAITING_MAX = 256
-"""How many more may wait. Others are refused at once, and SDKs try them again later."""
+"""The number of reads that may wait. Others are refused at once, and SDKs try them again later."""
 
 WAIT_SECONDS_MAX = 20.0
-"""How long a read may wait. A client that waits longer has probably given up."""
+"""The longest time that a read may wait. A client that waits longer has probably given up."""
 
 HELD_BYTES_MAX = 16 * 1024 * 1024
-"""If the reads under way have read more than this together, one of them goes on alone."""
+"""If the running reads have read more than this together, only one of them continues."""
 
 Admitted = Callable[[], bool]
 """Tells a waiting read that it may begin. Returns False if it is no longer wanted."""
@@ -34,14 +34,14 @@ def throttled() -> ThrottlingException:
 
 
 class ReadQueue(forks.Forkable):
-    """The places of one runtime, for its threads and its event loops together."""
+    """The places for long reads of one runtime, shared by its threads and event loops."""
 
     def __init__(self) -> None:
         self.after_fork_in_child()
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """The reads that have begun are the parent's."""
+        """The running reads stay with the parent."""
         self._lock = Lock()
         self._running = 0
         self._waiting: FairQueue[Admitted] = FairQueue()
@@ -53,7 +53,7 @@ class ReadQueue(forks.Forkable):
         waited, the reads of that loop could not end.
         """
         with self._lock:
-            if self._running < READS_MAX:  # so none waits
+            if self._running < READS_MAX:  # then no read waits
                 self._running += 1
                 return True
         if _get_running_loop() is not None:
@@ -74,7 +74,7 @@ class ReadQueue(forks.Forkable):
         Returns whether there is one now. Raises ThrottlingException if too many wait.
         """
         with self._lock:
-            if self._running < READS_MAX:  # so none waits
+            if self._running < READS_MAX:  # then no read waits
                 self._running += 1
                 return True
             if self._waiting.length >= WAITING_MAX:
@@ -83,7 +83,7 @@ class ReadQueue(forks.Forkable):
         return False
 
     def leave(self) -> None:
-        """From any thread: give a place to the next read that waits."""
+        """From any thread: release a place, for the next waiting read."""
         while True:
             with self._lock:
                 if not self._waiting.length:

@@ -1,4 +1,4 @@
-"""Keeps what searches of vectors have read, up to a number of bytes."""
+"""A cache of the vectors that searches have read, limited in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,14 +9,14 @@ from hashrange import kv
 from hashrange.engine.vectors.views import View
 
 VERSIONS_MAX = 2
-"""How many views of one place are kept: a search whose snapshot is older than the newest view may
-still use the one before. They share their unchanged blocks."""
+"""The number of views of one place that are kept: a search whose snapshot is older than the newest
+view may still use the previous one. Views share their unchanged blocks."""
 
 
 class VectorViews:
-    """The views of one database, for all its threads. The place that was used last goes last.
+    """The views of one database, for all of its threads, least recently used first.
 
-    Views that are kept and views that are being loaded have at most `bytes_max` together.
+    Together, kept views and views that are being loaded have at most `bytes_max`.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -25,7 +25,7 @@ class VectorViews:
         self._views: OrderedDict[kv.Key, list[View]] = OrderedDict()
         self._bytes: dict[kv.Key, int] = {}
         self._loading: dict[object, int] = {}
-        """The size in bytes of each view that is being loaded, so far."""
+        """The present size in bytes of each view that is being loaded."""
 
     def kept(self, place: kv.Key, /) -> Sequence[View]:
         with self._lock:
@@ -40,10 +40,10 @@ class VectorViews:
             views = [view, *self._views.get(place, ())][:VERSIONS_MAX]
             self._views[place], self._bytes[place] = views, _bytes_of(views)
             self._views.move_to_end(place)
-            self._make_room()
+            self._evict()
 
     @contextmanager
-    def room(self) -> Iterator[Callable[[int], bool]]:
+    def reserve(self) -> Iterator[Callable[[int], bool]]:
         load = object()
 
         def takes(size_bytes: int) -> bool:
@@ -52,7 +52,7 @@ class VectorViews:
                 if sum(self._loading.values()) >= self._bytes_max:
                     del self._loading[load]
                     return False
-                self._make_room()
+                self._evict()
                 return True
 
         try:
@@ -62,12 +62,12 @@ class VectorViews:
                 self._loading.pop(load, None)
 
     def clear(self) -> None:
-        """Keep none, since the rows of the database have become others."""
+        """Drop all views, because the rows of the database have been replaced."""
         with self._lock:
             self._views.clear()
             self._bytes.clear()
 
-    def _make_room(self) -> None:
+    def _evict(self) -> None:
         loading = sum(self._loading.values())
         while self._views and sum(self._bytes.values()) + loading > self._bytes_max:
             place, _ = self._views.popitem(last=False)
@@ -75,6 +75,7 @@ class VectorViews:
 
 
 def _bytes_of(views: Sequence[View]) -> int:
-    """The size of views in memory. They share most of their blocks, unless one was loaded anew."""
+    """The size of views in memory. They share most of their blocks, unless one of them was loaded
+    from scratch."""
     blocks = {id(part.block): part.block for view in views for part in view.parts}
     return sum(block.bytes for block in blocks.values())

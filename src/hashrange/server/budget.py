@@ -29,7 +29,7 @@ CLIENT_BYTES = 16 * KB
 BODY_READ_BYTES = 256 * KB
 """The size of a read into a body that has room."""
 
-HEAD_ROOM_BYTES = 24 * KB
+HEAD_RESERVED_BYTES = 24 * KB
 """The room for a head of the largest size."""
 
 LARGE_BYTES = 512 * KB
@@ -58,10 +58,10 @@ _ROUND_SECONDS = 0.2
 class Waiting(Protocol):
     """A client that waits for room."""
 
-    def room_granted(self) -> None: ...
+    def reserved(self) -> None: ...
 
 
-class Pot:
+class Share:
     """Memory that some clients share. Bodies that do not fit wait, first come, first served."""
 
     def __init__(self, bytes_max: int) -> None:
@@ -70,7 +70,7 @@ class Pot:
         self.waiting: dict[Waiting, int] = {}
 
     def take(self, size: int, client: Waiting) -> bool:
-        """Returns whether there is room now; otherwise `client.room_granted` is called later."""
+        """Returns whether there is room now; otherwise `client.reserved` is called later."""
         if not self.waiting and size <= self.free:
             self.free -= size
             return True
@@ -93,11 +93,11 @@ class Pot:
                 return
             del self.waiting[client]
             self.free -= size
-            client.room_granted()
+            client.reserved()
 
 
-class Lane:
-    """Decoded requests of one kind. If the lane is full, more requests wait in order of arrival."""
+class DecodedCalls:
+    """Decoded calls of one kind. If they hold too much, more calls wait in the order of arrival."""
 
     def __init__(self, bytes_max: int) -> None:
         self.held = 0
@@ -134,13 +134,13 @@ class Unsent:
         self._clients[client] = size, monotonic()
         self._bytes_at_first += size
         if self._bytes_at_first > self._bytes_max:
-            self._make_room()
+            self._limit()
 
     def remove(self, client: Slow) -> None:
         size, _ = self._clients.pop(client, (0, 0.0))
         self._bytes_at_first -= size
 
-    def _make_room(self) -> None:
+    def _limit(self) -> None:
         left = sum(client.unsent_bytes() for client in self._clients)
         while left > self._bytes_max:
             slowest = self._slowest(monotonic())
@@ -163,14 +163,14 @@ class Budget:
     """The memory that the clients of one server share."""
 
     def __init__(self) -> None:
-        self.lanes = Lane(24 * MB), Lane(32 * MB)
+        self.calls = DecodedCalls(24 * MB), DecodedCalls(32 * MB)
         """Of small calls, and of others."""
         self.unsent = Unsent(40 * MB)
-        self._bodies = Pot(16 * MB)
-        self._large_bodies = Pot(50 * MB)
-        self._strangers_bodies = Pot(2 * MB)
-        self._strangers_large_bodies = Pot(17 * MB)
-        self._pots = (
+        self._bodies = Share(16 * MB)
+        self._large_bodies = Share(50 * MB)
+        self._strangers_bodies = Share(2 * MB)
+        self._strangers_large_bodies = Share(17 * MB)
+        self._shares = (
             self._bodies,
             self._large_bodies,
             self._strangers_bodies,
@@ -181,19 +181,19 @@ class Budget:
         self.client_buffer = buffer[:CLIENT_BYTES]
         self.stranger_buffer = buffer[:STRANGER_BYTES]
 
-    def pot(self, size: int, stranger: bool) -> Pot:
-        """The pot from which a body of this size takes its room."""
+    def share(self, size: int, stranger: bool) -> Share:
+        """The share from which a body of this size takes its room."""
         if stranger:
             return self._strangers_large_bodies if size > LARGE_BYTES else self._strangers_bodies
         return self._large_bodies if size > LARGE_BYTES else self._bodies
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name, from any thread."""
-        rooms = (*self._pots, *self.lanes)
+        queues = (*self._shares, *self.calls)
         return {
-            "bytes_in_flight": sum(pot.bytes_max - pot.free for pot in self._pots),
-            "decoded_bytes_in_flight": sum(lane.held for lane in self.lanes),
-            "requests_waiting": sum(len(room.waiting) for room in rooms),
+            "bytes_in_flight": sum(share.bytes_max - share.free for share in self._shares),
+            "decoded_bytes_in_flight": sum(calls.held for calls in self.calls),
+            "requests_waiting": sum(len(queue.waiting) for queue in queues),
         }
 
 
@@ -202,7 +202,7 @@ def objects_of(body: bytes) -> int:
     return _count(body, b"{")
 
 
-def price(body: bytes) -> int:
+def decoded_bytes(body: bytes) -> int:
     """An upper bound for the memory of a decoded body."""
     size = len(body)
     if size <= MEDIUM_CALL_BYTES:

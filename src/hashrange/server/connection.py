@@ -27,9 +27,9 @@ from hashrange.server.budget import (
     MEDIUM_CALL_BYTES,
     OBJECTS_ON_LOOP_MAX,
     SMALL_CALL_BYTES,
-    Lane,
+    DecodedCalls,
+    decoded_bytes,
     objects_of,
-    price,
 )
 from hashrange.server.clients import Answered, Clients
 from hashrange.server.intake import Intake
@@ -106,9 +106,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._stranger = True
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
-        self._lanes = clients.budget.lanes
-        self._lane: Lane | None = None  # the call has room in it
-        self._lane_bytes = 0
+        self._decoded = clients.budget.calls
+        self._counted_in: DecodedCalls | None = None  # the call has room in it
+        self._counted_bytes = 0
         self._aside: Future[bytes] | None = None
         self._call_started = 0.0
         self._client = ""
@@ -195,7 +195,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         events = self._wire.feed(data)
         self._waiting.extend(events)
-        if self._intake.pot or self._wire.reading:
+        if self._intake.share or self._wire.reading:
             self._intake.fed(events)
         self._advance()
 
@@ -253,19 +253,19 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _enter(self, call: wire.Call) -> None:
         """Run a call if there is room for its decoded form, or let it wait for room."""
-        small, large = self._lanes
-        lane = small if len(call.body) <= SMALL_CALL_BYTES else large
-        if lane.held >= lane.bytes_max:
-            size = price(call.body)
-            lane.waiting.append((size, partial(self._entered, lane, size, call)))
+        small, large = self._decoded
+        calls = small if len(call.body) <= SMALL_CALL_BYTES else large
+        if calls.held >= calls.bytes_max:
+            size = decoded_bytes(call.body)
+            calls.waiting.append((size, partial(self._entered, calls, size, call)))
             return
         self._submit(call)
         if self._call is call:  # it was not answered at once
-            self._lane, self._lane_bytes = lane, price(call.body)
-            lane.held += self._lane_bytes
+            self._counted_in, self._counted_bytes = calls, decoded_bytes(call.body)
+            calls.held += self._counted_bytes
 
-    def _entered(self, lane: Lane, size: int, call: wire.Call) -> None:
-        self._lane, self._lane_bytes = lane, size
+    def _entered(self, calls: DecodedCalls, size: int, call: wire.Call) -> None:
+        self._counted_in, self._counted_bytes = calls, size
         self._clients.loop.call_soon(self._submit, call)
 
     def _submit(self, call: wire.Call) -> None:
@@ -307,14 +307,14 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _answer(self, call: wire.Call, outcome: Outcome, answer: bytes, last: bool) -> None:
         self._call = self._aside = None
-        if self._lane:
-            lane, self._lane = self._lane, None
-            lane.leave(self._lane_bytes)
+        if self._counted_in:
+            calls, self._counted_in = self._counted_in, None
+            calls.leave(self._counted_bytes)
         if self._observer:
             seconds = perf_counter() - self._call_started
             self._observer(Answered(self._client, call, outcome, answer, seconds))
         self._send(answer)
-        if self._intake.pot:
+        if self._intake.share:
             self._intake.answered(call)
         if last:
             self._finish(self._close)

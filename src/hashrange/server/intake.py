@@ -11,9 +11,9 @@ from hashrange import wire
 from hashrange.server.budget import (
     BODY_READ_BYTES,
     CLIENT_BYTES,
-    HEAD_ROOM_BYTES,
+    HEAD_RESERVED_BYTES,
     Budget,
-    Pot,
+    Share,
 )
 
 
@@ -34,7 +34,7 @@ class Intake:
         self._parser = parser
         self._go_on = go_on
         self._stranger = True
-        self.pot: Pot | None = None
+        self.share: Share | None = None
         """Where the request has its room, or waits for it."""
         self._size = 0
         self._owner: wire.Event | None = None  # the request that has the room, once it is complete
@@ -42,27 +42,27 @@ class Intake:
     @property
     def contended(self) -> bool:
         """Whether others wait for the room that this client has."""
-        return self.pot is not None and bool(self.pot.waiting)
+        return self.share is not None and bool(self.share.waiting)
 
     def admit(self) -> None:
         """The client has sent a valid request."""
         self._stranger = False
-        if self.pot is None:
+        if self.share is None:
             self.buffer = self._budget.client_buffer
 
     def fed(self, events: Sequence[wire.Event]) -> None:
         """Call this after data was parsed, if a request is unfinished or has room."""
-        if self.pot is not None and self._owner is None:
+        if self.share is not None and self._owner is None:
             self._owner = next((event for event in events if event is not wire.GO_ON), None)
             self.blocked = self.waits or self._owner is not None
         if self._owner is None and not self.waits and self._parser.reading:
-            self._make_room()
+            self._reserve()
 
     def answered(self, event: wire.Event) -> None:
         if event is self._owner:
             self.close()
             if self._parser.reading:
-                self._make_room()
+                self._reserve()
 
     def lost(self, running: wire.Event | None) -> None:
         """The client has gone. A request that runs keeps its room until it is answered."""
@@ -72,30 +72,30 @@ class Intake:
 
     def close(self) -> None:
         """Give the room back."""
-        pot, self.pot = self.pot, None
+        share, self.share = self.share, None
         self._owner = None
         self.blocked = False
         self.buffer = self._budget.stranger_buffer if self._stranger else self._budget.client_buffer
-        if self.waits and pot is not None:
+        if self.waits and share is not None:
             self.waits = False
-            pot.withdraw(self)
-        elif pot is not None:
-            pot.give(self._size)
+            share.withdraw(self)
+        elif share is not None:
+            share.give(self._size)
 
-    def room_granted(self) -> None:
+    def reserved(self) -> None:
         self.waits = self.blocked = False
         self._set_buffer()
         self._go_on()
 
-    def _make_room(self) -> None:
+    def _reserve(self) -> None:
         needed = self._parser.needed_bytes
-        if self.pot is None and needed <= len(self.buffer):
+        if self.share is None and needed <= len(self.buffer):
             return
-        if self.pot is None or needed > self._size:
+        if self.share is None or needed > self._size:
             self.close()
-            self._size = max(needed, HEAD_ROOM_BYTES)
-            self.pot = self._budget.pot(self._size, self._stranger)
-            self.waits = self.blocked = not self.pot.take(self._size, self)
+            self._size = max(needed, HEAD_RESERVED_BYTES)
+            self.share = self._budget.share(self._size, self._stranger)
+            self.waits = self.blocked = not self.share.take(self._size, self)
         if not self.waits:
             self._set_buffer()
 

@@ -195,7 +195,7 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | Non
         raise ServerError(f"{files}: {reason}") from None
 
 
-def room_for_connections(connections_max: int) -> int:
+def connections_possible(connections_max: int) -> int:
     """How many connections fit the system's limit of open files, raised as far as allowed."""
     if sys.platform == "win32":
         return connections_max

@@ -16,7 +16,7 @@ from hashrange.clients.calls import Runtime
 from hashrange.server.accepting import Accepting, Alone, Balance
 from hashrange.server.clients import Clients, Observer
 from hashrange.server.connection import ClientConnection
-from hashrange.server.listener import Listener, room_for_connections
+from hashrange.server.listener import Listener, connections_possible
 
 DRAIN_SECONDS_MAX = 10
 """The longest time that a stopping server waits for running requests."""
@@ -71,8 +71,8 @@ class Server:
             origins,
             self._tells_attempts,
         )
-        room = room_for_connections(CONNECTIONS_MAX)
-        self.clients = Clients(loop, self._runtime, parser, room, self._observer)
+        connections_max = connections_possible(CONNECTIONS_MAX)
+        self.clients = Clients(loop, self._runtime, parser, connections_max, self._observer)
         self._accepting = Accepting(
             *(self._balance, sock, tls),
             factory=lambda: ClientConnection(self.clients),

@@ -27,7 +27,7 @@ GROUP_BYTES = 16 * 1024 * 1024
 _BUFFER_BYTES = 1 << 16
 Json = dict[str, Any]
 Position = tuple[str, int, int, int]
-Found = tuple[int, Record | DataError]
+Numbered = tuple[int, Record | DataError]
 """A record and its number in the object."""
 
 
@@ -92,7 +92,7 @@ class Reading:
                 start, count, done = start + len(group), 0, 0
 
     def _of_group(
-        self, key: str, start: int, group: list[Found], done: int, whole: bool, size: int
+        self, key: str, start: int, group: list[Numbered], done: int, whole: bool, size: int
     ) -> Iterator[Part]:
         group.sort(key=self._place)
         total = len(group)
@@ -106,13 +106,13 @@ class Reading:
             if done >= total:
                 return
 
-    def _place(self, found: Found) -> bytes:
+    def _place(self, found: Numbered) -> bytes:
         _, record = found
         key = None if isinstance(record, DataError) else self._keys.of(record.item)
         return hash_position(key[0]) if key else b""
 
 
-def _part(some: list[Found], position: Position, bytes_before: int, size: int) -> Part:
+def _part(some: list[Numbered], position: Position, bytes_before: int, size: int) -> Part:
     items, numbers, faults = [], [], []
     for number, record in some:
         if isinstance(record, DataError):
@@ -128,7 +128,7 @@ def listed(bucket: Objects, prefix: str) -> Iterator[Listed]:
         yield from bucket.list(prefix)
 
 
-def _numbered(found: reading.Read) -> Iterator[Found]:
+def _numbered(found: reading.Read) -> Iterator[Numbered]:
     """The records with their numbers in the object; what ends the reading is a record too."""
     number = 0
     try:
@@ -138,7 +138,7 @@ def _numbered(found: reading.Read) -> Iterator[Found]:
         yield number + 1, error
 
 
-def _group(found: Iterator[Found], count: int) -> Iterator[Found]:
+def _group(found: Iterator[Numbered], count: int) -> Iterator[Numbered]:
     """The next records: as many as are asked for, or else as many as a group has."""
     size = 0
     for taken, (number, record) in enumerate(found, 1):

@@ -52,7 +52,7 @@ class Scrubber(forks.Forkable):
         self._thread: Thread | None = None
         self._lock = Lock()
         self._closing = Event()
-        self._found = ""
+        self._problem = ""
         self._tell: Callable[[str], None] = lambda reason: None
         self.passes = 0
         """How often it has looked at everything."""
@@ -70,7 +70,7 @@ class Scrubber(forks.Forkable):
         """
         with self._lock:
             self._tell = tell
-            found = self._found
+            found = self._problem
         if found:
             tell(found)
 
@@ -131,7 +131,7 @@ class Scrubber(forks.Forkable):
         self._runtime.refuse_writes(reason)
         _log.critical("%s", reason)
         with self._lock:
-            self._found, tell = reason, self._tell
+            self._problem, tell = reason, self._tell
         tell(reason)
 
 

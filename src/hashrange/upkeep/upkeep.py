@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
-from hashrange.runtime.background import Background, RunsUpkeep, Turn, ask
+from hashrange.runtime.background import Background, Duty, RunsUpkeep, ask
 
 PAUSE_SECONDS = 2.0
 """How often the thread looks for work that no commit of this process has announced."""
@@ -30,7 +30,7 @@ the middle of its bytes means reading half of it."""
 class Upkeep(Background):
     """`asked` returns steps to do besides those that are found in the database. `elected` tells
     whether this process does the work that becomes due with time. If the database is `shared`, only
-    the process that has a lease works. `timer` counts seconds: see `Turn`.
+    the process that has a lease works. `timer` counts seconds: see `Duty`.
     """
 
     name = "hashrange-upkeep"
@@ -45,11 +45,11 @@ class Upkeep(Background):
         elected: Callable[[], bool] = lambda: True,
     ) -> None:
         self._elected = elected
-        self._turn = Turn(runtime, "upkeep", shared, timer)
+        self._duty = Duty(runtime, "upkeep", shared, timer)
         self._shared = shared
         self._next_round = 0.0  # of the timer
         self._seen = 0.0
-        """The last `asked` of the turn after which there was no work."""
+        """The last `asked` of the duty after which there was no work."""
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
@@ -67,7 +67,7 @@ class Upkeep(Background):
     def close(self) -> None:
         """Returns when the step under way is done."""
         super().close()
-        self._turn.end()
+        self._duty.end()
 
     def run_once(self, expire: bool = True) -> bool:
         """One step of each kind of work that is waiting. Returns whether there was any.
@@ -116,19 +116,19 @@ class Upkeep(Background):
     def work(self, announced: bool) -> float:
         elected = self._elected()
         if elected or announced:
-            while not self.closing and self._turn.is_ours(announced) and self._is_due(announced):
+            while not self.closing and self._duty.is_ours(announced) and self._is_due(announced):
                 if not self.run_once(elected and self._timer() >= self._expire_from):
                     self._rest()
                     break
         return self.retry_seconds()
 
     def _is_due(self, announced: bool) -> bool:
-        asked = announced or self._turn.asked != self._seen
+        asked = announced or self._duty.asked != self._seen
         return not self._shared or asked or self._timer() >= self._next_round
 
     def _rest(self) -> None:
         now = self._timer()
-        self._seen = self._turn.asked
+        self._seen = self._duty.asked
         self._next_round = self._expire_from if now < self._expire_from else now + ROUND_SECONDS
 
     def retry_seconds(self) -> float:

@@ -24,7 +24,7 @@ from hashrange.wire.signature import (
     TERMINATOR,
     Claim,
     Credential,
-    Request,
+    SignedRequest,
     Verifier,
 )
 
@@ -58,7 +58,7 @@ class Signer(NamedTuple):
     principal: Principal | None = None
 
 
-def authenticate(request: Request, verifier: Verifier | None) -> Signer:
+def authenticate(request: SignedRequest, verifier: Verifier | None) -> Signer:
     """The signer of a request, from its header or its query string.
 
     Raises MissingAuthenticationTokenException, IncompleteSignatureException,

@@ -16,7 +16,7 @@ import msgspec
 from hashrange.model.errors import ApiError, SerializationException, UnknownOperationException
 from hashrange.wire.authentication import Signer, authenticate
 from hashrange.wire.responses import APPLICATION_JSON, JSON
-from hashrange.wire.signature import Digest, Query, Request, Verifier
+from hashrange.wire.signature import Digest, Query, SignedRequest, Verifier
 
 TARGET_PREFIX = "DynamoDB_20120810."
 STREAMS_TARGET_PREFIX = "DynamoDBStreams_20120810."
@@ -71,7 +71,7 @@ def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str,
         operation = targets.get(headers.get(b"x-amz-target", b""))
         if operation is None:
             raise UnknownOperationException("")
-        return operation, authenticate(Request(query, headers, body, digest), verifier)
+        return operation, authenticate(SignedRequest(query, headers, body, digest), verifier)
     except ApiError:
         if len(body) <= SYNTAX_BYTES_MAX and b"content-encoding" not in headers:
             _check_syntax(body)

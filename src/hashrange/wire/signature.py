@@ -48,7 +48,7 @@ class Digest(Protocol):
     def hexdigest(self) -> str: ...
 
 
-class Request(NamedTuple):
+class SignedRequest(NamedTuple):
     """A POST to `/`; the names of the headers are in lower case.
 
     `digest` is the SHA-256 of the body, if that is known already.
@@ -153,7 +153,7 @@ class Verifier:
         if claim.expires is not None:
             _check_expiry(claim.moment, claim.expires, now)
 
-    def check_signature(self, request: Request, claim: Claim) -> Principal | None:
+    def check_signature(self, request: SignedRequest, claim: Claim) -> Principal | None:
         """The principal of the key.
 
         Raises UnrecognizedClientException, InvalidSignatureException or ExpiredTokenException.
@@ -197,7 +197,7 @@ def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
             )
 
 
-def _signature(request: Request, claim: Claim, secret: str) -> bytes:
+def _signature(request: SignedRequest, claim: Claim, secret: str) -> bytes:
     """The signature in hexadecimal digits."""
     _, day, region, _, _ = claim.credential
     string_to_sign = "\n".join(
@@ -212,7 +212,7 @@ def _signature(request: Request, claim: Claim, secret: str) -> bytes:
     return hmac_digest(key, string_to_sign.encode(), "sha256").hex().encode()
 
 
-def _canonical(request: Request, signed_headers: str) -> bytes:
+def _canonical(request: SignedRequest, signed_headers: str) -> bytes:
     names = sorted(name.lower() for name in signed_headers.encode().split(b";"))
     headers = (b"%b:%b\n" % (name, _trimmed(request.headers.get(name, b""))) for name in names)
     return b"\n".join(

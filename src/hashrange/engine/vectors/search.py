@@ -157,7 +157,7 @@ def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
 
 
 def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[View | None]:
-    """Consider all rows as they are read. They are kept as a view if there is room for it.
+    """Consider all rows as they are read. They are kept as a view if its memory can be reserved.
 
     If another search has kept one meanwhile that can be used, that is returned instead.
     """
@@ -169,7 +169,7 @@ def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetc
     rows: list[StoredVector] = []
     parts: list[Part] = []
     size = 0
-    with moment.views.room() as takes:
+    with moment.views.reserve() as takes:
         fits = takes(size)
         while left is not None:
             if moment.views.kept(place) != known:

@@ -69,7 +69,7 @@ def table_name(statement: Statement) -> str:
 
 def weight(statement: Statement) -> int:
     """The number of times that a statement goes through each row that it reads (see
-    `engine.price`)."""
+    `engine.cost`)."""
     total = 1
     where = statement.select.where if isinstance(statement, Exists) else None
     where = getattr(statement, "where", where)

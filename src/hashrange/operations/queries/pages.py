@@ -27,7 +27,7 @@ class PageOptions(Struct, gc=False):
     """How the rows of a page are read, filtered and projected.
 
     `matches` is None if every row is kept, and `project` is None if rows are kept unchanged.
-    `weight` is the weight of both (see `engine.price`). With `fetching`, attributes that a local
+    `weight` is the weight of both (see `engine.cost`). With `fetching`, attributes that a local
     index lacks are read from the table. `limit` is the number of rows to evaluate. With `scanning`,
     each partition that a range reaches is charged separately, because a Scan has no partition key.
     """

@@ -28,7 +28,7 @@ class Parameters(Struct, gc=False):
 
     @property
     def weight(self) -> int:
-        """See `engine.price`."""
+        """See `engine.cost`."""
         if self.filter:
             return 1 + self.filter.operators
         return int(self.projection is not None)

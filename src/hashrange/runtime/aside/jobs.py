@@ -1,7 +1,7 @@
 """Costly requests take turns: each makes one step at a time, up to its next read.
 
 A request is costly if evaluating a row that it has read, or all its rows together, would delay
-other requests too long (`engine.price`). It begins again here, over a snapshot of its own. A read
+other requests too long (`engine.cost`). It begins again here, over a snapshot of its own. A read
 is answered from the snapshot. A write is decided outside the write lock, and its reads are
 remembered: its writes go into a batch, and are committed if the same reads still have the same
 answers. Each write is decided after the commit of the previous one, because costly writes often go

@@ -1,9 +1,9 @@
 """Requests that only read, answered in groups: each group from one moment of the store.
 
-Reads of a single row need one round trip, so they have a lane of their own, in which long reads
-cannot delay them. Requests that arrive while all places of a lane are taken are its next group. The
-number of long reads under way is limited (`reads.queue`), because each keeps the rows that it has
-read.
+Reads of a single row need one round trip, so they have a queue of their own, in which long reads
+cannot delay them. Requests that arrive while all places of a queue are taken form its next group.
+The number of long reads under way is limited (`read_queue`), because each of them keeps the rows
+that it has read.
 """
 
 from asyncio import AbstractEventLoop, TimerHandle, current_task
@@ -25,7 +25,7 @@ from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.catalog import Tables
-from hashrange.runtime.decisions import Costly, begin, is_timeless, within_price
+from hashrange.runtime.decisions import Costly, begin, is_timeless, within_cost
 from hashrange.runtime.ending import Done, Outcome, charged, encode, internal_error, refused, tell
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.read_queue import ReadQueue
@@ -36,7 +36,7 @@ PAGES_PER_GROUP = 8
 
 
 class QueuedRead:
-    """A parsed request that only reads. `weight` is that of `engine.price`."""
+    """A parsed request that only reads. `weight` is that of `engine.cost`."""
 
     __slots__ = ("body", "caller", "decided", "done", "operation", "request", "single", "weight")
 
@@ -64,8 +64,9 @@ class QueuedRead:
 Group = list[QueuedRead]
 
 
-class Lane:
-    """Answers requests in groups of at most `size_max`, `groups_max` of them at once."""
+class GroupQueue:
+    """A queue of requests, which are answered in groups of at most `size_max`, `groups_max` of them
+    at once."""
 
     def __init__(
         self,
@@ -137,9 +138,9 @@ class Reads:
         self._queue = ReadQueue()
         self._slices = Slices(loop)
         self._spawn = spawn
-        self._rows: dict[int, Lane] = {}
-        """The lane of each machine, and one for what concerns several."""
-        self._pages: dict[int, Lane] = {}
+        self._rows: dict[int, GroupQueue] = {}
+        """The queue of each machine, and one for requests that concern several machines."""
+        self._pages: dict[int, GroupQueue] = {}
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -148,7 +149,7 @@ class Reads:
         try:
             self._backlog.enter(read, len(read.body))
             if read.single:
-                self._lane(self._rows, read, ROWS_PER_GROUP, self._answer_rows).add(read)
+                self._group_queue(self._rows, read, ROWS_PER_GROUP, self._answer_rows).add(read)
             elif self._queue.request(read.caller.access_key, partial(self._admitted, read)):
                 self._add_to_pages(read)
         except ApiError as refusal:
@@ -162,28 +163,28 @@ class Reads:
         return True
 
     def _add_to_pages(self, read: QueuedRead) -> None:
-        self._lane(self._pages, read, PAGES_PER_GROUP, self._answer_pages).add(read)
+        self._group_queue(self._pages, read, PAGES_PER_GROUP, self._answer_pages).add(read)
 
-    def _lane(
+    def _group_queue(
         self,
-        lanes: dict[int, Lane],
+        queues: dict[int, GroupQueue],
         read: QueuedRead,
         size_max: int,
         answer: Callable[[Group], Coroutine[Any, Any, None]],
-    ) -> Lane:
-        """The lane of the machine at which the decision begins to read."""
+    ) -> GroupQueue:
+        """The queue of the machine at which the decision begins to read."""
         machine = ONE
         if self._store.machine_of(b"") is not None:
             tables, now = self._environment.catalog.known[1], self._environment.clock.now()
             first = self._begin(read, tables, now).read
             machine = machine_of(self._store, [] if first is None else [first])
-        lane = lanes.get(machine)
-        if lane is None:
+        queue = queues.get(machine)
+        if queue is None:
             groups_max = max(1, self._store.connections_max // 2)
             patient = machine not in (ONE, SEVERAL)
-            lane = Lane(self._loop, groups_max, size_max, answer, self._spawn, patient)
-            lanes[machine] = lane
-        return lane
+            queue = GroupQueue(self._loop, groups_max, size_max, answer, self._spawn, patient)
+            queues[machine] = queue
+        return queue
 
     def _overdue(self, read: Any) -> None:
         tell(read.done, throttled())
@@ -300,7 +301,7 @@ class Reads:
         moment = self._environment.moment(now, read.caller)
         steps = begin(read.operation, read.request, moment, tables)
         if read.weight:
-            steps = within_price(steps, read.weight, read.body)
+            steps = within_cost(steps, read.weight, read.body)
         return Driven(steps, partial(self._finish, read))
 
     def _finish(self, read: QueuedRead, result: Decision | Exception) -> None:

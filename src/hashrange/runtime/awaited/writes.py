@@ -4,9 +4,9 @@ Requests that arrive within a moment go into one batch. A batch begins as soon a
 requests that arrive while all places are taken form the next batch. `tickets` keep requests for the
 same items in the order in which they came.
 
-Requests whose batch failed because of a lock that was not free in time, or of a machine that is
-away and that one of several concerned, are decided again one by one, apart from the others. So one
-row that stays locked holds up its own requests alone.
+If a batch fails because a lock was not free in time, or because a machine that only some of its
+requests concern cannot be reached, its requests are decided again one by one, apart from the
+others. So a row that stays locked delays only the requests for it.
 """
 
 from asyncio import AbstractEventLoop
@@ -30,7 +30,7 @@ from hashrange.runtime.ending import Done, Outcome, internal_error, tell
 from hashrange.runtime.environment import Environment
 
 LOCKED_SECONDS = 30.0
-"""How long it is remembered that a row stays locked."""
+"""The time for which it is remembered that a row stays locked."""
 
 
 class QueuedWrite:
@@ -68,7 +68,7 @@ class QueuedWrite:
         try:
             steps = begin(submission.operation, submission.request, moment, tables)
             read = next(steps)
-        except Exception:  # a refusal or a bug: the batch will meet it again
+        except Exception:  # a refusal or a bug: it will recur in the batch
             return
         self.first = [read]
         if submission.operation.on_table:
@@ -80,9 +80,9 @@ class QueuedWrite:
 
 
 class Line:
-    """The requests that wait for one machine, and how many batches of them are under way.
+    """The requests that wait for one machine, and the number of their batches under way.
 
-    Those that are decided `apart` have a line of their own, one in each batch.
+    Requests that are decided `apart` have a queue of their own, and a batch for each.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Writes:
         committed: Callable[[Sequence[kv.Write]], None],
     ) -> None:
         self.refusal = ""
-        """Why all writes are refused; empty if they are not."""
+        """The reason why all writes are refused; empty if they are not."""
         self.batches_max = max(1, store.connections_max // 2)
         self._store = store
         self._loop = loop
@@ -134,11 +134,11 @@ class Writes:
         self._committed = committed
         self._backlog = Backlog(loop, self._overdue)
         self._lines: dict[tuple[int, bool], Line] = {}
-        """The requests that wait for each machine, and those that concern several; of both, those
-        that are decided apart."""
+        """The requests that wait for each machine, and those that concern several machines; of
+        both, also the requests that are decided apart."""
         self._held: set[Ticket] = set()
         self._locked: dict[Ticket, float] = {}
-        """When each ticket was last met by a batch that waited for a lock in vain."""
+        """The last time when a batch with this ticket waited for a lock in vain."""
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -247,8 +247,8 @@ class Writes:
                 each.gathering.begin(each.batches)
 
     def _note_locked(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
-        """Remember which tickets wait for a lock in vain, for a while, or until one of them does
-        not."""
+        """Remember tickets whose batch waited for a lock in vain, for a while, or until one of them
+        gets its lock."""
         if not self._locked and type(batch.failure) is not kv.Locked:
             return
         now = self._loop.time()
@@ -262,8 +262,8 @@ class Writes:
             self._locked |= dict.fromkeys(met, now)
 
     def _divide(self, batch: Batch, requests: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """Have the requests of a batch that has failed decided again, each apart from the others.
-        Those of callers who have given up are left out."""
+        """Have the requests of a failed batch decided again, each apart from the others. Requests
+        whose callers have given up are dropped."""
         failed = {id(submission) for submission in batch.submissions}
         divided = [one for one in requests if id(one.submission) in failed and one in self._backlog]
         for request in divided:
@@ -280,7 +280,7 @@ class Writes:
             self._tell(submission.done, submission.outcome)
 
     def _overdue(self, request: Any) -> None:
-        """Tell a caller that has waited too long. Its write may be under way, and still land."""
+        """Tell a caller that it has waited too long. Its write may still be committed."""
         if request.running:
             outcome: ApiError = internal_error(kv.StoreError("the database has not answered"))
         else:
@@ -320,7 +320,7 @@ class Writes:
 
 
 def _is_divided(failure: BaseException | None, machine: int) -> bool:
-    """Whether some requests of a batch that has failed may succeed without the others."""
+    """Whether some requests of a failed batch may succeed without the others."""
     if type(failure) is kv.Locked:
         return True
     return machine == SEVERAL and type(failure) is kv.StoreError

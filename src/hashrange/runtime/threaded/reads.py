@@ -22,7 +22,7 @@ from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime import authorisation
 from hashrange.runtime.aside.jobs import Jobs
-from hashrange.runtime.decisions import Costly, within_price
+from hashrange.runtime.decisions import Costly, within_cost
 from hashrange.runtime.drive import SlicedDrive, drive
 from hashrange.runtime.ending import Done, Outcome, encode, internal_error
 from hashrange.runtime.environment import Environment
@@ -37,9 +37,9 @@ LONG_READS_PER_TURN = 8
 overrun keeps the other requests of the turn waiting for one slice of time."""
 
 OVERRUN_SECONDS = 0.001
-"""A page of large items cannot be divided. If a read and its response keep the event loop for
-longer than this, all reads are taken to be long for `PAUSE_RATIO` times as long, and so take turns.
-Otherwise a thousand of them would be answered one right after another while other requests wait."""
+"""A page of large items cannot be divided. If a read and its response occupy the event loop for
+longer than this, all reads are treated as long ones for `PAUSE_RATIO` times as long, so that they
+take turns. Otherwise a thousand of them would be answered in a row while other requests wait."""
 
 SENDING_SECONDS_PER_BYTE = 3e-9
 """The system call that sends a response copies it."""
@@ -60,7 +60,7 @@ class Reads:
         self._queue = ReadQueue()
         self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
         self._pause_end = 0.0
-        """Until then reads are taken to be long."""
+        """Until this time, all reads are treated as long ones."""
 
     def turn(self) -> Turn:
         return Turn(partial(self._open, True))
@@ -78,7 +78,7 @@ class Reads:
             try:
                 steps = opened.begin(operation, request, caller)
                 if weight:
-                    steps = within_price(steps, weight, body)
+                    steps = within_cost(steps, weight, body)
                 return opened.response(drive(steps, opened.source))
             except Costly:
                 pass
@@ -123,7 +123,7 @@ class Reads:
         opened = turn.snapshot()
         steps = opened.begin(operation, request, caller)
         if weight:
-            steps = within_price(steps, weight, body)
+            steps = within_cost(steps, weight, body)
         costly, response = False, None
         try:
             decision = SlicedDrive(steps, opened.source, timer).advance()
@@ -160,7 +160,8 @@ class Reads:
                     read.close()
 
     def _weight(self, operation: Operation, request: Any) -> int:
-        """See `engine.price`. Reads of the past are made here, whatever they cost."""
+        """The weight of a request (see `engine.cost`); 0 for a read of the past, which is made here
+        whatever it costs."""
         lagging = self._environment.lagging
         return 0 if lagging and lagging.is_active() else operation.weight(request)
 
@@ -191,8 +192,8 @@ class Reads:
             read = next(steps)
             assert type(read) is kv.Get
             [key] = read.keys
-            found, value = self._store.glance(system.CATALOG_VERSION, key)
-            if found != version:
+            current, value = self._store.glance(system.CATALOG_VERSION, key)
+            if current != version:
                 return None
             steps.send([value])
         except StopIteration as end:
@@ -229,7 +230,7 @@ class Reads:
             read.done(internal_error(error))
 
     def _begin(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """The read has a place, which it gives back if it cannot begin."""
+        """Begin a read that has a place. It releases the place if it cannot begin."""
         if read.costly:
             self._begin_aside(read, loop)
             return
@@ -239,7 +240,7 @@ class Reads:
                 steps = opened.begin(read.operation, read.request, read.caller)
                 weight = self._weight(read.operation, read.request)
                 if weight:
-                    steps = within_price(steps, weight, read.body)
+                    steps = within_cost(steps, weight, read.body)
             except BaseException:
                 opened.close()
                 raise
@@ -257,7 +258,7 @@ class Reads:
         )
 
     def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """The read has a place, which it gives back at its end."""
+        """Run a read that has a place, and release the place at its end."""
 
         def done(outcome: Outcome) -> None:
             self._queue.leave()
@@ -273,8 +274,8 @@ class Reads:
     def _run_slice(self, loop: AbstractEventLoop) -> None:
         """Make one step of one read.
 
-        They take turns, unless they hold much together: then one of them is brought to its end,
-        because each may read 16 MB, and its answer is larger still.
+        Reads take turns, unless they hold too much together: then only one of them continues,
+        because each may read 16 MB, and its answer is even larger.
         """
         running = self._running[loop]
         read = running.popleft()

@@ -60,7 +60,7 @@ class Lane:
         self.shard.iterator, self.shard.ended = None, False
         self.records, self.sizes = [], []
 
-    def room(self) -> int:
+    def wanted(self) -> int:
         """How many more records the next batch can take."""
         full = sum(self.sizes) >= EVENT_BYTES_MAX
         return 0 if full else max(0, self.batch_size - len(self.records))
@@ -92,7 +92,7 @@ class Lane:
 
     def is_due(self, crowded: bool) -> bool:
         """Whether the next batch need not wait for more records."""
-        if self.parts or crowded or self.shard.ended or not self.room():
+        if self.parts or crowded or self.shard.ended or not self.wanted():
             return True
         return monotonic() >= self.since + self.trigger.maximum_batching_window_in_seconds
 

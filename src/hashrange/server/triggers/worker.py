@@ -174,9 +174,9 @@ class Calls(Worker):
 
     def _fill(self, reading: Reading, lane: Lane) -> None:
         """Read records for the next batch, as far as there are any now."""
-        while not lane.shard.ended and (room := lane.room()):
+        while not lane.shard.ended and (wanted := lane.wanted()):
             try:
-                limit = min(room, READ_RECORDS_MAX)
+                limit = min(wanted, READ_RECORDS_MAX)
                 records = run(reading.shards.read(lane.shard, limit), self._connection)
             except ApiError as error:
                 if error.code != TRIMMED:

@@ -22,7 +22,7 @@ def explain(error: apsw.Error, path: str) -> StoreError:
         case apsw.FullError():
             return Full(f"{path}: the disk is full; free some space and try again")
         case apsw.IOError() if extended in _NO_ROOM_FOR_INDEX:
-            return Full(f"{path}-shm: no room on the disk; free some space and try again")
+            return Full(f"{path}-shm: the disk is full; free some space and try again")
         case apsw.NotADBError():
             return Damaged(f"{path}: not a hashrange database; name another file")
         case apsw.CorruptError():

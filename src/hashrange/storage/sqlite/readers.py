@@ -17,7 +17,7 @@ _SHARE = 4
 
 
 def readers_max() -> int:
-    """How many connections may read, given the system's limit of open files."""
+    """The number of connections that may read, within the system's limit of open files."""
     if sys.platform == "win32":
         return READERS_MAX
     import resource
@@ -29,10 +29,11 @@ def readers_max() -> int:
 
 
 class Readers:
-    """A connection is used by one thread at a time, and stays open when it is given back.
+    """A pool of connections: each is used by one thread at a time, and stays open when it is
+    returned.
 
-    SQLite keeps the descriptors of a connection that is closed for as long as another connection
-    of this process has the file open. So the number of connections must be limited, not only the
+    SQLite keeps the descriptors of a closed connection open for as long as another connection of
+    this process has the file open. So the number of connections must be limited, not only the
     number of idle ones.
     """
 
@@ -46,40 +47,41 @@ class Readers:
         self.after_fork_in_child()
 
     def after_fork_in_child(self) -> None:
-        """The connections that are in use are the parent's."""
+        """The connections in use stay with the parent."""
         self._open = len(self._idle)
         self._waiting = 0
         self._stopped = False
-        self._given = Condition()
+        self._returned = Condition()
 
     def stop(self, seconds: float) -> bool:
-        """Close all connections, and open no other one before `resume`, so that threads wait.
+        """Close all connections, and open no others before `resume`; threads wait meanwhile.
 
-        Returns whether all of them were given back within so many seconds.
+        Returns whether all of them were returned within `seconds`.
         """
-        with self._given:
+        with self._returned:
             self._stopped = True
-            return self._given.wait_for(self._close_idle, seconds)
+            return self._returned.wait_for(self._close_idle, seconds)
 
     def resume(self) -> None:
-        with self._given:
+        with self._returned:
             self._stopped = False
-            self._given.notify_all()
+            self._returned.notify_all()
 
     def take(self) -> apsw.Connection:
-        """A connection, which must be given back. Raises Busy, and the errors of `connect`."""
+        """A connection, which must be returned with `give`. Raises Busy, and the errors of
+        `connect`."""
         try:
             return self._idle.pop()
         except IndexError:
             return self._open_or_wait()
 
     def give(self, connection: apsw.Connection, sound: bool) -> None:
-        """Give a connection back. One that is not sound is closed."""
+        """Return a connection to the pool. If it is not sound, it is closed."""
         if sound and not self._stopped:
             self._idle.append(connection)
             if self._waiting:
-                with self._given:
-                    self._given.notify()
+                with self._returned:
+                    self._returned.notify()
         else:
             connection.close()
             self._closed(1)
@@ -88,7 +90,7 @@ class Readers:
         """Returns whether no connection is open. The caller holds the lock."""
         while self._idle:
             connection = self._idle.pop()
-            # The store makes the last checkpoint, and reports its errors.
+            # The store runs the last checkpoint, and reports its errors.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
             connection.close()
             self._open -= 1
@@ -103,37 +105,38 @@ class Readers:
         return idle
 
     def _closed(self, count: int) -> None:
-        with self._given:
+        with self._returned:
             self._open -= count
             if self._stopped:
-                self._given.notify_all()
+                self._returned.notify_all()
             else:
-                self._given.notify(count)
+                self._returned.notify(count)
 
     def _open_or_wait(self) -> apsw.Connection:
         most = readers_max()
-        found: list[apsw.Connection] = []
+        idle: list[apsw.Connection] = []
 
         def found_one() -> bool:
-            """An idle connection (another thread may take it first), or leave to open one."""
+            """Take an idle connection (another thread may be faster), or reserve the right to open
+            one."""
             if self._stopped:
                 return False
             try:
-                found.append(self._idle.pop())
+                idle.append(self._idle.pop())
             except IndexError:
                 if self._open >= most:
                     return False
                 self._open += 1
             return True
 
-        with self._given:
-            self._waiting += 1  # before it looks, because `give` looks at this afterwards
+        with self._returned:
+            self._waiting += 1  # before looking for one, because `give` reads this afterwards
             try:
-                if not self._given.wait_for(found_one, self._busy_seconds):
+                if not self._returned.wait_for(found_one, self._busy_seconds):
                     raise Busy(f"{self._path}: {most} other readers are active; try again later")
             finally:
                 self._waiting -= 1
-        return found.pop() if found else self._connect_one()
+        return idle.pop() if idle else self._connect_one()
 
     def _connect_one(self) -> apsw.Connection:
         try:

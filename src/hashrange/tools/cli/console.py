@@ -60,7 +60,7 @@ def console(
     db: str, write: bool, model: Path | None, admin: str | None, port: int, yes: bool
 ) -> None:
     """Show the tables and items of a database in a browser, until Ctrl-C."""
-    room = console_room()
+    package = load_console()
     from hashrange.tools.target import TargetError, open_target
 
     models = tables_of(model) if model else ()
@@ -70,8 +70,8 @@ def console(
         with told_in_one_line(), open_target(db, **CONFIG) as target:
             if write:
                 ask_before_writing(target, "Let the pages of the console write", yes)
-            page = room.Console(target, write=write, inspect=inspect, models=models)
-            with room.serving(page, port) as url:
+            page = package.Console(target, write=write, inspect=inspect, models=models)
+            with package.serving(page, port) as url:
                 print(f"Console of {target.name} ({may}): {url} - Ctrl-C ends it", flush=True)
                 until_ended()
     except TargetError as error:
@@ -96,10 +96,10 @@ def until_ended() -> None:
     ended.wait()
 
 
-def console_room() -> ModuleType:
+def load_console() -> ModuleType:
     """The console's package; ends the process with one line if its libraries are missing."""
     try:
-        from hashrange.tools import console as room
+        from hashrange.tools import console as package
     except ModuleNotFoundError as missing:
         fail(NO_CONSOLE.format(missing.name))
-    return room
+    return package

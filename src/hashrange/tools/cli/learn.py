@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hashrange.failing import told_in_one_line
 from hashrange.tools.cli.commands import command, port_number
-from hashrange.tools.cli.console import PORT_DEFAULT, console_room, until_ended
+from hashrange.tools.cli.console import PORT_DEFAULT, load_console, until_ended
 
 if TYPE_CHECKING:
     from hashrange.tools.cli.commands import Commands
@@ -22,7 +22,7 @@ def add(commands: "Commands") -> None:
 
 def learn(port: int) -> None:
     """Show a tour of DynamoDB in a browser, with tables in memory, until Ctrl-C."""
-    room = console_room()
+    package = load_console()
     from hashrange.database.connecting import connect
     from hashrange.tools.console.tour import fill
     from hashrange.tools.target import target_of
@@ -30,7 +30,7 @@ def learn(port: int) -> None:
     with told_in_one_line(), connect() as database:
         fill(database)
         target = target_of(database, "tour, in memory")
-        with room.serving(room.Console(target, write=True, tour=True), port) as url:
+        with package.serving(package.Console(target, write=True, tour=True), port) as url:
             address = url.replace("/?", "/learn?", 1)
             print(f"Tour of DynamoDB: {address} - Ctrl-C ends it", flush=True)
             until_ended()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hashrange.database.addresses import printed
 from hashrange.failing import fail, told_in_one_line
 from hashrange.tools.cli.commands import command, database_name, port_number
-from hashrange.tools.cli.console import console_room
+from hashrange.tools.cli.console import load_console
 from hashrange.tools.cli.environment import also_from_environment
 
 if TYPE_CHECKING:
@@ -307,12 +307,12 @@ def serve(**values: Any) -> None:
 def _console(options: "Options", database: "Database") -> "AbstractContextManager[str]":
     from hashrange.tools.target import target_of
 
-    room = console_room()
+    package = load_console()
     name = "a database in memory" if options.path is None else printed(options.path)
     try:
         target = target_of(database, name, principal=options.console_as)
     except ValueError as error:
         fail(f"--console-as: {error}")
-    page = room.Console(target)
-    shown: AbstractContextManager[str] = room.serving(page, CONSOLE_PORT, spare=True)
+    page = package.Console(target)
+    shown: AbstractContextManager[str] = package.serving(page, CONSOLE_PORT, spare=True)
     return shown

@@ -55,7 +55,7 @@ EMPTY_FILTER = Filter("", "=", "S", "", "")
 
 
 @dataclass
-class Request:
+class BuiltRequest:
     """A Query, or a Scan if no partition key is given. `members` are as boto3 takes them."""
 
     operation: str
@@ -74,7 +74,7 @@ def filters_of(visit: Visit) -> list[Filter]:
     return [Filter(row[0], row[1] or "=", row[2] or "S", row[3], row[4]) for row in rows if row[0]]
 
 
-def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> Request:
+def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> BuiltRequest:
     """The request that a form describes. Raises `Mistake` for a value that is not of its type."""
     made = _Expressions()
     form = visit.parameters
@@ -99,7 +99,7 @@ def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> R
     if made.values:
         members["ExpressionAttributeValues"] = made.values
     members["Limit"] = limit
-    return Request("Query" if partition else "Scan", members)
+    return BuiltRequest("Query" if partition else "Scan", members)
 
 
 def _sort_condition(made: "_Expressions", shape: TableShape, name: str, visit: Visit) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hashrange.tools.console.builder import Request
+from hashrange.tools.console.builder import BuiltRequest
 from hashrange.tools.console.columns import chosen
 from hashrange.tools.console.console import Console
 from hashrange.tools.console.results import COLUMNS_MAX, lay_out
@@ -15,7 +15,9 @@ CELLS_MAX = 6_000
 """A page with so many takes about 0.2 s of processor time."""
 
 
-def results_of(visit: Visit, shape: TableShape, source: Source, request: Request) -> dict[str, Any]:
+def results_of(
+    visit: Visit, shape: TableShape, source: Source, request: BuiltRequest
+) -> dict[str, Any]:
     """What `found.html` shows."""
     columns = chosen(visit)
     limit = min(request.members["Limit"], CELLS_MAX // (len(columns) or COLUMNS_MAX) or 1)
@@ -32,7 +34,7 @@ def results_of(visit: Visit, shape: TableShape, source: Source, request: Request
     }
 
 
-def reading(console: Console, request: Request) -> Any:
+def reading(console: Console, request: BuiltRequest) -> Any:
     """A function for `search` that sends a Query or a Scan."""
 
     def read(limit: int, after: str | None) -> Portion:

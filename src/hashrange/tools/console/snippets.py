@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import Any
 
-from hashrange.tools.console.builder import Request
+from hashrange.tools.console.builder import BuiltRequest
 from hashrange.tools.console.values import dumps, plain
 
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
@@ -14,13 +14,13 @@ WIDTH = 80
 LANGUAGES = ("boto3", "JavaScript", "AWS CLI")
 
 
-def snippets(request: Request, endpoint: str | None) -> dict[str, str]:
+def snippets(request: BuiltRequest, endpoint: str | None) -> dict[str, str]:
     """The code by language. `endpoint` is the server's address; None for a file or AWS."""
     made = (write(request, endpoint) for write in (boto3, javascript, cli))
     return dict(zip(LANGUAGES, made, strict=True))
 
 
-def boto3(request: Request, endpoint: str | None) -> str:
+def boto3(request: BuiltRequest, endpoint: str | None) -> str:
     at = f", endpoint_url={endpoint!r}" if endpoint else ""
     members = "".join(
         f"    {name}={_python(value, 4, len(name) + 1)},\n"
@@ -59,7 +59,7 @@ def _short_python(value: Any) -> str:
     return repr(value)
 
 
-def javascript(request: Request, endpoint: str | None) -> str:
+def javascript(request: BuiltRequest, endpoint: str | None) -> str:
     at = f"{{ endpoint: {json.dumps(endpoint)} }}" if endpoint else "{}"
     command = f"{request.operation}Command"
     return (
@@ -96,7 +96,7 @@ def _property(name: str) -> str:
     return name if _NAME.fullmatch(name) and name != "__proto__" else json.dumps(name)
 
 
-def cli(request: Request, endpoint: str | None) -> str:
+def cli(request: BuiltRequest, endpoint: str | None) -> str:
     """For a POSIX shell, with one option in each line."""
     lines = [f"aws dynamodb {request.method}"]
     if endpoint:

@@ -48,7 +48,7 @@ from hashrange.storage.postgres.walk import Walk
 DEADLOCKS_MAX = 5
 """How often rows are locked to be read. The time until a deadlock is found makes a pause."""
 
-Found = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
+ResultRow = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
 """A row of an answer: see the parts of a statement in `reads`."""
 
 _DROPPED = "SELECT space FROM dropped"
@@ -77,22 +77,24 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
     rows, met = await _rows(connection, question, values)
     totals = await _totals(connection, question) if question.names else []
     while True:
-        pages: list[Found] = []
+        pages: list[ResultRow] = []
         for part, reverse in (FORWARD, False), (BACKWARD, True):
             asked = [each for each in question.ranges if each.read.reverse == reverse]
             for i, each in enumerate(asked, 1):
                 rows_found = await Walk(connection, each, reverse, values).rows()
                 pages += [(part, i, *row) for row in rows_found]
-        dropped: list[Found] = []
+        dropped: list[ResultRow] = []
         sees_spaces = question.ranges or (question.keys and CATALOG not in question.keys)
         if question.lists_dropped or sees_spaces or met:
-            found = await connection.fetch(_DROPPED)
-            dropped = [(DROPPED, row["space"], None, None, None, None) for row in found]
+            spaces = await connection.fetch(_DROPPED)
+            dropped = [(DROPPED, row["space"], None, None, None, None) for row in spaces]
         if question.take([*dropped, *rows, *totals, *pages]):
             return met
 
 
-async def _rows(connection: Any, question: Question, values: bool) -> tuple[list[Found], set[int]]:
+async def _rows(
+    connection: Any, question: Question, values: bool
+) -> tuple[list[ResultRow], set[int]]:
     """Also the time, and the row of the catalog, if the question asks for them."""
     asked: dict[tuple[int, int, bytes], int] = {}
     for key, place in question.keys.items():
@@ -109,14 +111,14 @@ async def _rows(connection: Any, question: Question, values: bool) -> tuple[list
         spaces.add(fences.SPACE)
         keys.add(b"")
     value = value_of("value", values or fenced, question.bytes_max)
-    given = list(spaces), list(keys)
+    arguments = list(spaces), list(keys)
     if len(slots) == 1:
         text = _GETS.format(value=value, slots="$1")
-        fetched = await connection.fetch(text, *slots, *given)
+        fetched = await connection.fetch(text, *slots, *arguments)
     else:
         text = _GETS.format(value=value, slots="ANY ($1)")
-        fetched = await connection.fetch(text, list(slots), *given)
-    found: list[Found] = []
+        fetched = await connection.fetch(text, list(slots), *arguments)
+    rows: list[ResultRow] = []
     states: list[tuple[int, int, bytes]] = []
     now = 0
     for slot, space, key, version, weight, content, milliseconds in fetched:
@@ -124,17 +126,17 @@ async def _rows(connection: Any, question: Question, values: bool) -> tuple[list
         if space == fences.SPACE:
             states.append((version, weight, content))
         elif (slot, space, key) in asked:
-            found.append((GETS, asked[slot, space, key], None, None, version, content))
+            rows.append((GETS, asked[slot, space, key], None, None, version, content))
     met: set[int] = set()
     if fenced:
         assert len(states) == len(slots), "fences are missing"
         met = _in_the_way(states, question)
         version, _, content = states[0]
         if content:
-            found.append((GETS, question.keys[CATALOG] + 1, None, None, version, content))
+            rows.append((GETS, question.keys[CATALOG] + 1, None, None, version, content))
     if question.time:
-        found.append((TIME, 0, None, None, now, None))
-    return found, met
+        rows.append((TIME, 0, None, None, now, None))
+    return rows, met
 
 
 def _place(key: Key) -> tuple[int, int, bytes]:
@@ -164,7 +166,7 @@ class Fenced(Conflict):
         self.met = met
 
 
-async def _totals(connection: Any, question: Question) -> list[Found]:
+async def _totals(connection: Any, question: Question) -> list[ResultRow]:
     totals = await connection.fetch(_TOTALS, list(question.names))
     return [(COUNTERS, question.names[name] + 1, None, None, n, None) for name, n in totals]
 
@@ -192,7 +194,7 @@ async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> Non
     weights: dict[int, int] = {}
     absent: list[Key] = []
 
-    def found(key: Key, row: Any) -> None:
+    def keep(key: Key, row: Any) -> None:
         read, weight_max = question.bounds[key]
         before = weights.get(read, 0)
         weights[read] = before + unpack_weight(row["value"])[0]
@@ -205,13 +207,13 @@ async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> Non
         if row is None:
             absent.append(key)
         else:
-            found(key, row)
+            keep(key, row)
     for key in absent:
         row = await _kept_absent(connection, stored(key))
         if row is None:
             question.rows[question.keys[key]] = None
         else:
-            found(key, row)
+            keep(key, row)
     question.dropped = {row["space"] for row in await connection.fetch(_DROPPED)}
 
 

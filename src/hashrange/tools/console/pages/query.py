@@ -60,7 +60,7 @@ def _form(visit: Visit, shape: TableShape, source: Source) -> dict[str, Any]:
     }
 
 
-def explained(console: Console, request: builder.Request) -> dict[str, Any] | None:
+def explained(console: Console, request: builder.BuiltRequest) -> dict[str, Any] | None:
     """Explain the first page of the request; None if the database is remote."""
     database = console.target.database
     if database is None:

@@ -3,13 +3,13 @@
 The weight of a request is the number of times that it goes through each row that it reads: once to
 decode the row, and once for each operator of its expressions; 0 if it passes stored rows on
 unchanged. A row counts in units: about one for each value in it, and one for each 256 bytes. Weight
-times units is the price, and a unit of it takes about 0.2 to 0.5 microseconds of processor time.
+times units is the cost, and a unit of it takes about 0.2 to 0.5 microseconds of processor time.
 """
 
 from hashrange import kv
 
 UNITS_MAX = 8 * 1024
-"""The largest price of an evaluation for which other requests wait: a few milliseconds."""
+"""The largest cost of an evaluation for which other requests wait: a few milliseconds."""
 
 PAUSE_BYTES = 64 * 1024
 """After this many bytes, times the weight, an evaluation of many rows lets other requests run."""
@@ -22,39 +22,39 @@ _QUOTES_PER_VALUE = 4
 
 
 def units(value: bytes) -> int:
-    """The price of going through a row once."""
+    """The cost of going through a row once."""
     return value.count(b'"') // _QUOTES_PER_VALUE + len(value) // 256
 
 
 def is_long(answer: list[bytes | None] | list[int]) -> bool:
-    """Whether an answer by key is long enough for its price to matter."""
+    """Whether an answer by key is long enough for its cost to matter."""
     for value in answer:  # noqa: SIM110 - every write comes here, and `any` would cost more
         if type(value) is bytes and len(value) > _SHORT_BYTES:
             return True
     return False
 
 
-def price(weight: int, body: bytes, answer: kv.Answer) -> int:
-    """The price of an answer to a read of a request.
+def cost(weight: int, body: bytes, answer: kv.Answer) -> int:
+    """The cost of evaluating the answer to a read of a request.
 
-    The values in the body of the request are compared with each row, so they count too. The prices
+    The values in the body of the request are compared with each row, so they count too. The costs
     of rows by key are added up, because these rows are evaluated together. For a page only its
-    dearest row counts, because an evaluation pauses between the rows of a page.
+    most costly row counts, because an evaluation pauses between the rows of a page.
     """
     body_units = units(body) if weight > 1 and len(body) > _SHORT_BYTES else 0
     if type(answer) is kv.Page:
-        return max([_price(weight, body_units, value) for _, value in answer.rows], default=0)
+        return max([_cost(weight, body_units, value) for _, value in answer.rows], default=0)
     total = 0
     if type(answer) is list:
         for value in answer:
             if type(value) is bytes:
-                total += _price(weight, body_units, value)
+                total += _cost(weight, body_units, value)
                 if total > UNITS_MAX:
                     break
     return total
 
 
-def _price(weight: int, body_units: int, value: bytes) -> int:
+def _cost(weight: int, body_units: int, value: bytes) -> int:
     if weight * len(value) > _CHEAP_BYTES:
         return weight * (body_units + units(value))
     return weight * body_units
