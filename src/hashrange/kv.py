@@ -1,29 +1,30 @@
 """The waist: the small interface between everything above and any store below.
 
-A row is addressed by a *space* (a table or an index: each is an ordered set of rows of its own, and
-ids are never used twice) and a *key*: sixteen bytes of partition digest, then order-preserving sort
-bytes. So one kind of range serves a Query (inside one partition) and a Scan (over partitions).
+A row is addressed by a *space* and a *key*. Each table and each index is a space: an ordered set of
+rows, whose id is never used again. A key is sixteen bytes of partition digest followed by
+order-preserving sort bytes, so one kind of range serves both a Query (within one partition) and a
+Scan (across partitions).
 
     value    crc32 (4) | weight (4) | the engine's own bytes
 
-Of a value, a store reads only the weight: the size, by DynamoDB's rules, of the item or index
-entry. It knows nothing about items, indexes, streams or expiry.
+A store reads only the weight of a value: the size of the item or index entry by DynamoDB's rules.
+It knows nothing about items, indexes, streams or expiry.
 
 A store makes two promises:
 
-- All reads of one snapshot, and of one transaction, come from one moment.
-- The rows that a transaction has read are unchanged when its writes land, or `commit` raises
-  `Conflict`. This covers absent rows, ranges, and the list of dropped spaces too.
+- All reads of a snapshot, and of a transaction, are as of one moment.
+- The rows that a transaction has read are unchanged when it commits, or `commit` raises `Conflict`.
+  This is true of absent rows, ranges and the list of dropped spaces too.
 
-Where a promise would make every writer wait for one hot row, it is weaker, so that a store may
-have many writers at once:
+Where these promises would make every writer wait for one hot row, they are weaker, so that a store
+can have many writers at once:
 
-- A counter is a statistic. Additions commute and a read need not still hold at commit, so a store
-  may keep it in several places and sum them up. A number that a decision relies on (the catalog's
-  version, the number of spaces, the size of an item collection) is a row.
-- The clock is either raised, which commutes too, or the store's own.
+- A counter is a statistic. Additions commute, and the value read may have changed at the commit, so
+  a store may keep a counter in several places and add them up. A number that decisions rely on (the
+  catalog's version, the number of spaces, the size of an item collection) is a row.
+- The clock is either raised by commits, which commutes too, or is the store's own.
 - Appended rows are ordered within one slot of one space, not by a counter for the whole store.
-- The outcome of a commit may stay unknown, because a connection can be lost just then.
+- The outcome of a commit may remain unknown, because the connection can be lost during the commit.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -33,7 +34,7 @@ from typing import Literal, Protocol, get_args
 from msgspec import Struct
 
 Durability = Literal["full", "relaxed", "memory"]
-"""What an acknowledged commit survives: a power cut, only the end of the process, or nothing."""
+"""What an acknowledged commit survives: a power cut, the end of the process only, or neither."""
 
 PARTITION_BYTES = 16
 SLOTS = 1024
@@ -48,13 +49,13 @@ Key = tuple[int, bytes]
 
 
 def slot_of(key: bytes) -> int:
-    """The first ten bits of a key: a store on several machines keeps a slot on one of them."""
+    """The first ten bits of a key. A store on several machines keeps each slot on one of them."""
     return int.from_bytes(key[:2].ljust(2, b"\0"), "big") >> 6
 
 
 CATALOG: Key = (SYSTEM_SPACE, b"catalog")
-"""The row that every transaction begins to read, and that few change: the version of the table
-definitions. A store may guard it by a lock of its own instead of one on the row."""
+"""The row that every transaction reads first, and that few change: the version of the table
+definitions. A store may guard it by a separate lock instead of a lock on the row."""
 
 HEADER_BYTES = 8
 unpack_weight = Layout(">4xI").unpack_from
@@ -69,9 +70,10 @@ TOO_LARGE = b""
 class Get(Struct, gc=False):
     """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`.
 
-    With `weight_max`, all rows come from one moment, even in a store whose machines share no
-    snapshot. After rows whose weights together are above it, the rest may be cut to their headers.
-    With `bytes_max`, which transactions do not know, larger values are answered as `TOO_LARGE`.
+    With `weight_max`, all rows are as of one moment, even in a store whose machines share no
+    snapshot. When the weights of the rows together exceed it, the remaining rows may be cut to
+    their headers. With `bytes_max`, which is not used in transactions, the answer for larger values
+    is `TOO_LARGE`.
     """
 
     keys: tuple[Key, ...]
@@ -82,8 +84,8 @@ class Get(Struct, gc=False):
 class Range(Struct, gc=False):
     """Rows with start <= key < end (None: to the end of the space). Answer: `Page`.
 
-    The page ends with the row that reaches `rows_max`, or whose weight brings the sum of
-    weights to `weight_max` or above: that row is still included.
+    The page ends with the row that reaches `rows_max`, or with which the sum of weights reaches
+    `weight_max`; that row is included.
     """
 
     space: int
@@ -104,7 +106,7 @@ class Page(Struct, gc=False):
 class Counters(Struct, gc=False):
     """Counters by name. Answer: `list[int]`; a counter that was never written is 0.
 
-    They are statistics, and may have changed by the time the transaction commits.
+    They are statistics, and may have changed when the transaction commits.
     """
 
     names: tuple[bytes, ...]
@@ -121,7 +123,7 @@ class Head(Struct, gc=False):
 
 
 class Dropped(Struct, gc=False):
-    """Spaces that were dropped and still hold rows. Answer: `list[int]`."""
+    """Dropped spaces that still have rows. Answer: `list[int]`."""
 
 
 Read = Get | Range | Counters | Head | Dropped
@@ -145,7 +147,7 @@ class Delete(Struct, gc=False):
 class Add(Struct, gc=False):
     """Add to a counter, which may go negative.
 
-    Additions commute, so no two transactions ever conflict over them, and none is lost.
+    Additions commute, so transactions never conflict over them, and none is lost.
     """
 
     name: bytes
@@ -153,10 +155,11 @@ class Add(Struct, gc=False):
 
 
 class Max(Struct, gc=False):
-    """Raise a counter to at least `value`; it never falls. Only `CLOCK` is kept this way.
+    """Raise a counter to at least `value`; it never decreases. Only `CLOCK` is written in this way.
 
-    Like additions these commute. A store that has a clock of its own, in milliseconds since the
-    epoch, may ignore the write and answer a read with its own time. `CLOCK` is never added to.
+    These writes commute, like additions. A store with a clock of its own, in milliseconds since the
+    epoch, may ignore the write and answer reads with its own time. Nothing is ever added to
+    `CLOCK`.
     """
 
     name: bytes
@@ -164,12 +167,14 @@ class Max(Struct, gc=False):
 
 
 class Append(Struct, gc=False):
-    """Put a row whose key is `prefix` and eight big-endian bytes that the store numbers.
+    """Put a row whose key is `prefix` followed by a number in eight big-endian bytes, which the
+    store assigns.
 
-    Within one slot of one space the numbers rise strictly, in the order of commits, and none is
-    used twice: a reader that resumes after its last number misses no record. If a later prefix is
-    in the slot already, it is used instead, so that keys rise too. `prefix` names the slot, or the
-    keys of two slots could meet. A transaction need not see its own appended rows.
+    Within one slot of one space, the numbers increase strictly in the order of commits, and no
+    number is used twice: a reader that resumes after its last number misses no record. If the slot
+    already has a row with a later prefix, that prefix is used instead, so that keys increase too.
+    `prefix` identifies the slot: otherwise keys of two slots could be equal. A transaction need not
+    see its own appended rows.
     """
 
     space: int
@@ -183,7 +188,8 @@ class CreateSpace(Struct, gc=False):
 
 
 class DropSpace(Struct, gc=False):
-    """Make a space absent at once, whatever its size. Its rows wait for `Purge`."""
+    """Remove a space at once, whatever its size. Its rows remain until they are purged
+    (`Purge`)."""
 
     space: int
 
@@ -202,17 +208,19 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """The store at one moment, for one run of an operation. It must be closed, from any thread."""
+    """The store at one moment, for one run of an operation. It must be closed; any thread may do
+    that."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
 
 
 class Transaction(Protocol):
-    """Reads see the transaction's own writes. Used by one thread at a time, not always the same.
+    """Reads see the transaction's own writes. It is used by one thread at a time, but not always
+    the same one.
 
-    Exactly one of `commit` and `rollback` ends it. A `commit` that raises has ended it too, and
-    nothing of it was written, unless it raises `OutcomeUnknown`.
+    Either `commit` or `rollback` ends it. A `commit` that raises has ended it too, and nothing of
+    it was written, unless it raises `OutcomeUnknown`.
     """
 
     def read(self, read: Read, /) -> Answer: ...
@@ -244,16 +252,17 @@ class Store(Protocol):
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         """Copy the database as of one moment to the new file `path`, while it is in use. A
-        `compact` copy may leave out room that nothing uses, at a higher cost. Raises `StoreError`
-        if `path` exists, or if the store has no file to copy."""
+        `compact` copy may omit unused space, at a higher cost. Raises `StoreError` if `path`
+        exists, or if the store has no file to copy."""
 
     def verify(self) -> Iterator[str]:
         """Yield one line for each problem in the stored data, such as a wrong checksum."""
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
-        """Look for damage in parts of about so many seconds, and yield the problems of each.
+        """Search for damage in parts of about `seconds` seconds, and yield the problems of each
+        part.
 
-        Each part is checked as of its own moment, and nothing is held between two parts.
+        Each part is checked as of a moment of its own, and nothing is held between two parts.
         """
 
     def elected(self) -> bool:
@@ -274,12 +283,12 @@ class Store(Protocol):
 # ---- asynchronous stores ----
 
 READ_BYTES_MAX = 8 * 1024 * 1024
-"""Once the rows of a round trip have so many bytes, a store may leave its later reads unanswered,
-but never the first two."""
+"""When the rows of a round trip have this many bytes, a store may leave the remaining reads
+unanswered, but never the first two."""
 
 
 class AsyncSnapshot(Protocol):
-    """A moment of the store, for reads. It must be closed."""
+    """The store at one moment, for reads. It must be closed."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads in one round trip: all, or the first ones (`READ_BYTES_MAX`)."""
@@ -288,25 +297,26 @@ class AsyncSnapshot(Protocol):
 
 
 class AsyncTransaction(Protocol):
-    """Reads that come from one moment, followed by writes that land together.
+    """Reads as of one moment, followed by writes that are committed together.
 
-    Reads do not see the transaction's own writes, which are only known when it commits. Exactly
-    one of `commit`, `confirm` and `rollback` ends it. A `commit` that raises has ended it too, and
-    nothing of it was written, unless it raises `OutcomeUnknown`.
+    Reads do not see the transaction's own writes, which are known only when it commits. One of
+    `commit`, `confirm` and `rollback` ends it. A `commit` that raises has ended it too, and nothing
+    of it was written, unless it raises `OutcomeUnknown`.
     """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads in one round trip, as a snapshot does.
 
         From the second call on it may raise `Conflict`, because something that was read before has
-        changed meanwhile. It still has to be rolled back then.
+        changed meanwhile. The transaction still has to be rolled back then.
         """
 
     async def commit(self, writes: Sequence[Write], /) -> None:
-        """Write in this order. Raises `Conflict` if anything that was read no longer holds."""
+        """Write in this order. Raises `Conflict` if anything that was read has changed."""
 
     async def confirm(self) -> None:
-        """End it without a write. Raises `Conflict` unless all that was read was there at once."""
+        """End it without writes. Raises `Conflict` unless everything that was read existed at one
+        moment."""
 
     async def rollback(self) -> None: ...
 
@@ -314,36 +324,37 @@ class AsyncTransaction(Protocol):
 class AsyncStore(Protocol):
     """One database. Its methods are awaited on one event loop; many transactions may be open.
 
-    A database that is away, or does not answer within the store's time limits, is a `StoreError`.
-    Later calls find it again when it is back."""
+    Calls raise `StoreError` while the database cannot be reached, or does not answer within the
+    store's time limits. Later calls connect again when it is back."""
 
     @property
     def connections_max(self) -> int:
-        """How many snapshots and transactions each machine serves at once; others wait."""
+        """The number of snapshots and transactions that each machine serves at once; others
+        wait."""
 
     @property
     def commit_seconds_max(self) -> float:
-        """How many seconds after it has read the time a transaction may still commit. It is 0 if
-        transactions commit in the order of these times."""
+        """The longest delay, in seconds, between a transaction's reading of the clock and its
+        commit. It is 0 if transactions commit in the order of these times."""
 
     @property
     def indexes_follow(self) -> bool:
         """Whether slots are on several machines, so that global indexes follow from a log."""
 
     def machine_of(self, key: bytes, /) -> int | None:
-        """Which machine keeps a key's slot; None if there is only one."""
+        """The machine that keeps the slot of a key; None if there is only one."""
 
     def now(self) -> float:
-        """Epoch seconds by the clock that `CLOCK` is read from, as far as it is known here."""
+        """Epoch seconds by the clock of `CLOCK`, as far as this process knows it."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads, or the first ones, from one moment, as cheaply as possible."""
+        """Answer several reads, or the first ones, as of one moment, as cheaply as possible."""
 
     async def snapshot(self) -> AsyncSnapshot: ...
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
-        """Start a transaction. If it is `locking`, and the store has locks, the rows that its
-        first reads find stay as they are until it ends."""
+        """Start a transaction. If it is `locking`, and the store has locks, no other transaction
+        can change the rows of its first reads until it ends."""
 
     async def place(self) -> str:
         """An identifier of the database: the same under each of its addresses, and unique."""
@@ -352,7 +363,7 @@ class AsyncStore(Protocol):
         """See `Store`."""
 
     def verify(self) -> AsyncIterator[str]:
-        """See `Store`. Writers go on meanwhile."""
+        """See `Store`. Writes continue meanwhile."""
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""
@@ -371,13 +382,14 @@ class StoreError(Exception):
 
 
 class Conflict(StoreError):
-    """A row that was read has changed before the writes could land. Run the decision again."""
+    """A row that was read has changed before the commit. Run the decision again."""
 
 
 class OutcomeUnknown(StoreError):
-    """It is not known whether the writes of this commit landed: all of them did, or none. A sync of
-    the disk failed, or the connection was lost. They must not be tried again, because they may land
-    twice, and nobody may be told that they failed or that they are there."""
+    """It is not known whether this commit took effect: either all of its writes did, or none. A
+    sync of the disk has failed, or the connection was lost. The commit must not be tried again,
+    because the writes might be made twice, and no caller may be told that it failed or
+    succeeded."""
 
 
 class Busy(StoreError):
@@ -385,7 +397,7 @@ class Busy(StoreError):
 
 
 class Locked(Busy):
-    """A row stayed locked by another transaction."""
+    """A row remained locked by another transaction."""
 
 
 class Full(StoreError):
@@ -393,8 +405,9 @@ class Full(StoreError):
 
 
 class ReadOnly(StoreError):
-    """After an I/O error the content of the disk is unknown: no writes until it is reopened."""
+    """After an I/O error, the content of the disk is not known: writes are refused until the store
+    is opened again."""
 
 
 class Damaged(StoreError):
-    """The file is another program's, is newer than this program, or its bytes have changed."""
+    """The file belongs to another program, is newer than this program, or has been damaged."""

@@ -1,1 +1,2 @@
-"""Connects operations to storage: clock, catalog cache, the loops that drive decisions, commits."""
+"""Runs operations on a store: the clock, the catalog cache, the loops that drive decisions, and
+commits."""

@@ -38,10 +38,10 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
     assert isinstance(principal, Principal)
     if principal.full_access:
         return
-    given, known = request.body, None
-    if table is not None and given.table_name == table.name:
-        # A program asks the same again and again.
-        policy, index = table.resource_policy, getattr(given, "index_name", None)
+    body, known = request.body, None
+    if table is not None and body.table_name == table.name:
+        # Programs make the same request again and again.
+        policy, index = table.resource_policy, getattr(body, "index_name", None)
         known = (operation.name, table.id, index, policy and policy.text)
         plan: Plan | None = principal.remembered.get(known)
         if plan is not None and _allows(plan, principal, operation.name, request, table, moment):
@@ -78,21 +78,21 @@ def _allows(
 
 SHAPES_MAX = 200
 SHAPE_CHARACTERS_MAX = 5000
-"""The names of attributes in a request may be long."""
+"""A limit, because the names of attributes in a request may be long."""
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
     """The plan for all requests about one item that have the same shape."""
     shape = item_shapes.shape(name, request)
-    found = plan.shapes.get(shape)
-    if found is None:
+    settled = plan.shapes.get(shape)
+    if settled is None:
         keys = condition_keys.of_one_table(name, request, table)
-        found = plan.settled(RequestContext(keys), _is_shared)
+        settled = plan.settled(RequestContext(keys), _is_shared)
         if len(repr(shape)) <= SHAPE_CHARACTERS_MAX:
             if len(plan.shapes) >= SHAPES_MAX:
                 plan.shapes.clear()
-            plan.shapes[shape] = found
-    return found
+            plan.shapes[shape] = settled
+    return settled
 
 
 def _is_shared(key: str) -> bool:
@@ -105,9 +105,9 @@ def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
     Raises AccessDeniedException or ResourceNotFoundException.
     """
     principal = cast(Principal, moment.caller.principal)
-    found = condition_keys.members(operation.name, request, moment.caller, operation.resources)
+    members = condition_keys.members(operation.name, request, moment.caller, operation.resources)
     refusals: dict[int, ApiError] = {}
-    for member in found:
+    for member in members:
         table = None
         if ":table/" in member.resource:
             table = yield from find_table(table_of(member.resource))
@@ -178,12 +178,12 @@ class Answered(Struct):
 def answers(operation: Operation, request: Any, moment: Moment) -> Fetch[list[Answered]]:
     """What the policies of the caller's principal say about each action of a request.
 
-    None of them is asked about a principal with full access.
+    Policies are not evaluated for a principal with full access.
     """
     principal = cast(Principal | None, moment.caller.principal)
-    found: list[Answered] = []
+    answered: list[Answered] = []
     if principal is None or principal.full_access:
-        return found
+        return answered
     for member in condition_keys.members(
         operation.name, request, moment.caller, operation.resources
     ):
@@ -194,19 +194,19 @@ def answers(operation: Operation, request: Any, moment: Moment) -> Fetch[list[An
         verdict = ask(principal, asked)
         source = verdict.source or Source("", "")
         keys = dict(sorted(asked.context.all().items()))
-        found.append(
+        answered.append(
             Answered(
                 *(asked.action, asked.resource, verdict.allowed, verdict.because),
                 *(source.policy, source.statement, keys),
             )
         )
-    return found
+    return answered
 
 
 def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiError | None:
     if verdict.allowed:
-        # Nobody has a table of another account or region, and the own one is not meant. The message
-        # is the same whether or not there is one with this name.
+        # There are no tables of other accounts and regions, and the request does not mean the table
+        # of this one. The message is the same whether or not a table with this name exists.
         missing = ResourceNotFoundException("Requested resource not found")
         return missing if asked.foreign else None
     _log_denial(principal, asked, verdict)
@@ -217,7 +217,7 @@ def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiErro
 
 
 LOGGED_AGAIN_SECONDS = 60
-"""A program that is denied tries again and again; the log has a line for the first time."""
+"""A program that is denied access tries again and again; only the first time is logged."""
 
 
 def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None:
@@ -234,9 +234,9 @@ def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None
 
 
 def _own_arn(named: str, table: Table | None, caller: Caller) -> str:
-    """The same resource with the true region and account of its table.
+    """The same resource with the real region and account of its table.
 
-    A table that does not exist would be the caller's.
+    A table that does not exist is assumed to be in the caller's.
     """
     written = table_of(named)
     own = table.arn if table else table_arn(plain_name(written), caller)
@@ -252,15 +252,15 @@ def _principal_keys(principal: Principal) -> Mapping[str, tuple[str, ...]]:
 
 
 def _surroundings(table: Table | None, resource: str, moment: Moment) -> Keys:
-    found = {**_of_caller(moment.caller), **_of_time(moment.now)}
+    keys = {**_of_caller(moment.caller), **_of_time(moment.now)}
     parts = resource.split(":")
     if len(parts) > 4:
-        found["aws:resourceaccount"] = (parts[4],)
+        keys["aws:resourceaccount"] = (parts[4],)
     if table is not None and _kind(resource) not in _COPIES:
         for key, value in table.tags.items():
             name = f"aws:resourcetag/{key}".lower()
-            found[name] = (*found.get(name, ()), value)
-    return found
+            keys[name] = (*keys.get(name, ()), value)
+    return keys
 
 
 _COPIES = frozenset({"backup", "export", "import", "bulk-operation"})
@@ -277,13 +277,13 @@ def _outlives_table(resource: str) -> bool:
 
 
 def _of_caller(caller: Caller) -> Keys:
-    found: Keys = {
+    keys: Keys = {
         "aws:requestedregion": (caller.region,),
         "aws:securetransport": ("true" if caller.secure else "false",),
     }
     if caller.address:
-        found["aws:sourceip"] = (caller.address,)
-    return found
+        keys["aws:sourceip"] = (caller.address,)
+    return keys
 
 
 def _of_time(now: float) -> Keys:

@@ -4,8 +4,8 @@ An index that is updated from a log may be slower than the writes to its table. 
 grow without limit, and the index would show older and older items. DynamoDB throttles such writes
 too. Source: developer guide, throttling of a table whose global index is behind.
 
-While a machine with entries of the index is away, throttling does not help the index to catch up.
-It only limits the log, so writers whose own machine is there go on for much longer.
+While a machine with entries of the index cannot be reached, throttling does not help the index to
+catch up. It only limits the log, so writers on the other machines are throttled much later.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -15,20 +15,21 @@ from hashrange.engine.throughput import Limit
 from hashrange.runtime.ending import complaints
 
 LAG_SECONDS_MAX = 10.0
-"""Writes are throttled while a change older than this is missing in an index."""
+"""Writes are throttled while an index does not show a change that is older than this."""
 AWAY_SECONDS_MAX = 300.0
-"""The same for a change that the store has failed to carry out. This is enough time for a standby
-to take over."""
+"""The same for a change that the store has failed to apply. This gives a standby time to take
+over."""
 
 
 class Lag:
-    """How far the indexes of a table are behind, in seconds."""
+    """How many seconds the indexes of a table are behind."""
 
     def __init__(self) -> None:
         self.slow = self.away = 0.0
-        """That of changes that wait their turn, and of those that the store cannot carry out."""
+        """The age of the oldest change that waits, and of the oldest change that the store cannot
+        apply."""
         self.cause = ""
-        """What the store said about the oldest of these."""
+        """The store's error for the latter."""
 
     def add(self, seconds: float, cause: str) -> None:
         if not cause:
@@ -49,11 +50,11 @@ class BackPressure:
 
     def throttled_tables(self) -> Collection[str]:
         """The names of the tables whose writes are throttled now."""
-        found = {name: lag for name, lag in self._lags().items() if lag.throttles}
-        for name, lag in found.items():
+        throttled = {name: lag for name, lag in self._lags().items() if lag.throttles}
+        for name, lag in throttled.items():
             if lag.cause:
                 complaints.log(f"writes to {name} are throttled: {lag.cause}")
-        return list(found)
+        return list(throttled)
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
         """The limits for a write: the indexes that must catch up first."""

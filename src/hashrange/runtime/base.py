@@ -1,4 +1,4 @@
-"""The part of a runtime that is the same over every store."""
+"""The part of a runtime that is the same for every store."""
 
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -99,7 +99,7 @@ class BaseRuntime(forks.Forkable):
         self._closed = True
 
     def _is_large(self, body: bytes) -> bool:
-        """Whether a request is parsed and decided in another process."""
+        """Whether a request has to be parsed and decided in another process."""
         return len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere
 
     def _find(self, operations: dict[str, Operation], name: str) -> Operation:

@@ -93,7 +93,7 @@ def take(waiting: deque[Submission]) -> list[Submission]:
     while waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
         submission = waiting.popleft()
         if submission.loop and submission.loop.is_closed() and submission.proposal is None:
-            continue  # there is no longer a caller to tell
+            continue  # its caller is gone
         size += len(submission.body)
         taken.append(submission)
     return taken
@@ -116,8 +116,8 @@ def _sources(table: Table | None) -> tuple[Table | Index | VectorIndex, ...]:
 
 
 class Batch(Struct, eq=False):
-    """If it `remembers`, as on an asynchronous store, and is decided again, only decisions whose
-    reads would now have other answers are made again.
+    """If a batch that `remembers`, as on an asynchronous store, is decided again, only the
+    decisions whose reads would now have other answers are made again.
 
     `submissions` are the batch's submissions; at its end, only the decided ones. The other
     submissions are `costly`, and have to be decided aside, or `late`: the time of the batch was
@@ -280,7 +280,7 @@ class Batch(Struct, eq=False):
         """Take out the costly submissions, and those after the first `decided`."""
         late = list(self.submissions[decided:])
         for submission in late:
-            submission.outcome = submission.earlier = None  # they may be from before a conflict
+            submission.outcome = submission.earlier = None  # it may be from before a conflict
         self.submissions = [each for each in self.submissions[:decided] if each not in costly]
         self.costly = [*self.costly, *costly]
         self.late = [*self.late, *late]

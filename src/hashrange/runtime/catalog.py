@@ -15,7 +15,8 @@ class Catalog:
 
     def __init__(self) -> None:
         self.known: tuple[bytes | None, Tables] = (b"", {})
-        """The version and its definitions: one value, so that every thread sees a matching pair."""
+        """The version and its definitions: one value, so that every thread sees a consistent
+        pair."""
 
     def at(self, version: bytes | None) -> Tables:
         """The known definitions of this version; `find_table` adds to them.

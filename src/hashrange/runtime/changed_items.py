@@ -50,8 +50,8 @@ def changed_items(
             rows.executemany(_FIRST, some)
         for some in history.changes(table, until, None, page):
             rows.executemany(_LATER, [(each.before, each.key) for each in some])
-        found = rows.execute("SELECT key, old, last, new, known FROM changed ORDER BY key")
-        while batch := found.fetchmany(_ITEMS):
+        cursor = rows.execute("SELECT key, old, last, new, known FROM changed ORDER BY key")
+        while batch := cursor.fetchmany(_ITEMS):
             now = source.rows(snapshot, tuple((table.space, key) for key, *_ in batch))
             for (key, old, last, new, known), current in zip(batch, now, strict=True):
                 images = _item(old), _item(new if known else current)

@@ -85,7 +85,8 @@ class Cut:
 
 
 class Former:
-    """The rows of a table that have changed after a time, in milliseconds, as they were then.
+    """The rows of a table that have changed after a time (in milliseconds), as they were at that
+    time.
 
     They are in a temporary file, because there may be many.
     """
@@ -95,22 +96,22 @@ class Former:
         self._rows.execute("CREATE TABLE former (key BLOB PRIMARY KEY, value BLOB)")
         self._rows.execute("BEGIN")
         self._some = False
-        insert = "INSERT OR IGNORE INTO former VALUES (?, ?)"  # the first change after the time
+        insert = "INSERT OR IGNORE INTO former VALUES (?, ?)"  # keeps the first change
         for page in history.changes(table, at, None, lambda read: source.page(snapshot, read)):
             self._rows.executemany(insert, [(each.key, each.before) for each in page])
             self._some = self._some or bool(page)
 
     def take(self, key: bytes, now: bytes) -> bytes | None:
-        """The row as it was, if it is `now`; None if there was none."""
+        """The former value of the row that is `now`; None if the row did not exist."""
         if not self._some:
             return now
-        found = self._rows.execute("DELETE FROM former WHERE key = ? RETURNING value", (key,))
-        row = found.fetchone()
-        found.close()
+        cursor = self._rows.execute("DELETE FROM former WHERE key = ? RETURNING value", (key,))
+        row = cursor.fetchone()
+        cursor.close()
         return row[0] if row else now
 
     def deleted(self, bounds: Bounds) -> Iterator[list[bytes]]:
-        """The rest of the rows: there are none of their keys now."""
+        """The remaining rows, whose keys do not exist any more."""
         rows = self._rows.execute(
             "SELECT value FROM former WHERE value IS NOT NULL AND key >= ? AND (? OR key < ?)",
             (bounds.start, bounds.end is None, bounds.end),

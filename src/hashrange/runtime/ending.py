@@ -62,19 +62,20 @@ def internal_error(error: BaseException) -> InternalServerError:
 
 
 class Complaints:
-    """Logs what the store complains of: the same line at most once in PAUSE_SECONDS, with how often
-    it was left out. A database that is away fails thousands of requests in a second.
+    """Logs the errors of the store: each line at most once in PAUSE_SECONDS, with the number of
+    repetitions since. While a database cannot be reached, thousands of requests fail in a second.
 
-    It is used by any thread. What two of them log at one moment may be logged twice.
+    Any thread may use it. If two threads log the same line at the same moment, it may be logged
+    twice.
     """
 
     PAUSE_SECONDS = 1.0
     LINES_MAX = 256
-    """How many lines are remembered."""
+    """The number of lines that are remembered."""
 
     def __init__(self) -> None:
         self._lines: dict[str, tuple[float, int]] = {}
-        """When each line was last logged, and how often it has been left out since."""
+        """The time when each line was last logged, and the number of its repetitions since."""
 
     def log(self, line: str) -> None:
         now = monotonic()

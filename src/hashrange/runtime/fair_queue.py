@@ -8,7 +8,8 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """The callers take turns, each with its oldest entry. Not safe for threads without a lock."""
+    """Callers take turns; each turn is for the caller's oldest entry. Threads need a lock to use
+    it."""
 
     def __init__(self) -> None:
         self._of_callers: dict[str, deque[T]] = {}  # in the order of their turns

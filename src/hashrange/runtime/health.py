@@ -1,4 +1,4 @@
-"""Whether a store can still be used: tried now, or learnt from an error."""
+"""Whether a store can still be used: by trying, or according to an error."""
 
 from hashrange import kv
 from hashrange.engine.keyspace import system
@@ -9,8 +9,9 @@ from hashrange.runtime import source
 def probe(store: kv.Store) -> None:
     """Read from the store and commit to it. Raises StoreError.
 
-    Only a commit finds that the disk is full, or that the store refuses writes. It counts the
-    probes, because SQLite writes nothing to the disk if a commit changes nothing.
+    Only a commit reveals that the disk is full, or that the store refuses writes. The commit
+    increments a counter of probes, because SQLite writes nothing to the disk if a commit changes
+    nothing.
     """
     transaction = store.begin()
     try:

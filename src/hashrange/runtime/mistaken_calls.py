@@ -1,11 +1,11 @@
-"""The errors of calls that are mistakes: a wrong name, a closed database, the wrong thread."""
+"""Errors for mistaken calls: of an unknown operation, on a closed database, in the wrong thread."""
 
 from hashrange import kv
 from hashrange.model.errors import UnknownOperationException
 from hashrange.operations import OPERATIONS
 
 API = frozenset(OPERATIONS)
-"""The operations of the API. Outside callers cannot use those of upkeep."""
+"""The operations of the API. The operations of upkeep are not open to callers."""
 
 
 class Closed(kv.StoreError):
@@ -20,10 +20,11 @@ def closed() -> Closed:
     return Closed("the database is closed; connect to it again")
 
 
-def check_database(function: str, given: object) -> None:
-    """Raise TypeError unless a database or None was given; some callers give a file's name."""
-    if given is not None and not hasattr(given, "runtime"):
-        raise TypeError(f"hashrange.{function}() takes a database of hashrange, not {given!r}")
+def check_database(function: str, database: object) -> None:
+    """Raise TypeError unless `database` is a database or None; some callers pass the name of a
+    file."""
+    if database is not None and not hasattr(database, "runtime"):
+        raise TypeError(f"hashrange.{function}() takes a database of hashrange, not {database!r}")
 
 
 def unknown(name: object) -> UnknownOperationException:

@@ -1,9 +1,9 @@
 """The pending writes of a batch, laid over the reads of its transaction.
 
 An asynchronous store gets all writes of a batch at its end. Until then, later decisions of the
-batch have to see what earlier ones write, and the overlay answers their reads: it asks the store
-for what it does not know, and applies the pending writes to the answer. It keeps the store's
-answers, so that a read that was made ahead is not made again.
+batch have to see the writes of earlier ones, so the overlay answers their reads: it reads from the
+store what it does not know, and applies the pending writes to the answer. It keeps the store's
+answers, so that a read that was made in advance is not made again.
 
 A record that the batch appends has no number before the commit, and no decision of the batch
 sees it.
@@ -92,7 +92,7 @@ class Overlay:
     # ---- answers ----
 
     def known(self, read: kv.Get) -> list[bytes | None] | None:
-        """The answer, if the store need not be asked."""
+        """The answer, if it is known without the store."""
         values: list[bytes | None] = []
         for key in read.keys:
             space, name = key
@@ -150,9 +150,9 @@ class Overlay:
             covered = len(own) if page.exhausted else _covered(own, page, read.reverse)
             merged += _merged(page.rows, own[:covered], read.reverse)
             own = own[covered:]
-            found = page_of(merged, read)
-            if page.exhausted or not found.exhausted:
-                return found
+            result = page_of(merged, read)
+            if page.exhausted or not result.exhausted:
+                return result
             rest = _after(page, rest)
 
     def _page(self, read: kv.Range) -> Asking:
@@ -170,7 +170,7 @@ class Overlay:
 
 
 def _covered(own: list[tuple[bytes, bytes | None]], page: kv.Page, reverse: bool) -> int:
-    """How many of the overlay's rows come no later than the last row of a page."""
+    """The number of the overlay's rows that are not after the last row of a page."""
     last = page.rows[-1][0]
     return sum(key >= last if reverse else key <= last for key, _ in own)
 

@@ -13,11 +13,11 @@ class Source(Protocol):
 
 
 LARGE_BYTES = 32 * 1024
-"""While others wait, a larger answer has a turn of the event loop for itself."""
+"""While others wait, a larger answer gets a turn of the event loop of its own."""
 
 
 def small_only(read: kv.Read) -> kv.Get:
-    """A read of a row by key, in which a large one is answered as `kv.TOO_LARGE`."""
+    """The same read of a row by key, except that the answer for a large row is `kv.TOO_LARGE`."""
     assert isinstance(read, kv.Get), "a single row is read by its key"
     return kv.Get(read.keys, bytes_max=LARGE_BYTES)
 
@@ -27,13 +27,13 @@ class LargeRow(Exception):
 
 
 class SmallRows:
-    """Raises LargeRow instead of reading a large row. Only rows by key are asked for."""
+    """A source that raises LargeRow instead of reading a large row. It reads only rows by key."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
 
     def read(self, read: kv.Read, /) -> kv.Answer:
-        if type(read) is not kv.Get:  # the question whether the request is admitted
+        if type(read) is not kv.Get:  # it is `Admit`
             return self._source.read(read)
         answer = self._source.read(small_only(read))
         if kv.TOO_LARGE in cast(list[bytes | None], answer):
@@ -50,7 +50,7 @@ class CountedSource:
 
     def read(self, read: kv.Read, /) -> kv.Answer:
         answer = self._source.read(read)
-        if isinstance(answer, kv.Page | list):  # and not that the request is admitted
+        if isinstance(answer, kv.Page | list):  # and not the answer to `Admit`
             self.read_bytes += bytes_of(answer)
         return answer
 

@@ -24,7 +24,7 @@ def bring_up_to_date(store: kv.Store) -> None:
 
 
 def _upgraded(store: kv.Store) -> int:
-    """Run the steps that are missing in one transaction; returns the version that is stored."""
+    """Run the missing steps in one transaction. Returns the stored version."""
     transaction = store.begin()
     try:
         version = drive(upgrade.stored_version(), transaction)

@@ -1,4 +1,4 @@
-"""The store in memory: a dict and the sorted keys per space, one writer, an undo log.
+"""The store in memory: a dict and sorted keys for each space, one writer, and an undo log.
 
 The open transaction changes rows in place and notes their old values in `_undo`. A snapshot
 therefore looks for a row in three places: its own copies of old values, the undo log, and the
@@ -38,7 +38,7 @@ from hashrange.paging import cut, page_of, small
 from hashrange.storage.memory_rows import Rows, Spaces, State, rows_of
 
 Undo = dict[int, dict[bytes, bytes | None]]
-"""By space and key, the value (None: absent) that a row had before the open transaction."""
+"""The value (None: absent) of each row before the open transaction, by space and key."""
 
 
 class MemoryStore(forks.Forkable):
@@ -46,7 +46,7 @@ class MemoryStore(forks.Forkable):
 
     slow_commits = False
     busy_seconds = 30.0
-    """How long `begin` waits for another thread's transaction."""
+    """The longest time that `begin` waits for another thread's transaction."""
 
     def __init__(self) -> None:
         self._spaces = Spaces({SYSTEM_SPACE: Rows()}, {})
@@ -91,7 +91,7 @@ class MemoryStore(forks.Forkable):
         return MemoryTransaction(self)
 
     def state(self) -> State:
-        """What is committed, when the transaction under way has ended."""
+        """The committed state, after the open transaction has ended."""
         transaction = self.begin()
         try:
             return self._state()
@@ -99,8 +99,9 @@ class MemoryStore(forks.Forkable):
             transaction.rollback()
 
     def go_on_from(self, following: Callable[[State], State], /) -> None:
-        """Go on from the state that `following` makes of the one now, when the transaction under
-        way has ended. Open snapshots keep what they see. The numbers of `Append` go on."""
+        """Continue with the state that `following` makes of the present one, after the open
+        transaction has ended. Open snapshots keep what they see. The numbers of `Append`
+        continue."""
         transaction = self.begin()
         try:
             spaces, counters = following(self._state())
@@ -116,7 +117,7 @@ class MemoryStore(forks.Forkable):
         return State(spaces, dict(self._counters))
 
     def _leave_to_snapshots(self) -> None:
-        """Move the rows, as they are, to a store of their own for the open snapshots."""
+        """Move the rows, unchanged, to a store of their own for the open snapshots."""
         before = MemoryStore()
         before._spaces, before._counters = self._spaces, self._counters
         before._snapshots, self._snapshots = self._snapshots, set()
@@ -127,7 +128,7 @@ class MemoryStore(forks.Forkable):
         raise StoreError("a database in memory has no file to copy")
 
     def verify(self) -> Iterator[str]:
-        """Yields nothing: there is no disk that could have changed a value."""
+        """Yield nothing: there is no disk that could have changed a value."""
         return iter(())
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
@@ -143,7 +144,7 @@ class MemoryStore(forks.Forkable):
         """Does nothing: there is no file to close."""
 
     def before_fork(self) -> None:
-        """Wait for the steps of other threads, which would never end in the child."""
+        """Wait for the running steps of other threads, which would never end in the child."""
         self._stopped = self._writing.acquire(timeout=forks.wait_seconds())
         self._lock.acquire()
 
@@ -208,7 +209,7 @@ class MemorySnapshot:
         return now if kept is None else _overlay(now, kept, read)
 
     def _keep(self, undo: Undo, counters: dict[bytes, int]) -> None:
-        """Copy the old values of a transaction, except where an older copy is there already."""
+        """Copy the old values of a transaction, except where there is an older copy."""
         for space, changes in undo.items():
             kept = self._kept.setdefault(space, Rows())
             for key, value in changes.items():
@@ -247,8 +248,8 @@ class MemoryTransaction:
                     ]
                 case Range():
                     rows = live.get(read.space)
-                    found = rows.items(read.start, read.end, read.reverse) if rows else ()
-                    return page_of(found, read)
+                    stored = rows.items(read.start, read.end, read.reverse) if rows else ()
+                    return page_of(stored, read)
                 case Counters():
                     return [self._counter(name) for name in read.names]
                 case Head():
@@ -286,7 +287,7 @@ class MemoryTransaction:
         with store._lock:
             for space, changes in store._undo.items():
                 rows = store._spaces.live.get(space) or store._spaces.dropped.get(space)
-                if rows is not None:  # otherwise this transaction created the space
+                if rows is not None:  # otherwise this transaction has created the space
                     _restore(rows, changes)
             store._undo = {}
         store._writing.release()
@@ -343,7 +344,7 @@ class MemoryTransaction:
         live, dropped = self._spaces
         rows = dropped.get(space)
         if rows is None:
-            return  # another step has emptied it
+            return  # another step has emptied the space
         for key, _ in page_of(
             rows.items(b"", None, False), Range(space, b"", None, False, rows_max)
         ).rows:

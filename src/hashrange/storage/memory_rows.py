@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class Rows(Generic[V]):
-    """Values by key, and the keys in order."""
+    """The values by key, and the keys in order."""
 
     __slots__ = ("keys", "values")
 
@@ -33,14 +33,14 @@ class Rows(Generic[V]):
 
 
 class Spaces(NamedTuple):
-    """The live and the dropped spaces. Creating or dropping one makes a new pair of dicts."""
+    """The live and the dropped spaces. Creating or dropping a space makes a new pair of dicts."""
 
     live: dict[int, Rows[bytes]]
     dropped: dict[int, Rows[bytes]]
 
 
 class State(NamedTuple):
-    """The committed rows by space, and the counters. Nothing changes them any more."""
+    """The committed rows by space, and the counters. They never change."""
 
     spaces: dict[int, dict[bytes, bytes]]
     counters: dict[bytes, int]

@@ -1,7 +1,7 @@
 """Keys in order, in memory: a list of short sorted lists.
 
-Finding, adding and removing a key costs two binary searches and one short shift, so it
-hardly matters whether there are a thousand keys or ten million.
+Finding, adding or removing a key takes two binary searches and one short shift, so it hardly
+matters whether there are a thousand keys or ten million.
 """
 
 from bisect import bisect_left, insort
@@ -20,7 +20,7 @@ class SortedKeys:
         self._bounds: list[bytes] = []
 
     def add(self, key: bytes) -> None:
-        """Add a key that is not there yet."""
+        """Add a new key."""
         if not self._buckets:
             self._buckets.append([key])
             self._bounds.append(key)
@@ -35,7 +35,7 @@ class SortedKeys:
             self._split(index)
 
     def remove(self, key: bytes) -> None:
-        """Remove a key that is there. Buckets shrink and vanish; they are never merged."""
+        """Remove an existing key. Buckets shrink and disappear; they are never merged."""
         index = bisect_left(self._bounds, key)
         bucket = self._buckets[index]
         del bucket[bisect_left(bucket, key)]
@@ -43,7 +43,7 @@ class SortedKeys:
             del self._buckets[index], self._bounds[index]
 
     def between(self, start: bytes, end: bytes | None, reverse: bool = False) -> Iterator[bytes]:
-        """The keys with start <= key < end. They must not change while this is iterated."""
+        """The keys with start <= key < end. Keys must not change during the iteration."""
         slices = self._slices_down if reverse else self._slices_up
         return chain.from_iterable(slices(start, end))
 

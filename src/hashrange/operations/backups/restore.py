@@ -32,7 +32,6 @@ from hashrange.operations.backups.continuous import latest
 from hashrange.operations.operation import Json
 from hashrange.operations.tables import create_table
 from hashrange.operations.tables.table_description import describe
-from hashrange.operations.unsupported.refusals import Request
 
 RESTORES_MAX = 50
 """The largest number of restores in progress. [SQ]"""

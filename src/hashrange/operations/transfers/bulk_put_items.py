@@ -22,7 +22,6 @@ from hashrange.operations import resources
 from hashrange.operations.operation import Json, Operation
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
-from hashrange.operations.unsupported.refusals import Request
 
 BULK_PUTS_MAX = 50
 """How many may be in progress at once (?)."""

@@ -27,7 +27,6 @@ from hashrange.operations.operation import Json, Operation
 from hashrange.operations.queries import selection
 from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
-from hashrange.operations.unsupported.refusals import Request
 
 EXPORTS_MAX = 300
 """How many may be in progress at once."""

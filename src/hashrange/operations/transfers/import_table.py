@@ -23,7 +23,6 @@ from hashrange.operations import resources
 from hashrange.operations.operation import Json, Operation
 from hashrange.operations.tables import create_table, table_schema
 from hashrange.operations.transfers import job_arns
-from hashrange.operations.unsupported.refusals import Request
 
 IMPORTS_MAX = 50
 """How many may be in progress at once."""

@@ -18,7 +18,6 @@ from hashrange.operations.unsupported import (
     absent,
     global_tables,
 )
-from hashrange.operations.unsupported.refusals import Request
 
 
 def _all() -> dict[str, Callable[[Json, Moment], Decide]]:

@@ -6,7 +6,6 @@ from hashrange.engine.keys import invalid_parameter
 from hashrange.model.errors import GlobalTableNotFoundException, ValidationException
 from hashrange.operations.operation import Json
 from hashrange.operations.unsupported.absent import NOT_GLOBAL
-from hashrange.operations.unsupported.refusals import Request
 
 
 def update(request: Json, moment: Moment) -> Decide:

@@ -9,8 +9,8 @@ from hashrange.operations import OPERATIONS
 from hashrange.runtime.decisions import Proposal, begin, concluded
 
 Evaluation = Generator[Any, Any, Proposal]
-"""Yields reads of `kv`, the definitions of its tables among them, and questions of throughput.
-Raises ApiError for a refusal. The reads of the proposal are left out: the caller has them."""
+"""Yields reads of `kv`, including those of table definitions, and `Admit`. Raises ApiError for a
+refusal. The proposal has no reads: the caller knows them."""
 
 
 def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:

@@ -35,7 +35,7 @@ WAITING_MAX = 256
 """At most this many costly requests wait; more are refused, and SDKs try them again later."""
 
 BEGINNINGS_MAX = 2
-"""At most this many beginnings of a request whose process ends: the request may be the cause."""
+"""A request is evaluated at most this many times if its process ends: it may be the cause."""
 
 PROPOSALS_MAX = 8
 """After this many decisions of a costly write, its caller is told to try again."""
@@ -61,7 +61,7 @@ class Job(Struct, eq=False):
     reads: list[Reading] = []
 
     def drop(self) -> None:
-        """End the evaluation under way. The job may begin again."""
+        """End the evaluation. The job may begin again."""
         if self.evaluation is not None:
             self.evaluation.close()
             self.evaluation = None
@@ -95,7 +95,7 @@ class Jobs(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """The jobs are the parent's."""
+        """The jobs stay with the parent."""
         self._lock = Lock()
         self._running: deque[Job] = deque()
         self._reads: deque[Job] = deque()
@@ -179,7 +179,7 @@ class Jobs(forks.Forkable):
         self._go_on()
 
     def close(self) -> None:
-        """Jobs that are not done are dropped: their callers are told that nothing was written."""
+        """Drop unfinished jobs. Their callers are told that nothing was written."""
         with self._lock:
             self._closed = True
         if self._thread:
@@ -206,7 +206,7 @@ class Jobs(forks.Forkable):
             return
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "hashrange-costly")
-        with suppress(RuntimeError):  # closed: the job will be told so
+        with suppress(RuntimeError):  # closed: the job fails later
             self._thread.submit(self._step_on)
 
     def _step_in(self, executor: Executor) -> None:
@@ -222,7 +222,7 @@ class Jobs(forks.Forkable):
             pass
 
     def _admit(self) -> None:
-        """Let the next write begin, if none is under way, and as many reads as have a place.
+        """Begin the next write, if none is under way, and as many reads as there are places.
 
         No read waits for long: the next write begins only when this one has been committed.
         """
@@ -236,7 +236,7 @@ class Jobs(forks.Forkable):
         return len(self._running) < self._together_max
 
     def _step(self) -> bool:
-        """Make a step of the job whose turn it is. Returns whether there is more to do."""
+        """Make a step of the next job in turn. Returns whether there is more to do."""
         with self._lock:
             if self._closed:
                 return False
@@ -270,7 +270,7 @@ class Jobs(forks.Forkable):
         except StopIteration as end:
             proposal: Proposal = end.value
             proposal.reads = job.reads
-            if not proposal.writes:  # else it is charged when it is committed
+            if not proposal.writes:  # otherwise it is charged at its commit
                 assert isinstance(proposal.response, bytes), "what is refused writes something"
                 proposal.response = charged(
                     proposal.response, proposal.receipt, job.account, self._now()

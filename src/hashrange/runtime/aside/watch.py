@@ -1,8 +1,8 @@
 """Ends a process that does not answer, because it has been stopped or hangs.
 
-There is no right limit for the time of an answer, because on a busy machine a process may wait for
-a processor. So the used processor time counts, not the elapsed time: a working process uses some
-between two checks, even on a busy machine.
+No limit for the time of an answer would be right, because on a busy machine a process may have to
+wait for a processor. So not the elapsed time counts but the processor time: a working process uses
+some between two checks, even on a busy machine.
 """
 
 import logging
@@ -36,7 +36,7 @@ class Watch:
         threading.Thread(target=self._run, name="hashrange-watch", daemon=True).start()
 
     def asked(self) -> None:
-        """Start to watch: an answer is awaited from now on."""
+        """Start watching: from now on, an answer is expected."""
         self._asked += 1
 
     def answered(self) -> None:
@@ -72,8 +72,8 @@ class Watch:
 def _processor_seconds(pid: int) -> float:
     """The processor time that a process has used. Raises OSError if there is no such process.
 
-    On a system that does not tell it, the time that has passed is returned instead.
+    On a system that does not provide it, the elapsed time is returned instead.
     """
     if sys.platform != "linux":
         return time.monotonic()
-    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid(3) makes the number
+    return time.clock_gettime(~pid << 3 | 2)  # the number that clock_getcpuclockid(3) returns

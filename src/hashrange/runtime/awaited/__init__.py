@@ -1,6 +1,6 @@
 """The runtime over an asynchronous store, whose answers are awaited on one event loop.
 
-runtime        operations by name: the place of `runtime.Runtime`
+runtime        operations by name, in the place of `runtime.Runtime`
 reads          requests that only read, answered in groups
 writes         requests that write, decided and committed in batches, several at once
 tickets        which requests must wait for each other

@@ -55,10 +55,10 @@ class Backlog:
 
     def leave(self, request: Hashable) -> bool:
         """Returns whether the request was still here."""
-        found = self._requests.pop(request, None)
-        if found is None:
+        entry = self._requests.pop(request, None)
+        if entry is None:
             return False
-        self._bytes -= found[0]
+        self._bytes -= entry[0]
         return True
 
     def _sweep(self) -> None:

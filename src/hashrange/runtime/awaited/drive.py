@@ -46,20 +46,20 @@ class Driven(Generic[T]):
     ) -> None:
         self.done = done
         self.held_bytes = 0
-        """How much it has read."""
+        """The number of bytes that it has read."""
         self._steps = steps
         self.advance(None)
 
     def advance(self, reply: Any) -> None:
         self.read: kv.Read | None = None
-        """None if it is over."""
+        """None if it has ended."""
         self.result: T | Exception
         try:
             self.read = self._steps.send(reply)
         except StopIteration as end:
             self.result = end.value
         except (ApiError, Costly) as error:
-            self.result = error.with_traceback(None)  # which would keep what was read, in a cycle
+            self.result = error.with_traceback(None)  # it would keep what was read, in a cycle
         except Exception as error:
             self.result = error
 
@@ -93,9 +93,9 @@ async def drive_together(
 async def _advance_all(
     running: Sequence[Driven[Any]], snapshot: kv.AsyncSnapshot, slices: Slices
 ) -> None:
-    """One round trip; or, for those that only pause, one turn of the loop.
+    """Make one round trip or, if all generators only pause, wait for one turn of the loop.
 
-    Those that are not answered yet ask again in the next one.
+    Unanswered reads are repeated in the next round trip.
     """
     asking = [one for one in running if one.read != PAUSE]
     if sum([one.held_bytes for one in asking]) > HELD_BYTES_MAX:
@@ -146,7 +146,7 @@ async def run_batch(
 
 
 def _pause(attempt: int) -> float:
-    """Seconds, of a random length, so that two that have met do not meet again."""
+    """A random pause in seconds, so that two batches that have collided do not collide again."""
     return random() * min(0.001 * (1 << attempt), PAUSE_SECONDS_MAX)
 
 

@@ -19,7 +19,7 @@ gets only a part of the requests, and a batch has a cost of its own."""
 
 
 class Gathering:
-    """Calls `start` when a turn of the loop has added nothing to `waiting`."""
+    """Calls `start` after a turn of the loop that has added nothing to `waiting`."""
 
     def __init__(
         self,

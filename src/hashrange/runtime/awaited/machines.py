@@ -16,11 +16,11 @@ SEVERAL = -1
 
 def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:
     """The machine that has all rows of these first reads of a request."""
-    found: set[int | None] = set()
+    machines: set[int | None] = set()
     for read in reads:
         if type(read) is kv.Get:
-            found.update(store.machine_of(key) for _, key in read.keys)
+            machines.update(store.machine_of(key) for _, key in read.keys)
         elif type(read) is kv.Range:
-            found.add(store.machine_of(read.start))
-    [machine] = found if len(found) == 1 else [SEVERAL]
+            machines.add(store.machine_of(read.start))
+    [machine] = machines if len(machines) == 1 else [SEVERAL]
     return ONE if machine is None else machine

@@ -1,8 +1,8 @@
-"""Carries changes from the index logs of tables to their global indexes, right after each commit.
+"""Applies changes from the index logs of tables to their global indexes, right after each commit.
 
-It carries out the changes that this process commits, together with earlier changes in the same
-slots, which another server may have written. The upkeep finds the changes of a server that has
-ended (`upkeep.Pending`).
+It applies the changes that this process commits, together with earlier changes in the same slots,
+which another server may have written. The upkeep finds the changes of a server that has ended
+(`upkeep.Pending`).
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from hashrange.runtime.ending import internal_error
 from hashrange.runtime.environment import Environment
 
 STEPS_MAX = 2
-"""How many steps are under way at once."""
+"""The number of steps that are under way at once."""
 SLOTS_PER_STEP = 32
 PAUSE_SECONDS = 0.05
-"""How long a slot rests after a step that has failed. It doubles with each failure in a row."""
+"""The pause of a slot after a failed step. It doubles with each failure in a row."""
 PAUSE_SECONDS_MAX = 2.0
 
 PROPAGATE = UPKEEP["upkeep.Propagate"]
@@ -55,30 +55,30 @@ class Propagator:
         self._names: dict[int | None, str] = {}
         """The name of the table that each log belongs to, by the log's space."""
         self._failures: dict[LogSlot, int] = {}
-        """How often the steps of a slot have failed in a row."""
+        """The number of failed steps of a slot in a row."""
         self._resting: set[LogSlot] = set()
-        """Slots that wait until they are tried again."""
+        """Slots that pause until they are tried again."""
         self._causes: dict[LogSlot, str] = {}
-        """What the store said about the last failure of a slot."""
+        """The store's error at the last failure of a slot."""
         self._steps = 0
         self.closing = False
 
     def __len__(self) -> int:
-        """How many slots have records that this process has yet to carry out."""
+        """The number of slots with records that this process has yet to apply."""
         return 0 if self._failures and self.closing else len(self._waiting) + self._steps
 
     def lags(self) -> dict[str, Lag]:
-        """By the table's name. Called in any thread."""
+        """The lag of each table, by its name. Called in any thread."""
         now = self._environment.clock.now()
-        found: dict[str, Lag] = {}
+        lags: dict[str, Lag] = {}
         for slots in (dict(self._waiting), dict(self._under_way)):
             for slot, since in slots.items():
-                lag = found.setdefault(slot.table_name, Lag())
+                lag = lags.setdefault(slot.table_name, Lag())
                 lag.add(now - since, self._causes.get(slot, ""))
-        return found
+        return lags
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
-        """Carry out the records that a committed batch has appended."""
+        """Apply the records that a committed batch has appended."""
         if not self._environment.indexes_follow:
             return
         appended = {(write.space, write.slot) for write in writes if type(write) is kv.Append}
@@ -101,10 +101,10 @@ class Propagator:
             self._spawn(self._run(slots))
 
     def _take(self) -> dict[LogSlot, float]:
-        """Slots of one log on one machine, those that have waited longest first.
+        """Slots of one log on one machine, the longest-waiting ones first.
 
-        A slot that has failed is taken by itself, so that those whose entries are on a machine that
-        is away do not hold up the others.
+        A slot that has failed is handled alone, so that slots whose entries are on an unreachable
+        machine do not delay the others.
         """
         taken: dict[LogSlot, float] = {}
         place = None
@@ -133,7 +133,7 @@ class Propagator:
         except GeneratorExit:  # the event loop is gone
             raise
         except Exception as error:  # the records are still there
-            if not isinstance(error, ApiError):  # these are logged by the batch
+            if not isinstance(error, ApiError):  # the batch logs errors of the API
                 internal_error(error)
             left = slots
             self._failed(slots, error)
@@ -150,7 +150,7 @@ class Propagator:
             self._start()
 
     def _failed(self, slots: Iterable[LogSlot], error: Exception) -> None:
-        """Let the slots rest."""
+        """Make the slots pause."""
         cause = error if isinstance(error, kv.StoreError) else error.__cause__
         for slot in slots:
             failures = self._failures[slot] = self._failures.get(slot, 0) + 1

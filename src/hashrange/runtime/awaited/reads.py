@@ -58,7 +58,7 @@ class QueuedRead:
         self.single = operation.single_read and not self.weight and not large
         """Whether it reads one row, which is not known to be `large`."""
         self.decided = False
-        """Whether it is over, or goes on aside."""
+        """Whether it has ended, or continues aside."""
 
 
 Group = list[QueuedRead]
@@ -103,7 +103,7 @@ class GroupQueue:
         limit = self._loop.call_later(REQUEST_SECONDS_MAX, task.cancel)
         try:
             await self._answer(group)
-        except GeneratorExit:  # the loop is gone, and nothing more can be begun
+        except GeneratorExit:  # the loop is gone, and nothing more can begin
             raise
         except BaseException:
             self._end(limit)
@@ -210,7 +210,7 @@ class Reads:
             self._fail(group, error)
 
     async def _answer_first(self, group: Group) -> tuple[Group, Group]:
-        """Returns those that have to be decided again, and those that were not answered yet."""
+        """Returns the requests that have to be decided again, and those that have no answer yet."""
         version, tables = self._environment.catalog.known
         now = self._environment.clock.now()
         driven = [self._begin(read, tables, now) for read in group]
@@ -218,11 +218,11 @@ class Reads:
         head, *answers = await self._store.read([HEAD, *reads])
         if head[0] != version:  # type: ignore[index]
             return group, []
-        found = iter(answers)
+        rest = iter(answers)
         again: Group = []
         for at, (read, one) in enumerate(zip(group, driven, strict=True)):
             if one.read is not None:
-                answer = next(found, None)
+                answer = next(rest, None)
                 if answer is None:
                     return again, group[at:]
                 if answer == [kv.TOO_LARGE]:
@@ -236,16 +236,16 @@ class Reads:
         return again, []
 
     def _read_later(self, read: QueuedRead) -> None:
-        """Read a large row among the long reads."""
+        """Read a large row as one of the long reads."""
         read.decided = True
         if self._backlog.leave(read):
-            given = read.operation, read.request, read.body, read.caller, read.done
-            self.add(QueuedRead(*given, large=True))
+            fields = read.operation, read.request, read.body, read.caller, read.done
+            self.add(QueuedRead(*fields, large=True))
 
     # ---- pages, and whatever takes several reads ----
 
     async def _answer_pages(self, group: Group) -> None:
-        """If one of several machines is away, that fails only the requests that concern it."""
+        """If one of several machines cannot be reached, only requests that concern it fail."""
         try:
             await self._prepare()
             await self._answer_together(group)
@@ -272,7 +272,8 @@ class Reads:
         await snapshot.close()
 
     async def _answer_from(self, snapshot: kv.AsyncSnapshot, group: Group) -> None:
-        """Begin with the cached tables; where they or the time are outdated, begin again."""
+        """Begin the decisions with the cached tables, and again if the tables or the time are
+        outdated."""
         environment = self._environment
         (version, tables), now = environment.catalog.known, environment.clock.now()
         driven = [self._begin(read, tables, now) for read in group]
@@ -280,11 +281,11 @@ class Reads:
         asked = [read for read in first if read is not None]
         head: Any
         head, *answers = await snapshot.read([HEAD, *asked])
-        found = iter(answers)
+        rest = iter(answers)
         outdated, behind = head[0] != version, head[1] > now * 1000
         tables, now = environment.at(head)
         for at, (read, one) in enumerate(zip(group, driven, strict=True)):
-            answer = None if one.read is None else next(found, None)
+            answer = None if one.read is None else next(rest, None)
             if not outdated and answer is not None:
                 if is_large(answer):
                     await self._slices.next()
@@ -297,7 +298,7 @@ class Reads:
     # ---- the beginning and the end of each ----
 
     def _begin(self, read: QueuedRead, tables: Tables, now: float) -> Driven[Decision]:
-        """Run the decision up to its first read, or its end. The caller is not answered yet."""
+        """Run a decision up to its first read, or to its end. The caller is not answered yet."""
         moment = self._environment.moment(now, read.caller)
         steps = begin(read.operation, read.request, moment, tables)
         if read.weight:
@@ -323,7 +324,7 @@ class Reads:
             return refused(error, meter, now)
 
     def _go_aside(self, read: QueuedRead) -> None:
-        """Begin again aside. The read keeps its place among the long ones."""
+        """Begin again aside. The read keeps its place among the long reads."""
 
         def done(outcome: Outcome) -> None:
             with suppress(RuntimeError):  # the loop has been closed meanwhile

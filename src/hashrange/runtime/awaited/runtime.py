@@ -143,7 +143,7 @@ class AsyncRuntime(BaseRuntime):
         caller: Caller = DEFAULT_CALLER,
         turn: UnsharedTurn | None = None,
     ) -> None:
-        """On any event loop: `done` is called there with the response's body or the error."""
+        """On any event loop: `done` is called on it with the response's body or the error."""
         try:
             operation = self._find(OPERATIONS, name)
         except Exception as error:
@@ -198,7 +198,7 @@ class AsyncRuntime(BaseRuntime):
         await self._store.close()
 
     def _is_busy(self) -> bool:
-        """A read has been answered when its snapshot is still to be closed."""
+        """Whether anything is under way. A read is answered before its snapshot is closed."""
         waiting = len(self._reads) + len(self._writes) + len(self._propagator)
         return bool(self._tasks) or waiting > 0
 
@@ -206,7 +206,7 @@ class AsyncRuntime(BaseRuntime):
         return self._propagator.lags()
 
     def after_fork_in_child(self) -> None:
-        """The loop and the connections are the parent's."""
+        """The loop and the connections stay with the parent."""
         self._closed = True
 
     # ---- requests ----
@@ -219,7 +219,7 @@ class AsyncRuntime(BaseRuntime):
         return self._result(answer)
 
     def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
-        """Answer a request whose body would keep the interpreter of this process for too long."""
+        """Answer a request whose body would occupy this process's interpreter for too long."""
         if is_running_here(self._loop):
             raise WouldBlock(ON_THE_LOOP)
         if not operation.writes:
@@ -271,7 +271,7 @@ class AsyncRuntime(BaseRuntime):
 
 
 def _check_processes(settings: Settings) -> None:
-    """Raises StoreError for what only a process that is alone with its database can do."""
+    """Raises StoreError for settings that need a database with a single process."""
     if settings.record is not None:
         raise kv.StoreError(NEEDS_ONE_PROCESS.format("record"))
     if settings.throughput == "enforced":

@@ -1,4 +1,4 @@
-"""Divides the time of an event loop among answers that take long to evaluate and to encode."""
+"""Divides an event loop's time among answers that take long to evaluate and encode."""
 
 from asyncio import AbstractEventLoop, Future
 from collections import deque
@@ -9,9 +9,9 @@ from hashrange.runtime.source import LARGE_BYTES
 
 
 class Slices:
-    """Lets one of those who wait go on in each turn of the loop, in the order in which they came.
+    """In each turn of the loop, lets one waiter continue, in the order of arrival.
 
-    If each of them went on in the next turn, that turn would take as long as all of them together.
+    If all of them continued in the next turn, that turn would take as long as all of them together.
     """
 
     def __init__(self, loop: AbstractEventLoop) -> None:

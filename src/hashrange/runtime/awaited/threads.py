@@ -51,15 +51,15 @@ def is_running_here(loop: AbstractEventLoop) -> bool:
 
 
 def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None = None) -> T:
-    """In a thread: the answer of the loop. Raises StoreError if the loop has ended, or takes too
-    long."""
+    """In a thread: wait for the answer of the loop. Raises StoreError if the loop has ended, or
+    takes too long."""
     waited = 0.0
     while True:
         try:
             return answer.result(LOOKED_AFTER_SECONDS)
         except TimeoutError:
             if answer.done():
-                raise  # it is the answer
+                raise  # the error is the answer
             waited += LOOKED_AFTER_SECONDS
             if loop.is_closed() or (seconds is not None and waited >= seconds):
                 answer.cancel()
@@ -68,7 +68,8 @@ def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None
 
 
 class StoreOnLoop:
-    """`kv.Store` for threads other than the loop's. `own` is closed with it, if it is given."""
+    """`kv.Store` for threads other than the loop's. If there is an `own` loop, it is closed with
+    the store."""
 
     slow_commits = True
 
@@ -92,8 +93,8 @@ class StoreOnLoop:
         return SnapshotOnLoop(self, self.wait(self.store.snapshot()))
 
     def glance(self, one: kv.Key, other: kv.Key, /) -> tuple[bytes | None, bytes | None]:
-        found: Any = self.wait(self.store.read([kv.Get((one, other))]))[0]
-        return found[0], found[1]
+        rows: Any = self.wait(self.store.read([kv.Get((one, other))]))[0]
+        return rows[0], rows[1]
 
     def begin(self, wait: bool = True, /) -> kv.Transaction:
         return TransactionOnLoop(self, self.wait(self.store.begin(True)))
@@ -107,7 +108,7 @@ class StoreOnLoop:
             yield line
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
-        """Do nothing: the database server looks after its own files."""
+        """Do nothing: the database server takes care of its own files."""
         return iter(())
 
     def elected(self) -> bool:

@@ -6,11 +6,11 @@ ticket for each partition key that its first read names, from the time when it j
 the batch has ended. A request that waits for a ticket precedes every later request for the same
 ticket.
 
-While the definition of its table is not known yet, the items of a request are not known either.
+As long as the definition of its table is not known, the items of a request are not known either.
 Such a request waits for all batches to end, and later requests wait for it.
 
-Tickets are only a courtesy. Other rows that a request reads may still be changed by another batch
-or another server; the commit finds that out.
+Tickets only avoid conflicts; they guarantee nothing. Another batch or server may still change other
+rows that a request reads; the commit notices that.
 """
 
 from collections import deque
@@ -43,13 +43,13 @@ H = TypeVar("H", bound=Holder)
 
 
 def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
-    found: list[Ticket] = []
+    tickets: list[Ticket] = []
     for read in reads:
         if type(read) is kv.Get:
-            found += [(space, key[: kv.PARTITION_BYTES]) for space, key in read.keys]
+            tickets += [(space, key[: kv.PARTITION_BYTES]) for space, key in read.keys]
         elif type(read) is kv.Range:
-            found.append((read.space, read.start[: kv.PARTITION_BYTES]))
-    return frozenset(found)
+            tickets.append((read.space, read.start[: kv.PARTITION_BYTES]))
+    return frozenset(tickets)
 
 
 def take(

@@ -11,7 +11,8 @@ from hashrange.metering.meter import Meter
 from hashrange.model.consistency import Eventual
 
 RECORDS_MAX = 100_000
-"""The largest number of kept values, because a test may stop its clock."""
+"""The largest number of kept values: without a limit, there would be too many while a test stops
+its clock."""
 
 
 class Overwritten(NamedTuple):
@@ -68,15 +69,15 @@ class History:
             )
 
     def late(self, space: int, now: float) -> list[Overwritten]:
-        """The rows of a space of which a read may show an old value, the latest first."""
+        """The rows of a space whose old values a read may show, latest first."""
         with self._lock:
-            found = [
+            records = [
                 each
                 for each in self._records
                 if each.space == space and self.was_late(each, now, self._seconds)
             ]
-        found.reverse()
-        return found
+        records.reverse()
+        return records
 
     def was_late(self, record: Overwritten, now: float, lag: float) -> bool:
         """Whether a write was not visible yet `lag` seconds before `now`."""
@@ -135,7 +136,8 @@ class _Watched:
             old.update(zip(unknown, values, strict=True))
 
     def commit(self) -> None:
-        """The history is told first. If the commit fails, the old values are the current ones."""
+        """The history gets the values before the commit. If the commit fails, the old values are
+        the current ones."""
         if self._old:
             self._history.add(self._old)
         self._transaction.commit()

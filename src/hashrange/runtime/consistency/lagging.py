@@ -37,7 +37,7 @@ SIGMA = 1.0
 
 
 class Lagging:
-    """Draws lags, and lays values of the past over the reads of requests."""
+    """Draws lags, and answers the reads of requests with values of the past."""
 
     def __init__(self, eventual: Eventual | None, history: History, meter: Meter | None) -> None:
         self._eventual = eventual
@@ -53,7 +53,7 @@ class Lagging:
     def steps(
         self, operation: Operation, request: Any, tables: Tables, steps: Steps, now: float
     ) -> Steps:
-        """The steps of a request that reads at the time `now`, over rows as they were earlier."""
+        """The steps of a request that reads at the time `now`, on rows as they were earlier."""
         if operation.name not in MAY_LAG or not self.is_active():
             return steps
         searches = operation.name == "SearchVectors"
@@ -76,8 +76,8 @@ class Lagging:
             return decision
 
     def _reverted(self, draw: "_Draw", read: kv.Read) -> list[kv.Write]:
-        """The writes that restore the rows of a read as they were when they were not late."""
-        found: list[kv.Write] = []
+        """The writes that restore the rows of a read to the state before their late changes."""
+        writes: list[kv.Write] = []
         for space in _spaces(read):
             late = [each for each in self._history.late(space, draw.now) if _has(read, each)]
             if late:
@@ -86,12 +86,12 @@ class Lagging:
                 draw.lag_of(space, first.key)
             for each in late:
                 if self._history.was_late(each, draw.now, draw.lag_of(space, each.key)):
-                    found.append(
+                    writes.append(
                         kv.Delete(space, each.key)
                         if each.old is None
                         else kv.Put(space, each.key, each.old)
                     )
-        return found  # the oldest value of a row comes last, and stays
+        return writes  # the oldest value of a row comes last, so it wins
 
     def draw_replica(self, *, first: bool) -> float:
         """The lag of the replica that answers, in seconds. One of the replicas never lags."""
@@ -141,7 +141,7 @@ class _Draw:
         self._of_local: float | None = None
 
     def lag_of(self, space: int, key: bytes) -> float:
-        """How many seconds ago a row is read."""
+        """The lag with which a row is read, in seconds."""
         lag = self._lags.get((space, key))
         if lag is None:
             lag = self._lags[space, key] = self._drawn(space, first=not self._lags)
@@ -184,19 +184,19 @@ def _has(read: kv.Read, record: Overwritten) -> bool:
     return record.key >= read.start and (read.end is None or record.key < read.end)
 
 
-def _is_consistent(given: Any, table_name: str) -> bool:
+def _is_consistent(body: Any, table_name: str) -> bool:
     """Whether a request reads a table with strong consistency."""
-    items = getattr(given, "request_items", None)
+    items = getattr(body, "request_items", None)
     if items is not None:
         return any(
             bool(wanted.consistent_read)
             for name, wanted in items.items()
             if name.rpartition("/")[2] == table_name
         )
-    statements = getattr(given, "statements", None)
+    statements = getattr(body, "statements", None)
     if statements is not None:
         return any(bool(member.consistent_read) for member in statements)
-    return bool(given.consistent_read)
+    return bool(body.consistent_read)
 
 
 def _spaces(read: kv.Read) -> set[int]:

@@ -1,4 +1,4 @@
-"""Throttles a request on purpose: the operation asks whether it is admitted, and the answer is no.
+"""Throttles a request on purpose: when the operation asks whether it is admitted, the answer is no.
 
 So each operation gives the answer that it would give under load.
 """

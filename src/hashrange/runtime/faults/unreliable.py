@@ -1,4 +1,4 @@
-"""A runtime whose requests fail on purpose. The operations know nothing of it."""
+"""A runtime whose requests fail on purpose. Operations do not know of this."""
 
 from asyncio import get_running_loop
 from collections.abc import Callable
@@ -94,17 +94,17 @@ class UnreliableRuntime(Runtime):
     def _plan(self, name: str, body: bytes, caller: Caller) -> Plan:
         """Raises ApiError if the request fails before it is carried out."""
         try:
-            given = msgspec.json.decode(body, type=Body)
+            content = msgspec.json.decode(body, type=Body)
         except msgspec.MsgspecError:
-            given = {}
-        fault = self._drawing.draw(name, given)
+            content = {}
+        fault = self._drawing.draw(name, content)
         match fault:
             case "error":
                 raise InternalServerError("Internal server error")
             case "throttle" | "account-limit":
                 return Plan(fault, body, answer=self._refused(name, body, caller, fault))
             case "conflict":
-                raise _conflict(name, given)
+                raise _conflict(name, content)
             case "in-progress":
                 raise TransactionInProgressException(IN_PROGRESS)
             case "error-after":
@@ -112,7 +112,7 @@ class UnreliableRuntime(Runtime):
             case "disconnect":
                 return Plan(fault, body, lambda _: Disconnected())
             case "unprocessed" if self._is_valid(name, body):
-                kept, left = self._divided(given)
+                kept, left = self._divided(content)
                 return Plan(fault, kept, lambda answer: _with_unprocessed(name, answer, left))
             case _:
                 return Plan(fault, body)
@@ -131,27 +131,30 @@ class UnreliableRuntime(Runtime):
         except ApiError:
             return False
 
-    def _divided(self, given: Body) -> tuple[bytes, Body]:
-        """A batch without some of its members, and those, both as RequestItems by table."""
+    def _divided(self, content: Body) -> tuple[bytes, Body]:
+        """A batch without some of its members, and these members; both are RequestItems by
+        table."""
         members = [
             (name, number)
-            for name, wanted in given.get("RequestItems", {}).items()
+            for name, wanted in content.get("RequestItems", {}).items()
             for number in range(len(_members(wanted)))
         ]
         chosen = set(self._drawing.some(members)) if len(members) > 1 else set()
         kept, left = Body(), Body()
-        for name, wanted in given.get("RequestItems", {}).items():
+        for name, wanted in content.get("RequestItems", {}).items():
             every = list(enumerate(_members(wanted)))
             for part, in_part in ((kept, False), (left, True)):
-                found = [m for number, m in every if ((name, number) in chosen) == in_part]
-                if found:
-                    part[name] = {**wanted, "Keys": found} if isinstance(wanted, dict) else found
-        return msgspec.json.encode({**given, "RequestItems": kept}), left
+                selected = [m for number, m in every if ((name, number) in chosen) == in_part]
+                if selected:
+                    part[name] = (
+                        {**wanted, "Keys": selected} if isinstance(wanted, dict) else selected
+                    )
+        return msgspec.json.encode({**content, "RequestItems": kept}), left
 
 
 def _members(wanted: Any) -> list[Any]:
-    found: list[Any] = wanted.get("Keys", []) if isinstance(wanted, dict) else wanted
-    return found
+    members: list[Any] = wanted.get("Keys", []) if isinstance(wanted, dict) else wanted
+    return members
 
 
 def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
@@ -166,11 +169,11 @@ def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
     return msgspec.json.encode(response)
 
 
-def _conflict(name: str, given: Body) -> ApiError:
+def _conflict(name: str, content: Body) -> ApiError:
     """A single write is refused by itself; a transaction is cancelled, here by its first action."""
     if name not in TRANSACTIONS:
         return TransactionConflictException(CONFLICT)
-    others = len(given.get(TRANSACTIONS[name]) or [None]) - 1
+    others = len(content.get(TRANSACTIONS[name]) or [None]) - 1
     reasons = [{"Code": "TransactionConflict", "Message": CONFLICT}] + [{"Code": "None"}] * others
     codes = ", ".join(reason["Code"] for reason in reasons)
     return TransactionCanceledException(

@@ -67,10 +67,10 @@ def explain(
     # Receipts are filled only if throughput is measured.
     settings = environment.settings._replace(throughput="measured")
     moment = environment._replace(settings=settings).moment(now, caller, bytes(ENTROPY_BYTES))
-    found = Explanation(operation.name)
+    explanation = Explanation(operation.name)
     answering = with_tables(answers(operation, request, moment), tables)
-    found.access = _driven(answering, snapshot)
-    return _explain(found, begin(operation, request, moment, tables), snapshot, now)
+    explanation.access = _driven(answering, snapshot)
+    return _explain(explanation, begin(operation, request, moment, tables), snapshot, now)
 
 
 def _driven(steps: Generator[Any, Any, Any], snapshot: kv.Snapshot) -> Any:
@@ -83,39 +83,41 @@ def _driven(steps: Generator[Any, Any, Any], snapshot: kv.Snapshot) -> Any:
         return end.value
 
 
-def _explain(found: Explanation, steps: Steps, snapshot: kv.Snapshot, now: float) -> Explanation:
+def _explain(
+    explanation: Explanation, steps: Steps, snapshot: kv.Snapshot, now: float
+) -> Explanation:
     try:
-        decision = _drive(steps, snapshot, found)
+        decision = _drive(steps, snapshot, explanation)
         transition.derive(decision, now)
         response = _response(decision)
     except ApiError as refusal:
-        found.error = refusal.body()
+        explanation.error = refusal.body()
         if refusal.receipt is not None:
-            _add_charges(found, refusal.receipt.charges)
-        return found
+            _add_charges(explanation, refusal.receipt.charges)
+        return explanation
     if decision.receipt is not None:
-        _add_charges(found, decision.receipt.charges)
+        _add_charges(explanation, decision.receipt.charges)
         for charge in decision.receipt.vector_bytes or ():
-            found.notes.append(
+            explanation.notes.append(
                 f"{charge.table.name}, vector index {charge.index.name}: the entry changes: "
                 f"{charge.bytes:,} vector write bytes"
             )
-    found.notes += _notes(decision)
-    found.items_returned = 0 if decision.changes else _returned(response)
+    explanation.notes += _notes(decision)
+    explanation.items_returned = 0 if decision.changes else _returned(response)
     if "LastEvaluatedKey" in response or "NextToken" in response:
-        found.notes.append("this is one page of the result, and more follow")
-    return found
+        explanation.notes.append("this is one page of the result, and more follow")
+    return explanation
 
 
-def _drive(steps: Steps, snapshot: kv.Snapshot, found: Explanation) -> Decision:
+def _drive(steps: Steps, snapshot: kv.Snapshot, explanation: Explanation) -> Decision:
     reply: Any = None
     try:
         while True:
             read = steps.send(reply)
             reply = snapshot.read(read)
             for value in _rows(read, reply):
-                found.rows_read += 1
-                found.bytes_read += kv.unpack_weight(value)[0]
+                explanation.rows_read += 1
+                explanation.bytes_read += kv.unpack_weight(value)[0]
     except StopIteration as end:
         return cast(Decision, end.value)
 
@@ -132,7 +134,7 @@ def _rows(read: kv.Read, reply: kv.Answer) -> Iterator[bytes]:
             yield value
 
 
-def _add_charges(found: Explanation, charges: list[Charge]) -> None:
+def _add_charges(explanation: Explanation, charges: list[Charge]) -> None:
     """One line for each partition of a table or index, in the order in which they were used."""
     lines: dict[tuple[str, str | None, int], Consumed] = {}
     for charge in charges:
@@ -143,11 +145,11 @@ def _add_charges(found: Explanation, charges: list[Charge]) -> None:
         line = lines.setdefault(place, Consumed(*place))
         if charge.written:
             line.write_units += charge.units
-            found.write_units += charge.units
+            explanation.write_units += charge.units
         else:
             line.read_units += charge.units
-            found.read_units += charge.units
-    found.consumed += lines.values()
+            explanation.read_units += charge.units
+    explanation.consumed += lines.values()
 
 
 def _notes(decision: Decision) -> Iterator[str]:
@@ -173,6 +175,6 @@ def _returned(response: dict[str, Any]) -> int:
         return 1
     if "SearchResults" in response:
         return len(response["SearchResults"])
-    found = response.get("Items") or response.get("Responses") or ()
-    groups = found.values() if isinstance(found, dict) else [found]
+    results = response.get("Items") or response.get("Responses") or ()
+    groups = results.values() if isinstance(results, dict) else [results]
     return sum(len(group) for group in groups)

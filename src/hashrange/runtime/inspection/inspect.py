@@ -146,7 +146,8 @@ def _first_key(owner: Table | Index, snapshot: kv.Snapshot, start: bytes) -> Sho
 
 
 def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> Shown:
-    """The largest item collections among the first rows; `complete` if those are all rows."""
+    """The largest item collections among the first rows; it is `complete` if there are no other
+    rows."""
     sizes: dict[bytes, tuple[int, int]] = {}
     names: dict[bytes, bytes] = {}
     walked, start, complete = 0, b"", False
@@ -199,7 +200,7 @@ def _load(owner: Table | Index, usage: SourceUsage) -> Shown:
 def _insights(
     table: Table, owner: Table | Index, insights: Insights, usage: SourceUsage | None
 ) -> Shown:
-    """The report of each rule of Contributor Insights, empty if nothing is measured."""
+    """The report of each rule of Contributor Insights; empty if throughput is not measured."""
     index_name = owner.name if isinstance(owner, Index) else None
     reports = []
     for rule in insights.rules(table.name, index_name, bool(owner.range)):
@@ -212,7 +213,7 @@ def _insights(
 
 
 def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
-    """The keys that contribute most: partition keys, and those with their sort keys."""
+    """The keys that contribute most: partition keys, and keys with their sort keys."""
     return {
         "partition_keys": [
             {"key": _named(owner, raw), "count": count}

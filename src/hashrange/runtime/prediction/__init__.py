@@ -1,7 +1,7 @@
-"""Replays loads through the meter, under a clock of their own.
+"""Replays loads through the meter, with a simulated clock.
 
 `reading` reads traces, `loads` makes the events of described loads, `attempts` keeps what an open
 loop would send, `scenarios` changes tables, `replay` has one meter and its tables, `provisioning`
-looks for the smallest capacity, `sensitivity` varies what nobody outside DynamoDB knows, and
-`proof` compares a replay with what was recorded. `runtime.meter` alone decides what is admitted.
+looks for the smallest capacity, `sensitivity` varies constants that nobody outside DynamoDB knows,
+and `proof` compares a replay with the recording. Only `metering.meter` decides what is admitted.
 """

@@ -1,9 +1,9 @@
 """The first attempts of requests, with what they would consume: an open loop.
 
-A scenario refuses other requests than the recording did, so it cannot know which would be sent
-again; it takes each request once, when it was sent first. If that attempt was refused, nothing was
-consumed. Then what a later attempt of the same invocation consumed stands for it, or else what such
-requests consumed on average.
+A scenario refuses other requests than the recording did, so it cannot know which of them would be
+sent again; it replays each request once, at the time of its first attempt. A refused attempt has
+consumed nothing. Its consumption is that of a later attempt of the same invocation or, if there is
+none, the average of such requests.
 """
 
 from collections import defaultdict, deque
@@ -17,7 +17,8 @@ from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND
 WAITING_MAX = 100_000
-"""How long, and how many lines, a refused request waits for an attempt that is not refused."""
+"""A refused request waits for this time, and for this number of lines, for an attempt that is not
+refused."""
 
 
 class Held(Struct, gc=False):
@@ -29,7 +30,7 @@ class Held(Struct, gc=False):
 
 
 class Assumed(Struct):
-    """How many requests there were, and of how many it is assumed what they would consume."""
+    """The number of requests, and of requests whose consumption is an assumption."""
 
     requests: int = 0
     retried: int = 0
@@ -37,7 +38,8 @@ class Assumed(Struct):
 
 
 class Averages:
-    """What requests of an operation consume besides what they ask for, by what they ask for."""
+    """The average consumption of an operation's requests in each space, by the space that they ask
+    for."""
 
     def __init__(self) -> None:
         self._paid: defaultdict[tuple[str, int], dict[int, list[float]]] = defaultdict(dict)
@@ -52,21 +54,24 @@ class Averages:
                 total[0] += paid.units
 
     def paid(self, event: Event) -> list[Paid]:
-        """What a request would have consumed whose attempts were all refused."""
-        found = []
+        """The consumption that a request would have had if not all of its attempts had been
+        refused."""
+        estimated = []
         for ask in event.asks:
             place = event.operation, ask.space
             count, totals = self._count.get(place, 0), self._paid.get(place, {})
             if not count:
-                found.append(Paid(ask.space, ask.key, ask.raw, ask.written, max(ask.units, 0.5)))
+                estimated.append(
+                    Paid(ask.space, ask.key, ask.raw, ask.written, max(ask.units, 0.5))
+                )
             for space, [total] in totals.items():
                 raw = ask.raw if space == ask.space else b""  # the key of the entry is not known
-                found.append(Paid(space, ask.key, raw, ask.written, total / count))
-        return found
+                estimated.append(Paid(space, ask.key, raw, ask.written, total / count))
+        return estimated
 
 
 class FirstAttempts:
-    """Lines in their order, without the attempts of a request after its first one."""
+    """The lines in their order, without the later attempts of requests."""
 
     def __init__(self) -> None:
         self.counted = Assumed()
@@ -84,7 +89,7 @@ class FirstAttempts:
         yield from self._ready(None, all_of_them=True)
 
     def _joins(self, event: Event) -> bool:
-        """Whether the line belongs to a request that is known by an earlier line."""
+        """Whether the line belongs to a request that an earlier line has introduced."""
         held = self._open.get(event.id)
         if held is None and event.attempt > 1:
             self.counted.retried += 1

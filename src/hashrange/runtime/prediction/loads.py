@@ -1,8 +1,9 @@
 """Described loads: requests at regular intervals, whose keys are drawn from distributions.
 
-Nothing but the description and a fixed seed decides them, so a load is the same each time that it
-is read. Of each call it is known what it consumes in each table and index, and how many keys there
-are; the rank of its key is drawn once for the call, so a hot item is hot in all of its indexes.
+The requests follow from the description and a fixed seed alone, so a load is the same each time
+that it is read. The description says what each call consumes in each table and index, and how many
+keys there are. The rank of its key is drawn once for the call, so a hot item is hot in all of its
+indexes.
 """
 
 from bisect import bisect
@@ -22,18 +23,18 @@ from hashrange.runtime.prediction.reading import Line
 KEYS_MAX = 1_000_000
 REQUESTS_MAX = 50_000_000
 STARTED = 1_795_219_200.0
-"""When described loads begin, in epoch seconds."""
+"""The time at which described loads begin, in epoch seconds."""
 
 
 class Keys(Struct, frozen=True):
-    """`count` partition keys with a common name; a single one is the name itself."""
+    """`count` partition keys with a common prefix, `name`; a single key is `name` itself."""
 
     name: str
     count: int = 1
 
 
 class Part(Struct, frozen=True):
-    """What a call consumes in one table (`index` None) or index."""
+    """The consumption of a call in one table (`index` None) or index."""
 
     index: str | None
     written: bool
@@ -42,8 +43,8 @@ class Part(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A call that is made so many times a second. With a `zipf` exponent s, the key of rank r is
-    r ** s times rarer than the first; without one, all keys are equally frequent."""
+    """A call that is made `rate` times per second. With a `zipf` exponent s, the key of rank r is r
+    ** s times rarer than the first; without one, all keys are equally frequent."""
 
     name: str
     rate: float
@@ -52,7 +53,7 @@ class Call(Struct, frozen=True):
 
 
 class Described:
-    """The load of some calls on a table, for so many seconds."""
+    """The load of some calls on a table, for a number of seconds."""
 
     def __init__(self, path: str, head: Head, table: Table, calls: Sequence[Call], seconds: float):
         self.path = path
@@ -65,7 +66,8 @@ class Described:
         yield 0, Definition(self._table)
         random = Random(0)
         drawn = [_Drawn(self._table, call, Random(n)) for n, call in enumerate(self._calls)]
-        # The nth call of each second comes at the same part of it, which is drawn for each pattern.
+        # The nth call of each second comes at the same fraction of the second, drawn for each
+        # pattern.
         next_ones = [(random.random() / call.rate, n, 0) for n, call in enumerate(self._calls)]
         heapify(next_ones)
         number = 0

@@ -1,4 +1,4 @@
-"""What came of a load on one scenario."""
+"""The outcome of a load in one scenario."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Refused(Struct):
 
 
 class Use(Struct):
-    """What a table (`index` None) or index has consumed, and is at the end."""
+    """The consumption of a table (`index` None) or index, and its state at the end."""
 
     table: str
     index: str | None
@@ -54,11 +54,11 @@ class Use(Struct):
     blamed: str | None
     """The key to blame for most of the refusals, if there are any."""
     lag_seconds: float = 0.0
-    """The largest age of an entry that was not in the index."""
+    """The largest age of an entry that was not in the index yet."""
 
 
 class Change(Struct):
-    """Something that the load has made DynamoDB do: a split, or more warm throughput."""
+    """A reaction of DynamoDB to the load: a split, or more warm throughput."""
 
     seconds: float
     table: str
@@ -67,7 +67,7 @@ class Change(Struct):
 
 
 class Outcome:
-    """Counts while a load is replayed. A `brief` one leaves out what only reports need."""
+    """Counts while a load is replayed. A `brief` outcome leaves out what only reports need."""
 
     def __init__(self, meter: Meter, started: float, brief: bool = False) -> None:
         self.requests = 0
@@ -76,7 +76,7 @@ class Outcome:
         self.seconds = 0.0
         self.started = started
         self.reasons: defaultdict[tuple[str, str, str | None], Refused] = defaultdict(Refused)
-        """By the reason, and the table and index whose limit it was."""
+        """By the reason, and the table and index whose limit was reached."""
         self.minutes: defaultdict[int, Refused] = defaultdict(Refused)
         """Refusals by the minute since the beginning."""
         self.minute_reasons: defaultdict[tuple[int, str, str, str | None], int] = defaultdict(int)
@@ -119,7 +119,7 @@ class Outcome:
     # ---- time ----
 
     def second(self, time: int, tables: dict[str, Table], now: float) -> None:
-        """A second of the load is over."""
+        """Call this at the end of each second of the load."""
         for table in tables.values():
             for index in table.global_indexes:
                 since = self._meter.waiting_since(table, index, now)
@@ -192,7 +192,7 @@ class Outcome:
 
 
 def key_text(source: Table | Index, raw: bytes) -> str:
-    """A partition key for people: its values, or where it lies if they are not known."""
+    """A partition key for people: its values or, if they are not known, its position."""
     if not raw:
         return "not known"
     values: Sequence[Any] = parse_raw(first_of_raw(raw, len(source.hash)))

@@ -1,6 +1,6 @@
-"""Predictions: a load on several scenarios, with what they depend on.
+"""Predictions: a load in several scenarios, and what the results depend on.
 
-Everything is synchronous, and follows from the load alone: the same load gives the same figures.
+Everything is synchronous and deterministic: the same load gives the same figures.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,13 +30,13 @@ Wanted = dict[str, tuple[int | None, int | None]]
 """Read and write units by the names of tables and indexes."""
 
 ROUNDS, TRIALS, CONFIRMED_MAX = 2, 16, 2
-"""In each round so many factors are tried at once with a thinned load, and the smallest ones that
-seem enough with the whole load."""
+"""In each round, `TRIALS` factors are tried together with a thinned load. Then the smallest ones
+that seem sufficient are tried with the whole load."""
 
 
 class Smallest(Struct):
-    """The smallest provisioning without a refusal. `units` is None if none suffices; then `why`
-    says what is refused nevertheless."""
+    """The smallest provisioned capacity without refusals. `units` is None if no capacity is
+    sufficient; then `why` names what is refused nevertheless."""
 
     units: Wanted | None
     why: str = ""
@@ -56,11 +56,11 @@ class Prediction(Struct):
     seconds: float
     demand: Demand
     notes: list[str]
-    """What the recording could not see."""
+    """What the recording does not show."""
 
 
 class Predictor:
-    """`progress` is called with a word on what is done next."""
+    """`progress` is called with a description of each step before it begins."""
 
     def __init__(self, load: Load, progress: Callable[[str], None] = lambda _: None) -> None:
         self._load = load
@@ -121,7 +121,7 @@ class Predictor:
         outcome = self._try(units)
         if (first := outcome.first) is None:
             return Smallest(units, "", outcome)
-        # More units make more partitions, which may be enough for keys that are not alone.
+        # More units make more partitions, which may help unless a single key is the cause.
         for factor in self._factors(units, thinned):
             more = _times(units, factor)
             outcome = self._try(more)
@@ -132,10 +132,10 @@ class Predictor:
         return Smallest(None, why)
 
     def _factors(self, units: Wanted, thinned: int) -> list[float]:
-        """What the units may have to be multiplied with, the smallest factor first: the last one is
-        ample, the others are enough for the requests of a thinned load."""
+        """Factors by which the units may have to be multiplied, smallest first: the last one is
+        more than enough, and the others are sufficient for a thinned load."""
         low, high = 1.0, float(UNITS_MAX)
-        found = [high]
+        sufficient = [high]
         for _ in range(ROUNDS):
             factors = [low * (high / low) ** (n / TRIALS) for n in range(1, TRIALS)]
             self._progress(f"trying {len(factors)} of them")
@@ -148,10 +148,10 @@ class Predictor:
             enough = [f for f, trial in zip(factors, trials, strict=True) if not trial.failed]
             if not enough:
                 break
-            found += enough
+            sufficient += enough
             high = min(enough)
             low = max((f for f in factors if f < high), default=low)
-        return [*sorted(found)[:CONFIRMED_MAX], float(UNITS_MAX)]
+        return [*sorted(sufficient)[:CONFIRMED_MAX], float(UNITS_MAX)]
 
     def _try(self, units: Wanted) -> Outcome:
         """The outcome of the load with these units; it ends at the first refusal."""
@@ -178,11 +178,11 @@ class Predictor:
             whole = Result.of(each.outcome)
             results = {name: [Result.of(r.outcome) for r in rs] for name, rs in run.items()}
             [base] = results.pop("", [whole])
-            varied = [_extremes(name, found) for name, found in results.items()]
+            varied = [_extremes(name, varied_results) for name, varied_results in results.items()]
             each.range = Range(whole, base, varied, thinned)
 
     def _replay_some(self, replays: Sequence[Replay], thinned: int) -> None:
-        """Of each `thinned` requests in a row, one is drawn."""
+        """Replay one request, drawn at random, of each `thinned` successive ones."""
         random, time, left, behind = Random(0), 0, 1, 0
         for line in self._lines(FirstAttempts()):
             if type(line) is Event:
@@ -202,7 +202,7 @@ class Predictor:
     def _variations(
         self, predicted: Predicted, thinned: int, demand: Demand
     ) -> dict[str, list[Replay]]:
-        """The replays that may come out otherwise, by what is varied in them."""
+        """The replays that may have another outcome, by the name of what is varied in them."""
 
         def replay(settings: dict[str, float] | None = None, seed: int | None = None) -> Replay:
             chosen = Chosen(settings or {}, seed, thinned, brief=True)
@@ -230,7 +230,7 @@ def _times(units: Wanted, factor: float) -> Wanted:
     return {name: (more(read), more(write)) for name, (read, write) in units.items()}
 
 
-def _extremes(name: str, found: Sequence[Result]) -> Varied:
-    throttled = [each.throttled for each in found]
-    lags = [each.lag_seconds for each in found]
+def _extremes(name: str, results: Sequence[Result]) -> Varied:
+    throttled = [each.throttled for each in results]
+    lags = [each.lag_seconds for each in results]
     return Varied(name, Result(min(throttled), min(lags)), Result(max(throttled), max(lags)))

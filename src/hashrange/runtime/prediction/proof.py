@@ -13,11 +13,11 @@ from hashrange.model.tables import Index, Table
 from hashrange.runtime.prediction.reading import Trace, TraceError, settings_of
 
 OPEN_MAX = 10_000
-"""How many requests may be under way at a time."""
+"""The number of requests that may be under way at once."""
 
 
 class Proof(Struct):
-    """`difference` is the first answer that was not the same."""
+    """`difference` describes the first answer that differs."""
 
     asks: int = 0
     refusals: int = 0
@@ -49,7 +49,7 @@ class _Replayed:
         self.proof = Proof()
         self._trace = trace
         self._places: dict[int, tuple[Table, Table | Index]] = {}
-        self._expected: OrderedDict[int, Any] = OrderedDict()  # of requests, by their ids
+        self._expected: OrderedDict[int, Any] = OrderedDict()  # by the ids of requests
 
     def define(self, table: Table) -> None:
         self.meter.redefine(table, ())

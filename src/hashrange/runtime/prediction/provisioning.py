@@ -1,9 +1,9 @@
-"""The smallest provisioned capacity that refuses nothing: by bisection.
+"""Finds the smallest provisioned capacity that refuses nothing, by bisection.
 
-What a table or index consumes is kept in bins of time. For each bin it is assumed that all of its
-requests come at its beginning, so the capacity that is found is never too small. Whether a bucket
-refuses is decided by the meter's own `Bucket`. A replay through the whole meter tells afterwards
-whether partitions refuse requests nevertheless.
+The consumption of a table or index is kept in bins of time. All requests of a bin are assumed to
+come at its beginning, so the resulting capacity is never too small. The meter's own `Bucket`
+decides whether a request is refused. Afterwards a replay through the whole meter tells whether
+partitions refuse requests nevertheless.
 """
 
 from array import array
@@ -17,12 +17,12 @@ from hashrange.runtime.prediction.reading import Line
 
 BINS_MAX = 32_768
 UNITS_MAX = 40_000
-"""What a table may have by default. Source: developer guide, Service quotas."""
+"""The default quota of a table. Source: developer guide, Service quotas."""
 
 
 class Bins:
-    """The units of one table or index in one direction: by bin, all of them and those of the last
-    charge. If there are too many bins, two become one."""
+    """The units of one table or index, read or written: for each bin, their sum and those of the
+    last charge. If there are too many bins, pairs of them are joined."""
 
     def __init__(self) -> None:
         self.microseconds = 10_000
@@ -72,7 +72,7 @@ class Bins:
         return True
 
     def smallest(self, table: Table, started: float, settings: Settings) -> int | None:
-        """The smallest rate that suffices; None if the largest does not."""
+        """The smallest sufficient rate; None if the largest one is not sufficient."""
         low, high = 0, 1
         while not self.suffices(high, table, started, settings):
             if high == UNITS_MAX:
@@ -88,7 +88,7 @@ class Bins:
 
 
 class Demand:
-    """What a load asks of each table and index, whatever is admitted."""
+    """The demand of a load on each table and index, whether or not it is admitted."""
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
@@ -97,7 +97,7 @@ class Demand:
         self._second = -1
         self._units: dict[tuple[int, bool], float] = {}
         self.peaks: dict[tuple[int, bool], float] = {}
-        """The most units in a second of each space, read and written."""
+        """The largest number of units in a second for each space, read and written."""
 
     def feed(self, line: Line) -> None:
         if type(line) is Event:
@@ -124,8 +124,9 @@ class Demand:
     def smallest(
         self, started: float, settings: Settings
     ) -> dict[str, tuple[int | None, int | None]] | None:
-        """Read and write units by the names of tables and indexes; None if none suffices."""
-        found: dict[str, tuple[int | None, int | None]] = {}
+        """Read and write units by the names of tables and indexes; None if no capacity is
+        sufficient."""
+        by_name: dict[str, tuple[int | None, int | None]] = {}
         for table in self.tables.values():
             for source in table.with_global_indexes():
                 units = []
@@ -135,5 +136,5 @@ class Demand:
                     if least is None:
                         return None
                     units.append(least)
-                found[source.name] = (units[0], units[1])
-        return found
+                by_name[source.name] = (units[0], units[1])
+        return by_name

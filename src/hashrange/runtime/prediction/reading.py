@@ -22,13 +22,13 @@ _note = msgspec.json.Decoder(Note)
 
 
 class TraceError(ValueError):
-    """A trace or description that cannot be used: one line, with its place."""
+    """The trace or description cannot be used; the message is one line that names the place."""
 
 
 class Trace:
     """The head of a trace and its lines, which can be read again and again.
 
-    Raises TraceError. `cut` is the number of a last line that was not written to its end, which is
+    Raises TraceError. `cut` is the number of the last line if it was not written completely; it is
     left out.
     """
 
@@ -84,7 +84,7 @@ def settings_of(head: Head, changed: Mapping[str, float] = MappingProxyType({}))
 
 
 class _Checked:
-    """Checks the lines of a trace: nothing that they say may be impossible."""
+    """Checks that the lines of a trace say nothing impossible."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -144,11 +144,11 @@ class _Checked:
 
 
 class Load(Protocol):
-    """A load that can be replayed again and again: a trace, or one that is described."""
+    """A load that can be replayed repeatedly: a trace, or a description."""
 
     head: Head
     path: str
     seconds: float
-    """It lasts at least so long, also if its last request comes earlier."""
+    """The least duration of the load, even if its last request comes earlier."""
 
     def lines(self) -> Iterator[tuple[int, Line]]: ...

@@ -1,4 +1,4 @@
-"""A load on one scenario: its tables, the real meter, and a clock that follows the load."""
+"""A load in one scenario: its tables, the real meter, and a clock that follows the load."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -33,9 +33,9 @@ from hashrange.runtime.prediction.reading import Line, settings_of
 from hashrange.runtime.prediction.scenarios import S, Scenario, fitted
 
 UPKEEP_SECONDS = 2
-"""How often upkeep looks for work, as in a server."""
+"""The interval at which upkeep looks for work, as in a server."""
 IDLE_STEPS_MAX = 1000
-"""In how many steps an idle time passes, at most."""
+"""The largest number of steps in which an idle time passes."""
 
 LEAST_READ_UNITS = 0.5
 
@@ -44,11 +44,12 @@ Asked = TypeVar("Asked", Ask, Paid)
 
 
 class Chosen(Struct, frozen=True):
-    """What is varied: settings of the meter, where keys lie, and how many requests one stands for.
+    """What is varied: settings of the meter, the positions of keys, and the number of requests that
+    one request stands for.
 
-    `seed` draws another place for each key. Of `thinned` requests one is replayed, and counts as
-    all of them. A `brief` replay leaves out what only reports need. A `trial` is over as soon as a
-    request is refused.
+    With `seed`, each key gets another random position. One of `thinned` requests is replayed, and
+    counts as all of them. A `brief` replay leaves out what only reports need. A `trial` ends as
+    soon as a request is refused.
     """
 
     settings: dict[str, float] = {}
@@ -62,7 +63,7 @@ DEFAULT = Chosen()
 
 
 class Replay:
-    """`feed` it with the lines of a load, in their order; `outcome` is what came of them."""
+    """`feed` it the lines of a load in their order; `outcome` has the result."""
 
     def __init__(self, head: Head, scenario: Scenario, chosen: Chosen = DEFAULT) -> None:
         self.settings = settings_of(head, chosen.settings)
@@ -83,7 +84,7 @@ class Replay:
 
     @property
     def failed(self) -> bool:
-        """Whether it is a trial that has refused a request."""
+        """Whether this is a trial that has refused a request."""
         return self._trial and self.outcome.first is not None
 
     def feed(self, line: Line) -> None:
@@ -99,7 +100,7 @@ class Replay:
             self._forget(line.gone)
 
     def end(self, time: int) -> None:
-        """Let the rest of the time pass, up to the end of the load."""
+        """Let the remaining time pass, up to the end of the load."""
         self._pass(time)
         self.outcome.end(time, self.tables)
 
@@ -144,7 +145,7 @@ class Replay:
         return Charge(table, index, key, paid.units * weight, paid.written, raw)
 
     def _blamed(self, event: Event, asked: Admit, limit: Limit) -> Place:
-        """The table or index whose limit it was, and the key in it."""
+        """The table or index whose limit was reached, and the key in it."""
         source: Table | Index = limit.index or limit.table
         if source.space != asked.source.space:
             for paid in event.paid or ():
@@ -154,16 +155,16 @@ class Replay:
         return Place(source, asked.key, asked.raw)
 
     def _key(self, key: bytes) -> bytes:
-        """Where a key lies in this replay."""
+        """The position of a key in this replay."""
         if not self._moved or len(key) < POSITION_BYTES:
             return key
-        if key != self._last[0]:  # most requests ask for what they consume
+        if key != self._last[0]:  # most requests consume units only where they ask for them
             start = key[:PARTITION_BYTES]
             self._last = key, _hashed(self._moved + start) + key[PARTITION_BYTES:]
         return self._last[1]
 
     def _raw(self, source: Table | Index, key: bytes) -> bytes:
-        """What the meter counts hot keys by, if the trace does not have the keys."""
+        """The bytes by which the meter counts hot keys, if the trace does not have the keys."""
         if not self._hidden or not key or self._weight > 1:
             return b""
         name = b"position " + key[:4].hex().encode()
@@ -172,7 +173,7 @@ class Replay:
     # ---- shards ----
 
     def _spread(self, event: Event) -> Event:
-        """The request after some indexes were sharded: it writes to one shard, and reads all."""
+        """The request, if indexes are sharded: it writes to one shard, and reads all of them."""
         self._number += 1
         asks = [part for ask in event.asks for part in self._parts(ask)]
         paid = None if event.paid is None else [p for each in event.paid for p in self._parts(each)]
@@ -194,7 +195,7 @@ class Replay:
     # ---- time ----
 
     def _pass(self, time: int) -> None:
-        """Let the time pass up to the next request: upkeep works meanwhile."""
+        """Let the time pass up to the next request; upkeep works meanwhile."""
         while self._next_second <= time:
             at = self._started + self._next_second / SECOND
             if self._next_second >= self._next_upkeep:
@@ -227,7 +228,7 @@ class Replay:
     # ---- tables ----
 
     def _define(self, table: Table) -> None:
-        """The table as it is from here on; the partitions of this replay stay as they are."""
+        """The table as defined from here on; the partitions of this replay stay the same."""
         wanted = self.scenario.of(table)
         known = self.tables.get(table.name)
         if known is not None and known.space == table.space:
@@ -254,7 +255,8 @@ class Replay:
 
 
 def _left(paid: Sequence[Paid], refused: list[bytes], places: dict[int, Source]) -> list[Paid]:
-    """What the members of a batch consume that are not refused: an entry follows its item."""
+    """The consumption of the members of a batch that are not refused: an index entry follows its
+    item."""
     left, admitted = [], True
     for each in paid:
         table, source = places[each.space]
@@ -274,7 +276,7 @@ def _hashed(data: bytes) -> bytes:
 
 
 def _counted(table: Table) -> Table:
-    """As if all rows were counted: a replay has none."""
+    """Mark all rows as counted, because a replay has no rows."""
 
     def plain(source: S) -> S:
         parts = tuple(Partition(part.number, part.start) for part in source.partitions)

@@ -1,7 +1,7 @@
-"""Scenarios: a load on tables that are defined otherwise than in its recording.
+"""Scenarios: a load on tables with other definitions than in its recording.
 
-A scenario changes the definitions of tables, as if they had been created so, and may spread the
-keys of an index over shards.
+A scenario changes the definitions of tables, as if they had been created with these, and may spread
+the keys of an index over shards.
 """
 
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ S = TypeVar("S", Table, Index)
 
 
 class Units(Struct, frozen=True):
-    """What is provisioned: of a table and of each of its indexes, unless an index has its own."""
+    """The provisioned units of a table, and of each of its indexes that has none of its own."""
 
     read: int
     write: int
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """`mode` is None to leave the tables as they are. `units` are for provisioned tables, and
-    `changed` are those of one table or index, by name; None keeps a direction as it is. `shards`
-    has the number of shards of indexes, by name."""
+    """With the `mode` None, tables keep theirs. `units` are for provisioned tables, and `changed`
+    has the units of single tables and indexes, by name; None keeps the read or write units
+    unchanged. `shards` has the numbers of shards of indexes, by name."""
 
     name: str
     mode: str | None = None
@@ -53,7 +53,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return self._source(changed, table)
 
     def with_units(self, name: str, units: dict[str, tuple[int | None, int | None]]) -> "Scenario":
-        """The same with other provisioned units."""
+        """The same scenario with other provisioned units."""
         return replace(self, name=name, mode="provisioned", changed=units)
 
     def _source(self, source: S, table: Table) -> S:
@@ -63,10 +63,10 @@ class Scenario(Struct, frozen=True, kw_only=True):
             read = write = 0
         elif self.units is not None and self.mode is not None:
             read, write = self.units.read, self.units.write
-        given = self.changed.get(source.name, (None, None))
+        changed = self.changed.get(source.name, (None, None))
         if not on_demand:
-            read = max(read if given[0] is None else given[0], 1)
-            write = max(write if given[1] is None else given[1], 1)
+            read = max(read if changed[0] is None else changed[0], 1)
+            write = max(write if changed[1] is None else changed[1], 1)
         throughput = replace(source.throughput, read=read, write=write)
         if throughput == source.throughput and on_demand == table.on_demand:
             return source
@@ -77,7 +77,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
 
 def fitted(source: S) -> S:
-    """With as many partitions as its throughput needs."""
+    """The source with as many partitions as its throughput needs."""
     wanted = partitions_needed(source.throughput, source.warm)
     if len(source.partitions) == 1 and wanted > 1:
         return replace(source, partitions=equal_parts(wanted))

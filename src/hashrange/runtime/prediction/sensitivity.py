@@ -1,7 +1,8 @@
-"""What a prediction depends on that nobody outside DynamoDB knows.
+"""The dependence of a prediction on constants that nobody outside DynamoDB knows.
 
-Each constant is varied by itself, and the keys are placed elsewhere. That is no confidence
-interval: the values are ours, and the true one may lie outside. docs/reference/predict.md has them.
+Each constant is varied by itself, and so are the positions of the keys. The result is not a
+confidence interval: the values are our own (docs/reference/predict.md), and the true one may be
+outside of their range.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,8 @@ from hashrange.runtime.prediction.scenarios import Scenario
 
 SEEDS = 20
 REQUESTS_MAX = 60_000
-"""How many requests a variation replays. Of a longer load, one stands for several."""
+"""The number of requests that a variation replays. In a longer load, one request stands for
+several."""
 
 
 class Constant(NamedTuple):
@@ -36,7 +38,7 @@ BACKLOG = Constant("backlog of an index", "index_backlog_units", 100, 1000, 10_0
 CONSTANTS = (INITIAL, HEAT_SHARE, HEAT_SECONDS, BACKLOG)
 PLACEMENT = "placement of keys"
 LAG = Constant("lag", "", 0.0, 0.01, 1.0, "s")
-"""How long an entry takes to reach an index that is not behind. It is added to the lag."""
+"""The time that an entry takes to reach an index that is not behind. It is added to the lag."""
 
 
 class Result(Struct):
@@ -51,7 +53,7 @@ class Result(Struct):
 
 
 class Varied(Struct):
-    """What varying one thing does: `low` and `high` are the least and the largest figures."""
+    """The effect of varying one thing: `low` and `high` have the least and the largest figures."""
 
     name: str
     low: Result
@@ -88,23 +90,23 @@ class Range(Struct):
 
 
 def matter(outcome: Outcome, scenario: Scenario, demand: Demand, settings: Settings) -> set[str]:
-    """The names of what may change the figures of a scenario if it is varied.
+    """The names of the constants whose variation may change the figures of a scenario.
 
-    The others are left out, because they cannot: the initial credit if nothing is provisioned,
-    heat if no partition comes near its limit, the backlog if no index is behind, and the placement
-    if all of a table would fit into one partition.
+    The others have no effect: the initial credit if nothing is provisioned, heat if no partition
+    comes near its limit, the backlog if no index is behind, and the placement of keys if one
+    partition could serve each table.
     """
-    found = set()
+    names = set()
     tables = [scenario.of(table) for table in demand.tables.values()]
     if not all(table.on_demand for table in tables):
-        found.add(INITIAL.name)
+        names.add(INITIAL.name)
     ranges = any("KeyRange" in reason for reason, _, _ in outcome.reasons)
     if ranges or outcome.peak_share >= HEAT_SHARE.low:
-        found |= {HEAT_SHARE.name, HEAT_SECONDS.name}
+        names |= {HEAT_SHARE.name, HEAT_SECONDS.name}
     if outcome.lags:
-        found.add(BACKLOG.name)
+        names.add(BACKLOG.name)
     for (_, written), peak in demand.peaks.items():
         most = settings.partition_write_units if written else settings.partition_read_units
-        if 2 * peak > most:  # in no second, wherever it begins, is there more than `most`
-            found.add(PLACEMENT)
-    return found
+        if 2 * peak > most:  # then no second, wherever it begins, needs more than `most`
+            names.add(PLACEMENT)
+    return names

@@ -1,4 +1,4 @@
-"""The load of partitions over time, in rows: what a time-lapse picture shows."""
+"""The load of partitions over time, in rows, for a time-lapse picture."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from hashrange.metering.meter import Meter
 from hashrange.model.tables import Index, Table
 
 ROWS_MAX = 96
-"""If there are more, two become one."""
+"""If there are more rows, pairs of them are joined."""
 
 Starts = tuple[tuple[bytes, int], ...]
-"""Where partitions begin, and their numbers."""
+"""The positions at which partitions begin, and their numbers."""
 
 
 class Row(NamedTuple):
-    """`seconds` from `since` on: units and refusals by the number of a partition."""
+    """The `seconds` from `since` on: units and refusals by the number of a partition."""
 
     since: int
     seconds: int
@@ -38,7 +38,7 @@ class Strip(Struct):
 class Timeline:
     def __init__(self) -> None:
         self.strips: dict[tuple[int, bool], Strip] = {}
-        self._seconds = 1  # of a row
+        self._seconds = 1  # the duration of a row
         self._since = 0
         self._totals: dict[tuple[int, bool], dict[int, float]] = {}
         self._refused: dict[tuple[int, bool], Counter[int]] = {}
@@ -51,7 +51,7 @@ class Timeline:
             self.add_row(seconds, tables, meter)
 
     def add_row(self, seconds: int, tables: dict[str, Table], meter: Meter) -> None:
-        """A row of what has happened since the last one."""
+        """Add a row for the time since the last one."""
         usage = meter.usage
         for table in tables.values():
             for source in table.with_global_indexes():
@@ -90,7 +90,8 @@ def _halved(rows: list[Row]) -> list[Row]:
 
 
 def _joined(first: Row, second: Row) -> Row:
-    """One row for two. The load of a partition that is new counts where it was split from."""
+    """Join two rows. The load of a new partition counts for the partition that it was split
+    from."""
     units, refused = Counter(first.units), Counter(first.refused)
     numbers = {number for _, number in first.starts}
     for start, number in second.starts:

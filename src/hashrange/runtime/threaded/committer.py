@@ -34,9 +34,10 @@ from hashrange.runtime.ending import Outcome
 from hashrange.runtime.environment import Environment
 
 GATHERING_SECONDS_MAX = SLICE_SECONDS
-"""The longest that a batch waits for more requests, while each turn of the loop brings some. A
-commit costs nearly the same for one request as for sixteen, and a turn without new requests ends
-the wait. But while a long read runs, each turn includes a slice of it, so the wait is limited."""
+"""The longest time that a batch waits for more requests, as long as each turn of the loop brings
+some. A commit costs nearly the same for one request as for sixteen, and a turn without new requests
+ends the wait. While a long read runs, each turn includes a slice of it, so the wait has to be
+limited."""
 
 
 class Committer(forks.Forkable):
@@ -63,7 +64,7 @@ class Committer(forks.Forkable):
         self._wake_upkeep = wake_upkeep
         self._executor = executor
         self.refusal = ""
-        """Why all writes are refused; empty if they are not."""
+        """The reason why all writes are refused; empty if they are not."""
         self.after_fork_in_child()
         forks.watch(self)
 

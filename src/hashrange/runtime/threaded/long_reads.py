@@ -1,4 +1,4 @@
-"""Reads that take longer than one slice of time: before they begin, and while they run."""
+"""Reads that take longer than one slice of time, before they begin and while they run."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +15,8 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 
 
 class LongRead(NamedTuple):
-    """A read that is too long for one slice, before it begins. `asked` is when it has arrived."""
+    """A read that is too long for one slice, before it begins. `asked` is the time of its
+    arrival."""
 
     operation: Operation
     request: Any
@@ -47,11 +48,11 @@ class SlicedRead:
 
     @property
     def held_bytes(self) -> int:
-        """How much it has read, and holds until it is over."""
+        """The number of bytes that it has read, and keeps until its end."""
         return self._source.read_bytes
 
     def step(self) -> bool:
-        """Returns whether it is over."""
+        """Returns whether the read has ended."""
         outcome: Outcome
         try:
             decision = self._drive.advance()
@@ -67,7 +68,7 @@ class SlicedRead:
         return True
 
     def _go_aside(self) -> bool:
-        """Begin again aside, in the same place among the long reads."""
+        """Begin again aside; the read keeps its place among the long reads."""
         self._opened.close()
         try:
             self._aside()

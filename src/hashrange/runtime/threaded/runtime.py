@@ -55,7 +55,7 @@ class Runtime(BaseRuntime):
         if settings.consistency is not None or settings.throughput == "enforced":
             history = History(settings.consistency, times.now, meter)
             lagging, watch = Lagging(settings.consistency, history, meter), history.watch
-        # A search that may be old reads the rows as they were, which no kept view has.
+        # A search that may show old values reads former rows, which no cached view has.
         keeps_views = settings.consistency is None
         views = VectorViews(settings.vector_cache_bytes if keeps_views else 0)
         environment = Environment(Catalog(), times, settings, meter, lagging, views=views)
@@ -178,7 +178,7 @@ class Runtime(BaseRuntime):
             raise internal_error(error) from error
 
     def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
-        """Answer a request whose body would keep the interpreter of this process for too long."""
+        """Answer a request whose body would occupy this process's interpreter for too long."""
         if operation.writes:
             return self._committer.execute_aside(operation, body, caller)
         return self._jobs.call(operation.name, body, caller)

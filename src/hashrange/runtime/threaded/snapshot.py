@@ -1,4 +1,4 @@
-"""A snapshot of a synchronous store, with all that it takes to answer requests from it."""
+"""A snapshot of a synchronous store, and what is needed to answer requests from it."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ from hashrange.runtime.source import Source
 
 
 class ReadSnapshot:
-    """A snapshot with its tables, and a time that is not before anything in it.
+    """A snapshot with its tables, and a time that is not before any time stored in it.
 
-    It serves one request after the other. Their reads are answered by `source`: the snapshot
-    itself, unless the meter asks.
+    It serves one request after another. `source` answers their reads: it is the snapshot itself or,
+    if the meter has to admit requests, this object.
     """
 
     __slots__ = (
@@ -53,7 +53,7 @@ class ReadSnapshot:
         return steps
 
     def read(self, read: Any) -> Any:
-        """Answer a read, or the question whether the request is admitted."""
+        """Answer a read or `Admit`."""
         if type(read) is Admit:
             assert isinstance(self._payer, Account), "the meter asks"
             return self._payer.limits(read)

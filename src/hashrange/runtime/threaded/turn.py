@@ -1,4 +1,4 @@
-"""A turn of an event loop, as its reads share it."""
+"""What the reads of one turn of an event loop share."""
 
 from asyncio import get_running_loop
 from collections.abc import Callable
@@ -17,9 +17,9 @@ class Turn:
 
     def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
         self.loop = get_running_loop()
-        """Asked for once for all requests, because each time is a system call (getpid)."""
+        """Determined once for all requests, because it takes a system call (getpid)."""
         self.long_reads = 0
-        """How many reads of the turn were not done within their slice of time."""
+        """The number of reads of the turn that have exceeded their slice of time."""
         self._open = open_snapshot
         self._opened: ReadSnapshot | None = None
 

@@ -104,7 +104,7 @@ class PostgresDatabase:
     def __init__(self, dsn: str, *, durability: Durability = "full", pool: int = 4) -> None:
         check_durability(durability)
         dsn, pgbouncer = without_option(dsn, "pgbouncer")
-        dsn, given = without_option(dsn, "pool")
+        dsn, pool_option = without_option(dsn, "pool")
         dsn, dialect = without_option(dsn, "dialect")
         # For tests: admit a server with `fsync` off.
         dsn, unsynced = without_option(dsn, "unsynced")
@@ -113,7 +113,7 @@ class PostgresDatabase:
         self._limits = limits("on" if durability == "full" else "off")
         check_tls(dsn, self.name)
         is_pooled = is_set(pgbouncer, "pgbouncer", self.name)
-        self._size = pool_size(given, self.name) if given else pool
+        self._size = pool_size(pool_option, self.name) if pool_option else pool
         self.citus = is_citus(dialect, self.name)
         """Whether statements are those of the `citus` dialect: see `routed`."""
         self.dsn, self._is_pooled = dsn, is_pooled

@@ -4,7 +4,7 @@ Every transaction takes its locks in the same order, so that there are no deadlo
 
 1. Advisory locks, which cost no write. The *fence* guards the row of the catalog: every writer
    holds it shared, and a transaction that changes the catalog holds it alone, so that no write is
-   under way that does not know of a new index. In the same way each space has a lock, which writers
+   in flight that has missed the new index. In the same way each space has a lock, which writers
    hold shared. A transaction holds it alone if it has read a range, which must not change, or
    creates or drops the space.
 2. Rows that were read and are there, in the order of their keys. The version of each must still be

@@ -149,10 +149,10 @@ class Landing:
 
     async def missing_space(self, connection: Any) -> BaseException:
         """The error for a space that was just dropped, or that has never existed."""
-        found = await connection.fetch(
+        rows = await connection.fetch(
             "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
         )
-        there = {row["space"] for row in found} | self._guards.spaces()
+        there = {row["space"] for row in rows} | self._guards.spaces()
         missing = self._folded.shared - there
         return LookupError(min(missing)) if missing else Conflict("a space has been dropped")
 

@@ -144,11 +144,11 @@ class Question:
     def slots(self) -> set[int]:
         """The slots of all rows by key, and those in which ranges begin; if there are none, that of
         the catalog's row."""
-        found = {slot_of(key) for space, key in self.keys if (space, key) != CATALOG}
+        slots = {slot_of(key) for space, key in self.keys if (space, key) != CATALOG}
         for asked in self.ranges:
             place = asked.arguments()
-            found.add(min(place[3], SLOTS - 1) if asked.read.reverse else place[1])
-        return found or {slot_of(CATALOG[1])}
+            slots.add(min(place[3], SLOTS - 1) if asked.read.reverse else place[1])
+        return slots or {slot_of(CATALOG[1])}
 
     def single_slots(self) -> set[int] | None:
         """The slots of all that it asks for; None if that is not in single slots."""
@@ -188,7 +188,7 @@ class Question:
                 arguments += columns(asked)
         return parts, arguments
 
-    def take(self, found: Sequence[Any]) -> bool:
+    def take(self, rows: Sequence[Any]) -> bool:
         """Keep what the statement has found. Returns False if it must be asked for more rows."""
         self.dropped.clear()
         self.rows = [None] * len(self.keys)
@@ -198,8 +198,8 @@ class Question:
             BACKWARD: [asked for asked in self.ranges if asked.read.reverse],
         }
         for asked in self.ranges:
-            asked.found = []
-        for part, group in groupby(found, key=_part_of):
+            asked.records = []
+        for part, group in groupby(rows, key=_part_of):
             if part in (GETS, MANY_GETS, BOUNDED_GETS):
                 for row in group:
                     self.rows[row[1] - 1] = row[4], row[5]
@@ -219,7 +219,7 @@ class Question:
                 self.dropped.update(row[1] for row in group)
             else:
                 for row in group:
-                    ranges[part][row[1] - 1].found.append(row)
+                    ranges[part][row[1] - 1].records.append(row)
         short = [asked for asked in self.ranges if not asked.is_answered(self.dropped)]
         return not short
 
@@ -239,8 +239,8 @@ class Question:
     def _is_answered(self, read: Read) -> bool:
         if type(read) is not Get:
             return True
-        found = [self.row(key) for key in read.keys]
-        return all(row is None or row[1] is not None for row in found)
+        rows = [self.row(key) for key in read.keys]
+        return all(row is None or row[1] is not None for row in rows)
 
     def _answer(self, read: Read, ranges: Any, time: int) -> Answer:
         match read:
@@ -280,7 +280,7 @@ class Asked:
         self.read = read
         self.whole = max(len(read.start), len(read.end or b"")) > KEY_BYTES_MAX
         """Whether it is read as a whole, because of keys that the index does not hold."""
-        self.found: list[Any] = []
+        self.records: list[Any] = []
         self.page = Page([], True)
         self.versions: list[tuple[bytes, int]] = []
         """Key and version of each row of the page."""
@@ -305,11 +305,11 @@ class Asked:
         """Make the page of what was found. Returns False if that was not enough."""
         read = self.read
         if read.space in dropped:
-            self.found = []
-        if not self.whole and any(row[3] is not None for row in self.found):
+            self.records = []
+        if not self.whole and any(row[3] is not None for row in self.records):
             self.whole = True
             return False
-        rows = [(original(row[2], row[3]), row[5], row[4]) for row in self.found]
+        rows = [(original(row[2], row[3]), row[5], row[4]) for row in self.records]
         if self.whole:
             rows = [row for row in rows if _is_in(row[0], read)]
             rows.sort(reverse=read.reverse)

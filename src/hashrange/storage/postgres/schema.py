@@ -143,10 +143,10 @@ async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
         if names:
             raise Damaged(f"{name}: the schema has tables of another program; use an empty one")
         return None
-    found = await connection.fetchrow("SELECT version, oldest, locks FROM hashrange_schema")
-    if found is None:
+    row = await connection.fetchrow("SELECT version, oldest, locks FROM hashrange_schema")
+    if row is None:
         raise Damaged(f"{name}: the table hashrange_schema is empty; restore a backup")
-    return found["version"], found["oldest"], found["locks"]
+    return row["version"], row["oldest"], row["locks"]
 
 
 async def _migrate(connection: Any, name: str) -> None:

@@ -174,13 +174,13 @@ class Step:
         self._changed = changed or {}
 
     def arguments(self, places: Sequence[Place]) -> list[Any]:
-        found: list[Any] = []
+        arguments: list[Any] = []
         for place in places:
             part, rows = place[0], self.values.get(place, ())
-            found += columns(rows) if rows else [[]] * _PARTS[part][1]
+            arguments += columns(rows) if rows else [[]] * _PARTS[part][1]
             if part in GUARDED or part == SPACES:
-                found.append(self._changed.get(place, len(rows)))
-        return found
+                arguments.append(self._changed.get(place, len(rows)))
+        return arguments
 
 
 class Script:

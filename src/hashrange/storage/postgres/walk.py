@@ -44,7 +44,7 @@ class Walk:
         self._rows_left, self._weight_left = asks[5:]
         self._last = last if self._end else last - 1
         self._end = self._end or None  # to the end of the space
-        self._found: list[Row] = []
+        self._rows: list[Row] = []
 
     async def rows(self) -> list[Row]:
         slots: Sequence[int] = range(self._first, self._last + 1)
@@ -52,7 +52,7 @@ class Walk:
             slots = slots[::-1]
         if 1 < len(slots) <= SLOTS_FEW:
             await self._sparse(slots)
-            return self._found
+            return self._rows
         at, width = 0, SLOTS_AT_FIRST
         while at < len(slots) and not self._is_full:
             any_found = await self._slot(slots[at])
@@ -61,14 +61,14 @@ class Walk:
                 some = slots[at : at + width]
                 at, width = at + len(some), 4 * width
                 any_found = await self._several(some)
-        return self._found
+        return self._rows
 
     @property
     def _is_full(self) -> bool:
         return self._rows_left == 0 or (self._weight_left is not None and self._weight_left <= 0)
 
     def _take(self, page: Sequence[Any]) -> None:
-        self._found += [(key, rest, version, value) for key, rest, version, _, value in page]
+        self._rows += [(key, rest, version, value) for key, rest, version, _, value in page]
         if self._rows_left is not None:
             self._rows_left -= len(page)
         if self._weight_left is not None:
@@ -118,5 +118,5 @@ class Walk:
             wanted.add(row["slot"])
         if keys:
             text = _ROWS.format(order=self._order, value=self._value)
-            given = self._space, list(wanted), keys
-            self._take(await self._connection.fetch(text, *given))
+            arguments = self._space, list(wanted), keys
+            self._take(await self._connection.fetch(text, *arguments))

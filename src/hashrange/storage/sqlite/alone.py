@@ -1,4 +1,4 @@
-"""Work on a file that no other process has open: making it smaller, and replacing it by a backup.
+"""Work on a file that no other process has open: compacting it, and replacing it by a backup.
 
 SQLite's exclusive lock keeps all other processes out. A process that has the file open holds a
 shared lock, so the exclusive lock also shows whether there is one.
@@ -20,9 +20,10 @@ from hashrange.storage.sqlite.reads import DROPPED
 def compact(path: str) -> tuple[int, int]:
     """Rewrite the file without its free pages and dropped spaces. Return both sizes in bytes.
 
-    A power cut at any moment leaves the file as it was, or compacted: the new pages go through
-    the write-ahead log, like any commit. While it runs it needs room for two copies of the rows
-    beside the file. Raises `StoreError`, `Busy` if another process has the file open.
+    A power cut at any moment leaves the file either as it was or compacted, because the new pages
+    are written to the write-ahead log, like those of any commit. In the meantime this needs disk
+    space for two copies of the rows beside the file. Raises `StoreError`, and `Busy` if another
+    process has the file open.
     """
     path = os.path.abspath(path)
     # SQLite would put its temporary copy into /var/tmp or /tmp, which may be too small for it.
@@ -41,9 +42,9 @@ def compact(path: str) -> tuple[int, int]:
 def restore(backup: str, path: str, replace: bool = False) -> None:
     """Make a verified and synced copy of a backup, and only then give it the name `path`.
 
-    With `replace` it may take the place of a database that no other process has open, at once and
-    completely. Raises `StoreError`, `Busy` if another process has it open, and `Damaged` if the
-    backup does not verify.
+    With `replace`, it may atomically replace a database that no other process has open. Raises
+    `StoreError`, `Busy` if another process has the database open, and `Damaged` if the backup does
+    not verify.
     """
     backup, path = os.path.abspath(backup), os.path.abspath(path)
     check_folder(path)
@@ -86,11 +87,11 @@ def _put_in_place(copy: str, path: str) -> None:
 
 @contextmanager
 def _alone(path: str) -> Iterator[apsw.Connection]:
-    """A connection to our file while no other process has it open."""
+    """A connection to the file, while no other process has it open."""
     try:
         with closing(connect(path, "full", busy_seconds=0, alone=True)) as connection:
             check_ours(connection, path)
-            connection.execute("BEGIN EXCLUSIVE")  # the lock stays until the connection is closed
+            connection.execute("BEGIN EXCLUSIVE")  # the lock is held until the connection is closed
             connection.execute("COMMIT")
             yield connection
     except apsw.BusyError as error:

@@ -13,8 +13,9 @@ from hashrange.storage.sqlite.turns import Turns, Wait
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
-"""If the log is longer (64 MB), writers wait briefly until no reader needs the old log. If it is
-twice as long, writers are faster than the disk, so they also wait while any checkpoint runs."""
+"""If the log is longer than this (64 MB), writers wait briefly until no reader needs the old log.
+If it is twice as long, writers are faster than the disk, so they also wait while a checkpoint
+runs."""
 
 _HOLD_UP_MILLISECONDS = 200
 
@@ -22,10 +23,10 @@ _log = logging.getLogger("hashrange")
 
 
 class Checkpointer:
-    """Each checkpoint has its own thread and connection, and no two run at once.
+    """Each checkpoint has a thread and a connection of its own, and only one runs at a time.
 
-    `explain` turns SQLite's error and the system's into a store error. `failures` is the number of
-    checkpoints that have failed since the last one that succeeded.
+    `explain` converts an error of SQLite and one of the system into a store error. `failures` is
+    the number of failed checkpoints since the last successful one.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Checkpointer:
         """Copy the remaining pages before the file is closed. Return whether nothing failed."""
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.BusyError:  # another process runs one
+        except apsw.BusyError:  # another process runs a checkpoint
             return True
         except apsw.Error as error:
             self._failed(error, connection.system_errno)
@@ -87,7 +88,7 @@ class Checkpointer:
         with closing(connection):
             try:
                 self._copy(connection, pages)
-            except apsw.BusyError:  # another process runs one
+            except apsw.BusyError:  # another process runs a checkpoint
                 pass
             except apsw.Error as error:
                 self._failed(error, connection.system_errno)
@@ -95,7 +96,7 @@ class Checkpointer:
                 self._succeeded()
 
     def _failed(self, error: apsw.Error, system_errno: int) -> None:
-        """Log the first of several failures. The log of the file still holds all commits."""
+        """Log the first of several failures. The write-ahead log still has all commits."""
         problem = self._explain(error, system_errno)
         self.failures += 1
         if self.failures == 1:
@@ -113,13 +114,13 @@ class Checkpointer:
             self._restart_log(connection, pages)
 
     def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
-        """Start the log again, while writers are held up.
+        """Restart the log while writers wait.
 
-        SQLite does not queue for the write lock, so it would never get it otherwise. The writers of
-        other processes wait because the checkpoint takes a turn.
+        SQLite does not queue for the write lock, so otherwise the checkpoint would never get it.
+        Writers of other processes wait because the checkpoint takes a turn.
 
         A reader that outlasts the attempt is probably a backup. Then checkpoints are passive until
-        the log is twice as long, so that writers are not held up in vain again and again.
+        the log is twice as long, so that writers do not wait in vain again and again.
         """
         turns = Turns(self._path)
         turns.open()

@@ -5,10 +5,10 @@
     statistics   name BLOB UNIQUE, number        the counters, which `Add` and `Max` change, and
                                                  the last number that `Append` used (`SEQUENCE`)
 
-In version 1 `statistics` was called `counters`, and the engine also kept numbers there that
-decisions rely on. Since version 2 those numbers are rows. The table has a new name to stop an older
-program that has the file open while a newer one upgrades it: the next statement of the older one
-fails, instead of counting in a table that is no longer read.
+In version 1, `statistics` was called `counters`, and the engine kept numbers there that decisions
+rely on. Since version 2 those numbers are rows. The table has a new name to stop an older program
+that has the file open while a newer one upgrades it: the older program's next statement fails,
+instead of changing a table that is no longer read.
 
 In version 2 the number of `Append` was in a table of its own, so each commit with an appended row
 wrote one more page. The table is gone for the same reason.
@@ -42,7 +42,7 @@ UPGRADES: dict[int, Callable[[apsw.Connection], None]] = {
     1: _rename_counters,
     2: _count_in_statistics,
 }
-"""By version, the function that upgrades a file of that version to the next one."""
+"""The functions that upgrade a file to the next version, by the file's version."""
 
 # NORMAL syncs at checkpoints only: a power cut loses the last commits, never the file. OFF leaves
 # everything to the operating system. Either survives the end of the process.
@@ -50,8 +50,8 @@ _SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "
 _CACHE_KIB = 16_000
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
-"""A space in use needs about three. A put that has to prepare its statement takes half as long
-again."""
+"""The number of cached statements: a space in use needs about three. A put that has to prepare its
+statement takes half as long again."""
 
 
 def create_file(path: str) -> None:
@@ -59,14 +59,14 @@ def create_file(path: str) -> None:
 
     SQLite gives the same permissions to the files beside it, the log and its index.
     """
-    with suppress(OSError):  # it exists, or SQLite finds out why it cannot be created
+    with suppress(OSError):  # it exists, or SQLite will report why it cannot be created
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def connect(
     path: str, durability: Durability, busy_seconds: float, alone: bool = False
 ) -> apsw.Connection:
-    """`alone` keeps other processes out; it must be set before anything is read."""
+    """`alone` keeps other processes out, and must be set before anything is read."""
     connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
     on_macos = int(sys.platform == "darwin")
     for name, value in (
@@ -98,11 +98,11 @@ def prepare(connection: apsw.Connection, path: str) -> None:
         raise StoreError(f"{path}: cannot be written; check its permissions")
     if connection.pragma("journal_mode") == "wal" and _version(connection, path) == VERSION:
         return
-    _version(connection, path)  # refuse before anything is changed
+    _version(connection, path)  # refuse the file before anything is changed
     if connection.pragma("journal_mode", "WAL") != "wal":
         raise StoreError(f"{path}: this file system cannot share memory; use a local disk")
     connection.execute("BEGIN IMMEDIATE")
-    try:  # another process may have upgraded it meanwhile: look again, under the lock
+    try:  # another process may have upgraded it meanwhile: check again, under the lock
         version = _version(connection, path)
         if version == 0:
             _create(connection)

@@ -1,4 +1,4 @@
-"""Looks for damage in the write-ahead log, which SQLite does not report.
+"""Searches the write-ahead log for damage, which SQLite does not report.
 
     header   magic, format, page size, checkpoint, salt 1, salt 2 | checksum 1, checksum 2
     frame    page number, pages in the file after a commit or 0 |
@@ -6,14 +6,14 @@
 
 All numbers have four bytes (https://sqlite.org/fileformat2.html#the_write_ahead_log). A checksum is
 over the header or frame and all frames before it. When SQLite opens a log after a crash, it uses
-the frames up to the first bad one and ignores the rest. An interrupted write explains a bad frame
-in the last transaction. It cannot explain one before that if each commit was synced before the next
-one began. So the frames that follow distinguish damage from a power cut: if, after the bad frame,
-a whole transaction follows the end of another one, there were later commits.
+the frames up to the first bad one and ignores the rest. A bad frame in the last transaction may
+come from an interrupted write. An earlier bad frame cannot, if each commit was synced before the
+next one began. So the following frames distinguish damage from a power cut: if a whole transaction
+follows the end of another one after the bad frame, there were later commits.
 
-Frames with other salts are from before the log was last started again, and prove nothing. Neither
-do the frames of a transaction that was undone, failed, or was cut off by an earlier power cut: it
-has at most one commit frame, its last.
+Frames with other salts were written before the log was last restarted, and prove nothing. Neither
+do the frames of a transaction that was rolled back, failed, or was interrupted by an earlier power
+cut: it has at most one commit frame, its last frame.
 """
 
 import os
@@ -35,15 +35,16 @@ _MASK = 0xFFFFFFFF
 _LOOKS = 10
 _PAUSE_SECONDS = 0.002
 _COPIED_BYTES_MAX = 64 << 20
-"""Up to this size a log is copied at once, since checksums take a hundred times as long as reading,
-and meanwhile writers would start the log again."""
+"""A log up to this size is first copied, because computing checksums takes a hundred times as long
+as reading, and writers would restart the log meanwhile."""
 
 Checksum = tuple[int, int]
 Order = Literal["<", ">"]
 
 
 class Frame(NamedTuple):
-    """`sums` is the stored checksum, `size` the pages in the file if it ends a transaction."""
+    """`sums` is the stored checksum, and `size` is the number of pages in the file if the frame
+    ends a transaction."""
 
     number: int
     page: int
@@ -54,11 +55,11 @@ class Frame(NamedTuple):
 
 
 class Log:
-    """The file of a log, open for reading. Closing it drops no lock of SQLite's.
+    """The file of a log, open for reading. Closing it does not release SQLite's locks.
 
-    `sound` says whether the header has its checksum. `sums` are the checksums that the first frame
-    may follow: the stored one, and the right one. `copied` says whether it is as it was when it was
-    opened.
+    `sound` says whether the checksum of the header is right. `sums` are the checksums that the
+    first frame may continue: the stored one, and the right one. `copied` says whether the content
+    is a copy from the time of opening.
     """
 
     def __init__(self, path: str, page_size: int) -> None:
@@ -88,7 +89,7 @@ class Log:
         self._file.close()
 
     def frames(self, first: int) -> Iterator[Frame]:
-        """The frames in the file from number `first` on, counted from 1, of whatever age."""
+        """The frames in the file from number `first` on, counted from 1, including old ones."""
         self._file.seek(_HEADER.size + (first - 1) * self._frame_size)
         while len(raw := self._file.read(self._frame_size)) == self._frame_size:
             page, size, salts, *sums = _FRAME.unpack_from(raw)
@@ -96,17 +97,17 @@ class Log:
             first += 1
 
     def sums_after(self, number: int) -> list[Checksum]:
-        """The checksums that the frame after this one may follow."""
+        """The checksums that the next frame may continue."""
         return [next(self.frames(number)).sums] if number else self.sums
 
     def follows(self, frame: Frame, before: list[Checksum]) -> bool:
-        """Whether a frame has its checksum, given those of the frame before it."""
+        """Whether the checksum of a frame is right, if those of the previous frame are `sums`."""
         head = frame.page.to_bytes(4, "big") + frame.size.to_bytes(4, "big")
         return any(frame.sums == checksum(head + frame.data, sums, self.order) for sums in before)
 
 
 def checksum(data: bytes, sums: Checksum, order: Order) -> Checksum:
-    """SQLite's checksum of `data`, continued from `sums`; `order` is that of the bytes."""
+    """SQLite's checksum of `data`, continued from `sums`, in the byte order `order`."""
     one, other = sums
     words = iter(unpack(f"{order}{len(data) // 4}I", data))
     for word in words:
@@ -120,43 +121,43 @@ def lost_commits(connection: apsw.Connection, path: str) -> str | None:
     log_path = f"{path}-wal"
     if not os.path.exists(log_path) or os.path.getsize(log_path) <= _HEADER.size:
         return None
-    connection.pragma("user_version")  # any read: SQLite looks for the end of the log
-    return _found(connection, log_path, _lost)
+    connection.pragma("user_version")  # any read makes SQLite look for the end of the log
+    return _checked(connection, log_path, _lost)
 
 
 def problems(connection: apsw.Connection, path: str) -> Iterator[str]:
     """Yield one line for each problem in the log of an open file, while it is in use."""
     log_path = f"{path}-wal"
     if os.path.exists(log_path):
-        found = _found(connection, log_path, _damaged)
-        if found:
-            yield f"{log_path}: {found}"
+        problem = _checked(connection, log_path, _damaged)
+        if problem:
+            yield f"{log_path}: {problem}"
 
 
 Look = Callable[["Log", int, apsw.Connection], str | None]
 
 
-def _found(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
-    """What `look` finds in the log at a moment when nobody writes to it.
+def _checked(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
+    """The result of `look` for the log at a moment when nobody writes to it.
 
-    A frame that is just being written looks damaged. It is tried again if afterwards the end of the
-    log has moved, or another log has begun.
+    A frame that is just being written looks damaged. So this is repeated if the end of the log has
+    moved afterwards, or the log has been restarted.
     """
     for _ in range(_LOOKS):
         end = _end(connection)
         with Log(log_path, connection.pragma("page_size")) as log:
             still = not log.copied or _is_still(connection, log_path, log, end)
-            found = look(log, end, connection)
-            if found is None:
+            problem = look(log, end, connection)
+            if problem is None:
                 return None
             if still and (log.copied or _is_still(connection, log_path, log, end)):
-                return found
+                return problem
         sleep(_PAUSE_SECONDS)
     return None
 
 
 def _is_still(connection: apsw.Connection, log_path: str, log: Log, end: int) -> bool:
-    """Whether nobody has written since the log's end was asked for and the log was opened."""
+    """Whether nobody has written since the log's end was determined and the log was opened."""
     with open(log_path, "rb") as now:
         return now.read(_HEADER.size) == log.header and _end(connection) == end
 
@@ -173,7 +174,7 @@ def _damaged(log: Log, end: int, _: apsw.Connection) -> str | None:
 
 
 def _end(connection: apsw.Connection) -> int:
-    """The number of frames that SQLite takes for valid."""
+    """The number of frames that SQLite considers valid."""
     end, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     return max(end, 0)
 
@@ -211,8 +212,8 @@ def _after_a_bad_frame(log: Log, end: int) -> str | None:
 def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
     """Describe the damage if there are commits after a bad header that are not in the file.
 
-    A header is written only when all commits of the log are in the file, so a power cut cannot
-    explain them.
+    A header is written only when all commits of the log are in the file, so a power cut does not
+    leave such commits.
     """
     committed: dict[int, bytes] = {}
     pages: dict[int, bytes] = {}
@@ -234,6 +235,6 @@ def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
 
 
 def _is_in_file(connection: apsw.Connection, page: int, data: bytes) -> bool:
-    """Read through SQLite: closing a file of our own would drop its locks."""
+    """Read through SQLite: closing a file of our own would release its locks."""
     _, stored = connection.read("main", 0, (page - 1) * len(data), len(data))
     return stored == data

@@ -1,4 +1,4 @@
-"""Copies a file that is in use, and looks for damage."""
+"""Copies a file that is in use, and searches it for damage."""
 
 import os
 import shutil
@@ -22,11 +22,11 @@ _CRC_BYTES = 4
 def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
     """Copy `source` to the new file `path`: as of one moment, verified, and synced.
 
-    A `compact` copy has no free pages. It costs more of the processor, and cannot be interrupted.
+    A `compact` copy has no free pages. It takes more processor time, and cannot be interrupted.
 
-    The copy has a temporary name until it is complete. A backup that is killed leaves at most
-    that file, and if it was killed after the copy got its name, the next one replaces both. Raises
-    `StoreError`, and `Damaged` if the copy does not verify.
+    The copy has a temporary name until it is complete. A killed backup leaves at most that file; if
+    it was killed after the copy got its name, the next backup replaces both. Raises `StoreError`,
+    and `Damaged` if the copy does not verify.
     """
     check_folder(path)
     ended = _links_left(path)
@@ -51,7 +51,7 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
 
 
 def _links_left(path: str) -> list[str]:
-    """The temporary names of a backup that was killed between its naming and its end."""
+    """The temporary files of a backup that was killed after its copy got its name."""
     folder, name = os.path.split(path)
     beside = (
         each.path
@@ -77,7 +77,7 @@ def unfinished(path: str) -> Iterator[str]:
 
 def _new_file(path: str) -> str:
     folder, name = os.path.split(path)
-    try:  # only its owner can read and write it
+    try:  # only the owner can read and write it
         descriptor, made = tempfile.mkstemp(_UNFINISHED, f"{name}.", folder)
     except OSError as error:
         raise StoreError(f"{path}: cannot be created: {error.strerror}") from error
@@ -91,7 +91,7 @@ def copy(source: apsw.Connection, path: str) -> None:
     # from the beginning whenever another connection had committed meanwhile.
     source.pragma("user_version")
     with closing(apsw.Connection(path)) as target:
-        target.pragma("journal_mode", "OFF")  # if the copy fails, its file is removed
+        target.pragma("journal_mode", "OFF")  # if the copy fails, the file is removed
         target.pragma("fullfsync", source.pragma("fullfsync"))
         with target.backup("main", source, "main") as copying:
             while not copying.done:
@@ -106,7 +106,7 @@ def _copy_rows(source: apsw.Connection, path: str) -> None:
 
 
 def immutable(path: str) -> closing[apsw.Connection]:
-    """A connection that reads a file which nobody changes, without a log or locks beside it."""
+    """A connection that reads a file that nobody changes, without a log or locks beside it."""
     readable = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return closing(apsw.Connection(f"{Path(path).as_uri()}?immutable=1", readable))
 
@@ -135,7 +135,7 @@ def _taken(path: str) -> StoreError:
 
 
 def sync_folder(path: str) -> None:
-    """Make the new name survive a power cut. Windows has no such call."""
+    """Make a new name survive a power cut. Windows has no such call."""
     if os.name != "nt":
         descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
         try:
@@ -145,15 +145,15 @@ def sync_folder(path: str) -> None:
 
 
 def sizes(path: str) -> dict[str, int]:
-    """The sizes of a database's files, and the room beside them, in bytes."""
-    found = {"database_bytes": _size(path), "wal_bytes": _size(f"{path}-wal")}
+    """The sizes of a database's files, and the free space on their disk, in bytes."""
+    figures = {"database_bytes": _size(path), "wal_bytes": _size(f"{path}-wal")}
     with suppress(OSError):
-        found["disk_free_bytes"] = shutil.disk_usage(os.path.dirname(path)).free
-    return found
+        figures["disk_free_bytes"] = shutil.disk_usage(os.path.dirname(path)).free
+    return figures
 
 
 def pages(connection: apsw.Connection) -> dict[str, int]:
-    """The version of the format, and the pages that wait to be used again."""
+    """The version of the format, and the number of free pages."""
     return {
         "format": connection.pragma("user_version"),
         "page_bytes": connection.pragma("page_size"),
@@ -164,7 +164,7 @@ def pages(connection: apsw.Connection) -> dict[str, int]:
 def _size(path: str) -> int:
     try:
         return os.path.getsize(path)
-    except OSError:  # the log is not there while nobody has the file open
+    except OSError:  # there is no log while nobody has the file open
         return 0
 
 

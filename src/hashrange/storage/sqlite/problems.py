@@ -40,7 +40,7 @@ def explain(error: apsw.Error, path: str) -> StoreError:
 
 
 def _too_many_open_files() -> str:
-    """Why no file can be opened now, if that is so. SQLite does not tell this reason."""
+    """The reason why no file can be opened now, if there is one. SQLite does not report it."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

@@ -15,11 +15,12 @@ DROPPED = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'd[
 
 
 GET_ROWS = 32
-"""So many rows of a space are read by one statement, if so many are asked for: in half the time."""
+"""The number of rows of a space that one statement reads, in half the time of single statements."""
 
 
 class Statements(NamedTuple):
-    """The SQL for one space: always the same text, so that prepared statements are reused."""
+    """The SQL for one space. Its text is always the same, so that prepared statements are
+    reused."""
 
     get: str
     get_many: str
@@ -40,11 +41,12 @@ def statements(space: int) -> Statements:
     return Statements(
         get=get,
         get_many=f"SELECT key, value FROM s{space:d} WHERE key IN ({', '.join('?' * GET_ROWS)})",
-        # The length of a value is known from its row's header: one that is too large is not read.
+        # SQLite knows the length of a value from the row's header, so values that are too large are
+        # not read.
         get_small="SELECT CASE WHEN length(value) > ? THEN x'' ELSE value END "
         f"FROM s{space:d} WHERE key = ?",
         head=f"SELECT ({get}), ifnull(({_COUNTER}), 0)",
-        # An upsert, not REPLACE, which would delete the row and rewrite both trees.
+        # An upsert: REPLACE would delete the row and rewrite both trees.
         put=f"INSERT INTO s{space:d} VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         delete=f"DELETE FROM s{space:d} WHERE key = ?",
@@ -84,11 +86,11 @@ def _glance(one: int, other: int) -> str:
 
 
 def glance(connection: apsw.Connection, one: Key, other: Key) -> tuple[bytes | None, bytes | None]:
-    """One statement, so that both rows come from one snapshot."""
+    """The two rows, read by one statement, so that both are as of one moment."""
     try:
-        found: tuple[bytes | None, bytes | None]
-        found = connection.execute(_glance(one[0], other[0]), (one[1], other[1])).get
-        return found
+        rows: tuple[bytes | None, bytes | None]
+        rows = connection.execute(_glance(one[0], other[0]), (one[1], other[1])).get
+        return rows
     except NO_TABLE as error:
         if not absent_space(error):
             raise
@@ -99,9 +101,9 @@ def glance(connection: apsw.Connection, one: Key, other: Key) -> tuple[bytes | N
 def head(cursor: apsw.Cursor, read: Head) -> tuple[bytes | None, int]:
     space, key = read.key
     try:
-        found: tuple[bytes | None, int]
-        found = cursor.execute(statements(space).head, (key, read.name)).get
-        return found
+        answer: tuple[bytes | None, int]
+        answer = cursor.execute(statements(space).head, (key, read.name)).get
+        return answer
     except NO_TABLE as error:
         if not absent_space(error):
             raise
@@ -115,7 +117,7 @@ def counter(cursor: apsw.Cursor | apsw.Connection, name: bytes) -> int:
 def values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
     execute = cursor.execute
     try:
-        if len(keys) == 1:  # as usual: the call of a comprehension would cost a tenth more
+        if len(keys) == 1:  # the usual case: calling a comprehension would cost a tenth more
             [(space, key)] = keys
             return [execute(statements(space).get, (key,)).get]
         if len(keys) >= GET_ROWS and len({space for space, _ in keys}) == 1:
@@ -130,12 +132,12 @@ def values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
 def _many_values(cursor: apsw.Cursor, keys: Sequence[Key]) -> list[bytes | None]:
     get = statements(keys[0][0]).get_many
     wanted = [key for _, key in keys]
-    found: dict[bytes, bytes] = {}
+    by_key: dict[bytes, bytes] = {}
     for at in range(0, len(wanted), GET_ROWS):
         some = wanted[at : at + GET_ROWS]
         some += some[-1:] * (GET_ROWS - len(some))
-        found.update(cursor.execute(get, some))
-    return [found.get(key) for key in wanted]
+        by_key.update(cursor.execute(get, some))
+    return [by_key.get(key) for key in wanted]
 
 
 def _small_value(cursor: apsw.Cursor, row: Key, bytes_max: int) -> bytes | None:

@@ -1,8 +1,8 @@
-"""Looks for damage a part at a time: rows that cannot be found, and values that have changed.
+"""Searches for damage part by part: rows that cannot be found, and values that have changed.
 
 Each table has two trees, its rows and its index by key. A damaged page usually hides rows of one of
-them, and then a read finds no row and raises no error. Therefore each row is looked up by its key,
-and each key among the rows.
+them; then reads find no row and raise no error. Therefore each row is looked up by its key, and
+each key of the index among the rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,8 @@ Borrow = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
 class _Walk(NamedTuple):
-    """A way through a table: `sql` gives a place to go on from, a key, and what is there."""
+    """A way through a table: `sql` returns the place to continue from, a key, and what the other
+    tree has there."""
 
     sql: str
     first: int | bytes
@@ -33,7 +34,7 @@ class _Walk(NamedTuple):
 
 
 def scrub(borrow: Borrow, path: str, seconds: float) -> Iterator[list[str]]:
-    """Yield the problems of each part, which takes about so many seconds."""
+    """Yield the problems of each part. A part takes about `seconds` seconds."""
     with borrow() as connection:
         tables = connection.execute(_TABLES).fetchall()
     for table, counters in tables:
@@ -57,14 +58,14 @@ def _walks(table: str, key: str, has_value: bool) -> list[_Walk]:
     return [_Walk(by_row, -1 << 63, changed), _Walk(by_key, b"", _lost)]
 
 
-def _lost(place: Any, key: bytes, found: Any, _: bytes) -> str | None:
-    return None if found == place else f"key {key.hex()}: its row cannot be found"
+def _lost(place: Any, key: bytes, other: Any, _: bytes) -> str | None:
+    return None if other == place else f"key {key.hex()}: its row cannot be found"
 
 
-def _changed(place: Any, key: bytes, found: Any, value: bytes) -> str | None:
+def _changed(place: Any, key: bytes, other: Any, value: bytes) -> str | None:
     if int.from_bytes(value[:_CRC_BYTES], "big") != crc32(value[_CRC_BYTES:]):
         return f"key {key.hex()}: wrong checksum"
-    return _lost(place, key, found, value)
+    return _lost(place, key, other, value)
 
 
 def _parts(borrow: Borrow, walk: _Walk, seconds: float, where: str) -> Iterator[list[str]]:
@@ -86,15 +87,16 @@ def _parts(borrow: Borrow, walk: _Walk, seconds: float, where: str) -> Iterator[
 def _part(
     borrow: Borrow, walk: _Walk, place: int | bytes, seconds: float, problems: list[str]
 ) -> int | bytes | None:
-    """Collect the problems of a part. Returns where the next one begins, None at the end."""
+    """Collect the problems of a part. Returns the place where the next part begins; None at the
+    end."""
     end = perf_counter() + seconds
     with borrow() as connection:
         rows = connection.execute(walk.sql, (place,))
-        for now, key, found, value in rows:
+        for now, key, other, value in rows:
             if type(key) is not bytes or type(value) is not bytes:
                 problems.append("a row has other types")
                 return None
-            if problem := walk.problem(now, key, found, value):
+            if problem := walk.problem(now, key, other, value):
                 problems.append(problem)
             place = now
             if perf_counter() > end:

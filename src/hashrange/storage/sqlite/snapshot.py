@@ -9,11 +9,11 @@ from hashrange.storage.sqlite.problems import explain
 from hashrange.storage.sqlite.reads import answer
 
 _ANYTHING = "SELECT 1 FROM statistics LIMIT 1"
-"""Any read will do: SQLite takes a transaction's snapshot at its first read."""
+"""Any read: SQLite takes the snapshot of a transaction at its first read."""
 
 
 class SqliteSnapshot:
-    """The connection is given back when the snapshot is closed."""
+    """The connection is returned to the pool when the snapshot is closed."""
 
     __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 
@@ -39,7 +39,7 @@ class SqliteSnapshot:
     def close(self) -> None:
         try:
             self._cursor.execute("COMMIT")
-        except apsw.Error:  # the cause, usually damage, has been reported already
+        except apsw.Error:  # the cause, usually damage, has been reported
             self._give_back(self._connection, False)
         else:
             self._give_back(self._connection, True)

@@ -1,4 +1,4 @@
-"""The store: which thread may use which connection, and when."""
+"""The store: decides which thread may use which connection, and when."""
 
 import logging
 import os
@@ -39,19 +39,20 @@ from hashrange.storage.sqlite.turns import Turns, Wait
 _log = logging.getLogger("hashrange")
 
 _inherited: dict[str, tuple[str, apsw.Connection | None]] = {}
-"""By path, the reason why a file cannot be used in this process, which was forked while it was in
-use, and the connection that must not be closed: SQLite would wait for threads of the parent."""
+"""The files that cannot be used in this process, because it was forked while they were in use. By
+path: the reason, and the connection, which must not be closed, because SQLite would wait for
+threads of the parent."""
 
 
 class SqliteStore(forks.Forkable):
     """One file, shared with any process that opens it; created if it does not exist.
 
-    `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end
-    of the process. In that case a power cut may undo the last commits ("relaxed") or damage the
-    file ("memory"). `busy_seconds` limits every wait for another process. If it is `archived`, the
-    log stays when the file is closed, and pages are moved into the file by a `Tail`, after they
-    were shipped. `timer` stays the system's, even if a test replaces `time.monotonic` to freeze the
-    time. Raises the errors of `hashrange.kv`.
+    `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
+    the process. In the latter case a power cut may undo the last commits ("relaxed") or damage the
+    file ("memory"). `busy_seconds` limits every wait for another process. If the file is
+    `archived`, the log is kept when the file is closed, and a `Tail` moves pages into the file
+    after they have been shipped. As a default argument, `timer` stays the system's, even if a test
+    replaces `time.monotonic` to freeze the time. Raises the errors of `hashrange.kv`.
     """
 
     def __init__(
@@ -101,15 +102,15 @@ class SqliteStore(forks.Forkable):
             raise explain(error, self.path) from error
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
-        # A commit invalidates the page cache of every connection but its own. While other threads
-        # write, the write connection, if it is free, therefore answers two to three times faster
-        # than a reader. Brief snapshots use it for the same reason.
+        # A commit invalidates the page cache of every other connection. So while other threads
+        # write, the write connection, if it is free, answers two to three times faster than a
+        # reader. Brief snapshots use it for the same reason.
         if self._using.acquire(blocking=False):
             try:
                 if self._writer is not None:
                     return glance(self._writer, one, other)
             except apsw.BusyError:
-                pass  # this connection never waits for a lock; a reader does
+                pass  # this connection never waits for a lock, but a reader does
             except apsw.Error as error:
                 raise explain(error, self.path) from error
             finally:
@@ -149,7 +150,7 @@ class SqliteStore(forks.Forkable):
         return self._turns.elected()
 
     def backup(self, path: str, /, compact: bool = False) -> None:
-        """See `kv.Store`. After an error no file is left under `path`."""
+        """See `kv.Store`. After an error there is no file at `path`."""
         with self._borrowed() as connection:
             maintenance.backup(connection, os.path.abspath(path), compact)
 
@@ -167,16 +168,16 @@ class SqliteStore(forks.Forkable):
             raise explain(error, self.path) from error
 
     def figures(self) -> dict[str, int]:
-        """See `kv.Store`. `wal_bytes` is the size of the log's file, which is used again."""
-        found = {
+        """See `kv.Store`. `wal_bytes` is the size of the log's file, which is reused."""
+        figures = {
             "commits": self._commits,
             "checkpoint_failures": self._checkpointer.failures,
             **maintenance.sizes(self.path),
         }
         # A figure that cannot be read is left out.
         with suppress(apsw.Error, StoreError), self._read() as connection:
-            found |= maintenance.pages(connection)
-        return found
+            figures |= maintenance.pages(connection)
+        return figures
 
     # ---- connections ----
 
@@ -185,7 +186,7 @@ class SqliteStore(forks.Forkable):
 
     @contextmanager
     def _read(self) -> Iterator[apsw.Connection]:
-        """A connection for a moment."""
+        """A connection for a short time."""
         connection = self._readers.take()
         sound = False
         try:
@@ -196,7 +197,7 @@ class SqliteStore(forks.Forkable):
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:
-        """A connection for a long time, which is closed afterwards."""
+        """A connection for a long time. It is closed afterwards."""
         connection = self._readers.take()
         try:
             yield connection
@@ -221,7 +222,7 @@ class SqliteStore(forks.Forkable):
             prepare(connection, self.path)
             connection.pragma("busy_timeout", 0)  # `_begin` waits: it can be interrupted
         except BaseException as error:
-            # Leave a refused file as it is: closing would copy the log into it and remove the log.
+            # Leave a refused file unchanged: closing would copy the log into it and remove the log.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
             connection.close()
             if isinstance(error, apsw.Error):
@@ -234,8 +235,9 @@ class SqliteStore(forks.Forkable):
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
         """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
 
-        If not every commit is synced, a power cut explains them. They are dropped for good then, so
-        that they are not taken for damage when the file is next opened in full durability.
+        If not every commit is synced, they may be due to a power cut. Then they are dropped for
+        good, so that they are not taken for damage when the file is next opened with full
+        durability.
         """
         damage = log.lost_commits(connection, self.path)
         if damage is None:
@@ -260,7 +262,7 @@ class SqliteStore(forks.Forkable):
         self._readers.give(connection, sound and not self._closed)
 
     def _snapshot_of_writer(self) -> SqliteSnapshot | None:
-        """A snapshot on the write connection, or None if it would have to wait.
+        """A snapshot on the write connection; None if it would have to wait.
 
         The caller holds `_using`. It is released when the snapshot is closed, or at once for None.
         """
@@ -321,8 +323,8 @@ class SqliteStore(forks.Forkable):
         return self._noted(problem)
 
     def _explain_checkpoint(self, error: apsw.Error, system_errno: int) -> StoreError:
-        # If a sync fails, the system may forget what it has not written, and the next sync
-        # succeeds without it. So no other checkpoint follows.
+        # If a sync fails, the system may discard unwritten data, and the next sync succeeds without
+        # it. So no other checkpoint follows.
         return self._noted(explain_write(error, self.path, system_errno))
 
     def _noted(self, problem: StoreError) -> StoreError:
@@ -331,14 +333,15 @@ class SqliteStore(forks.Forkable):
         return problem
 
     def _disconnect(self, checkpoint: bool) -> None:
-        """Close the idle connections. The last one moves the log into the file if `checkpoint`."""
+        """Close the idle connections. With `checkpoint`, the last one moves the log into the
+        file."""
         self._checkpointer.wait()
         self._turns.close()
         writer, self._writer = self._writer, None
         idle = [] if writer is None else [writer]
         idle += self._readers.take_idle()
         if writer is not None and checkpoint:
-            # SQLite ignores errors of the checkpoint that it makes itself when it closes the file.
+            # SQLite ignores errors of the checkpoint that it runs itself when it closes the file.
             checkpoint = not self._broken and self._checkpointer.finish(writer)
         for connection in idle:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not checkpoint)
@@ -347,7 +350,7 @@ class SqliteStore(forks.Forkable):
     # ---- forks, and the end of the process ----
 
     def before_fork(self) -> None:
-        """Close all connections: a child that inherits one takes its locks for its own."""
+        """Close all connections, because a child that inherits one considers its locks its own."""
         self._stopped = self._stop()
         if self._stopped:
             self._disconnect(checkpoint=False)
@@ -381,7 +384,7 @@ class SqliteStore(forks.Forkable):
     def _stop(self) -> bool:
         """Wait until no connection is in use, and let none be used until `_ended` and `resume`.
 
-        Returns whether that was reached in time; if not, the locks are as they were.
+        Returns whether that was achieved in time; if not, the locks are as before.
         """
         deadline = time.monotonic() + min(forks.wait_seconds(), self._busy_seconds)
         if not self._readers.stop(deadline - time.monotonic()):

@@ -1,16 +1,16 @@
-"""Reads the log of a file that others write, and lets the log begin again only when all was read.
+"""Reads the log of a file that others write, and lets the log restart only after it has been read.
 
-SQLite begins a log again, from its first frame, when all of its frames are in the file and no
-reader needs them. So a connection with an open read transaction, the *guard*, protects the frames
-that were not read, from this program and from any other:
+SQLite restarts a log from its first frame when all of its frames are in the file and no reader
+needs them. So a connection with an open read transaction, the *guard*, protects unread frames from
+this program and from any other:
 
-- A guard that was opened while some frames were not in the file keeps its log from beginning again.
-- A guard that was opened when all frames were in the file lets the log begin again, but keeps
-  every checkpoint from moving frames of the next log. So that one cannot begin again.
+- A guard that was opened while some frames were not in the file keeps its log from restarting.
+- A guard that was opened when all frames were in the file lets the log restart, but keeps every
+  checkpoint from moving frames of the next log. So the next log cannot restart.
 
-A checkpoint here replaces the guard while it holds the write lock and has read all frames. Either
-kind of guard then loses nothing: at most one log begins again between two checkpoints, and if one
-does, it had been read to its end.
+A checkpoint of this module replaces the guard while it holds the write lock, after it has read all
+frames. So with either kind of guard nothing is lost: at most one log restarts between two
+checkpoints, and it has been read to its end.
 """
 
 import os
@@ -30,10 +30,11 @@ from hashrange.storage.sqlite.turns import ARCHIVING, Turns, Wait
 LOG_HEADER_BYTES = 32
 FRAME_HEADER_BYTES = 24
 FRAME = Struct(">2I 8s 8s")
-"""Of a frame: the page, the pages of the file after a commit or 0, the salts, and the checksum."""
+"""The header of a frame: the page's number, the number of pages in the file after a commit or 0,
+the salts, and the checksum."""
 
 FRAMES_EVERY = 8_000
-"""So many frames (32 MB) later there is another checkpoint."""
+"""The number of frames (32 MB) after which another checkpoint is due."""
 
 FRAMES_BYTES_MAX = 128 << 20
 _READ_BYTES = 16 << 20
@@ -44,7 +45,8 @@ _LOOKS = 100
 
 
 class Position(NamedTuple):
-    """A place in a log: after frame `frame`, which has the checksum `sums`. `log` are the salts."""
+    """A place in a log: after frame `frame`, which has the checksum `sums`. `log` has the salts of
+    the log."""
 
     log: bytes
     frame: int
@@ -54,8 +56,8 @@ class Position(NamedTuple):
 class Frames(NamedTuple):
     """Whole transactions from a log: the last frame of each page, in the order of the log.
 
-    `end` is the position after them, `frame_count` the number of their frames in the log. `more`
-    says whether others followed when they were read.
+    `end` is the position after them, and `frame_count` is the number of their frames in the log.
+    `more` says whether other transactions followed when they were read.
     """
 
     data: bytes
@@ -66,13 +68,13 @@ class Frames(NamedTuple):
 
 
 def commit_frames(data: bytes, frame_bytes: int) -> list[int]:
-    """Which frames end a transaction, counted from 0: those with a number of pages."""
+    """The frames that end a transaction, counted from 0: those with a number of pages."""
     sizes = zip(*(data[byte::frame_bytes] for byte in range(4, 8)), strict=True)
     return [number for number, size in enumerate(sizes) if any(size)]
 
 
 def last_images(data: bytes, frame_bytes: int) -> bytes:
-    """Whole transactions with only the last frame of each page, in the same order."""
+    """Whole transactions, reduced to the last frame of each page, in the same order."""
     pages = zip(*(data[byte::frame_bytes] for byte in range(4)), strict=True)
     frames = sorted({page: number for number, page in enumerate(pages)}.values())
     view = memoryview(data)
@@ -80,14 +82,14 @@ def last_images(data: bytes, frame_bytes: int) -> bytes:
 
 
 class Gap(Exception):
-    """Frames after the last position were lost, or are too many; the message is one line."""
+    """Frames after the last position are lost, or there are too many; the message is one line."""
 
 
 class Tail:
-    """The log of one file. `open` it first; it may be opened again after `close`.
+    """The log of one file. `open` it first; it can be opened again after `close`.
 
-    `elected` says whether this process is the one that reads the log: at most one is. Only one
-    thread may use the other methods at a time. They raise `Gap` and the errors of `hashrange.kv`.
+    `elected` says whether this process reads the log: at most one process does. Only one thread may
+    use the other methods at a time. They raise `Gap` and the errors of `hashrange.kv`.
     """
 
     def __init__(self, path: str, durability: Durability) -> None:
@@ -101,7 +103,7 @@ class Tail:
         self._checkpoint_at = FRAMES_EVERY
         self.position = Position(b"", 0, b"")
         self.in_file: Position | None = None
-        """Everything up to this position is in the file, as far as it is known."""
+        """Everything up to this position is known to be in the file."""
         self.page_bytes = 0
 
     @property
@@ -115,9 +117,10 @@ class Tail:
         return self._turns.elected(ARCHIVING)
 
     def open(self, position: Position | None) -> None:
-        """Go on after `position`, or begin for None: where all that is not in the file follows.
+        """Continue after `position`. If it is None, begin at a position after which everything
+        follows that is not in the file.
 
-        Raises `Gap` if the log does not go on there.
+        Raises `Gap` if the log does not continue there.
         """
         with self._explained():
             self._connections = [self._connect(), self._connect()]
@@ -136,7 +139,8 @@ class Tail:
                 self._checkpoint_at = FRAMES_EVERY
 
     def close(self) -> None:
-        """The log stays as it is, so that it can be read on later. Others may be elected."""
+        """The log stays unchanged, so that reading can continue later. Another process may be
+        elected."""
         self._release()
         self._turns.close()
         self._turns_open = False
@@ -146,7 +150,7 @@ class Tail:
         self._release()
 
     def forget(self) -> None:
-        """In a forked child: everything is the parent's."""
+        """In a forked child: everything stays with the parent."""
         self._turns.forget()
         self._turns_open = False
 
@@ -170,16 +174,17 @@ class Tail:
         return self.position.frame >= self._checkpoint_at
 
     def checkpoint(self) -> Frames | None:
-        """Move pages into the file, and let the log begin again.
+        """Move pages into the file, and let the log restart.
 
-        All that was read must be safe elsewhere. Returns what had to be read before the log could
-        begin again. Raises `ReadOnly` if it is not known what is on the disk now.
+        Everything that has been read must be stored safely elsewhere. Returns what had to be read
+        before the log could restart. Raises `ReadOnly` if the content of the disk is no longer
+        known.
         """
         try:
             new, old = self._new_guard(), self._guard
             self._guard = new
             _close(old)
-            self._move()  # most pages, while others write
+            self._move()  # moves most pages while others write
             with self._write_lock():
                 frames = self._read()
                 if self.position.frame == self._state()[0]:
@@ -193,7 +198,7 @@ class Tail:
         return frames
 
     def skip(self) -> None:
-        """Take everything for read, as if `read` had returned it."""
+        """Treat everything as read, as if `read` had returned it."""
         with self._explained(), self._write_lock():
             end, _ = self._state()
             log = self._log()
@@ -205,9 +210,9 @@ class Tail:
         return os.path.getsize(self.path)
 
     def file_piece(self, first: int, size: int) -> bytes:
-        """Bytes of the file itself as they are now, without what is only in the log.
+        """The present bytes of the file itself, without what is only in the log.
 
-        Through SQLite: closing a file of our own would drop its locks.
+        They are read through SQLite: closing a file of our own would release its locks.
         """
         with self._explained():
             _, piece = self._looking.read("main", 0, first, size)
@@ -216,7 +221,7 @@ class Tail:
     # ---- within ----
 
     def _begin_again(self) -> None:
-        """Let the log begin again. All of it was read, and nobody can commit now."""
+        """Let the log restart. All of it has been read, and nobody can commit now."""
         _close(self._guard)
         self._guard = None
         try:
@@ -238,9 +243,9 @@ class Tail:
 
     def _connect(self) -> apsw.Connection:
         connection = connect(self.path, self._durability, _BUSY_SECONDS)
-        # The log stays, even if this is the last connection.
+        # The log is kept, even if this is the last connection.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
-        connection.pragma("user_version")  # any read: SQLite opens the log
+        connection.pragma("user_version")  # any read makes SQLite open the log
         return connection
 
     def _new_guard(self) -> apsw.Connection:
@@ -267,7 +272,7 @@ class Tail:
         elif end < position.frame:
             if not self._may_begin_again:
                 raise Gap("the log has lost commits")
-            return None  # it is just beginning again
+            return None  # it is just being restarted
         if end == position.frame:
             return None
         frames = self._frames(Position(log, position.frame, b""), end)
@@ -276,7 +281,7 @@ class Tail:
         return frames
 
     def _frames(self, position: Position, end: int) -> Frames:
-        """What follows `position`, up to about 64 MB of it."""
+        """The frames after `position`, up to about 64 MB."""
         data, last, commits = b"", position.frame, 0
         while last < end and len(data) < _KEPT_BYTES:
             read = self._transactions(last, end)
@@ -290,7 +295,7 @@ class Tail:
         return Frames(data, at, last - position.frame, commits, more=last < end)
 
     def _transactions(self, after: int, end: int) -> bytes:
-        """Whole transactions: as many as are in 16 MB, or one that is larger."""
+        """Whole transactions: as many as fit into 16 MB, or a single larger one."""
         size = _READ_BYTES // self._frame_bytes
         while after + size < end:
             data = self._raw(after, after + size)
@@ -303,7 +308,7 @@ class Tail:
         return self._raw(after, end)
 
     def _stable_end(self) -> tuple[bytes, int]:
-        """The log and its number of frames, of one moment."""
+        """The log and its number of frames, as of one moment."""
         for _ in range(_LOOKS):
             log = self._log()
             end, _ = self._state()
@@ -312,7 +317,7 @@ class Tail:
         raise Busy(f"{self.path}: the log restarts all the time")
 
     def _state(self) -> tuple[int, int]:
-        """The number of frames, and of those that are in the file."""
+        """The number of frames, and the number of frames that are in the file."""
         end, moved = self._looking.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         return max(end, 0), max(moved, 0)
 
@@ -344,9 +349,9 @@ class Tail:
         return sums
 
     def _goes_on(self, position: Position, log: bytes, end: int, moved: int) -> bool:
-        """Whether nothing was lost after `position`, and what follows can still be read.
+        """Whether nothing after `position` has been lost, and everything can still be read.
 
-        If all frames are in the file, any writer may begin the log again.
+        If all frames are in the file, any writer may restart the log.
         """
         if not log or position.log != log or position.frame > end:
             return False
@@ -356,7 +361,7 @@ class Tail:
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
-        """While nobody can commit. Writers of all processes wait for their turn meanwhile."""
+        """While this is open, nobody can commit: writers of all processes wait for their turn."""
         locking = self._connections[1]
         locking.pragma("busy_timeout", 0)
         wait = Wait(_BUSY_SECONDS, time.monotonic)

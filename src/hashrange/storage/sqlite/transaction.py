@@ -1,4 +1,5 @@
-"""The write transaction: rows go to SQLite at once, appended rows and counters at commit."""
+"""The write transaction: rows are passed to SQLite at once, appended rows and counters at the
+commit."""
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -36,13 +37,13 @@ _NO_FLOOR = -1 << 63
 
 
 MANY_WRITES = 16
-"""From so many on, the rows that are put into a space are one statement for all."""
+"""From this number on, the rows that are put into a space are written by one statement."""
 _OF_COMMIT = (Append, Add, Max)
-"""Writes that are carried out at the commit."""
+"""Writes that are made at the commit."""
 
 
 class SqliteTransaction:
-    """`explain(error, committing)` gives the store error for a failed write or a failed COMMIT.
+    """`explain(error, committing)` returns the store error for a failed write or a failed COMMIT.
 
     `ended` is called at the end, and lets the next writer begin.
     """
@@ -65,13 +66,14 @@ class SqliteTransaction:
         ended: Callable[[], None],
     ) -> None:
         self._connection = connection
-        self._cursor = connection.cursor()  # one for all, so that no read is left unfinished
+        self._cursor = connection.cursor()  # a single cursor, so that no read is left unfinished
         self._explain = explain
         self._ended = ended
         self._added: dict[bytes, int] = {}
         self._raised: dict[bytes, int] = {}
         self._appended: dict[int, list[tuple[bytes, bytes]]] = {}
-        """By space: written at once, they take two thirds of the time of single statements."""
+        """The rows to put, by space: written together, they take two thirds of the time of single
+        statements."""
         self._sequence: int | None = None
 
     def read(self, read: Read, /) -> Answer:
@@ -129,7 +131,7 @@ class SqliteTransaction:
         self._ended()
 
     def rollback(self) -> None:
-        """SQLite itself rolls back after some errors; then there is nothing left to do."""
+        """Roll back, unless SQLite has done so itself after an error."""
         try:
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK")
@@ -145,7 +147,7 @@ class SqliteTransaction:
 
     def _write_each(self, writes: Sequence[Write]) -> None:
         for write in writes:
-            if type(write) is Put:  # as most are
+            if type(write) is Put:  # the usual case
                 put = statements(write.space).put
                 self._cursor.execute(put, (write.key, write.value))
             elif type(write) is Append:

@@ -1,11 +1,12 @@
-"""Processes that write to one file take turns, in the order in which they came.
+"""Processes that write to one file take turns, in the order of their arrival.
 
-SQLite does not queue for its write lock. A process that finds it taken has to look again after a
-pause, and one that writes without a pause always takes it before the others look. So a process that
-has to wait draws a number, and looks only when the process that drew the number before has begun
-its transaction. As long as somebody waits, all others draw numbers too, each after a slice of time:
-a turn of many short transactions costs less than many turns, because the pages that a process has
-read stay valid while no other one writes. The state of the queue is in a file beside the database:
+SQLite does not queue for its write lock. A process that finds the lock taken has to try again after
+a pause, and a process that writes without pauses always takes the lock before the others try. So a
+process that has to wait draws a number, and tries only after the process with the previous number
+has begun its transaction. While a process waits, all others draw numbers too, each after a slice of
+time: one turn with many short transactions costs less than many turns, because the pages that a
+process has read stay valid while no other process writes. The state of the queue is in a file
+beside the database:
 
     byte 0           1 while a process waits
     bytes 1 to 8     the number that was drawn last
@@ -18,10 +19,10 @@ and locks on places of the file, which need not exist:
     ARCHIVING        by the process that ships the log to an archive
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
-The kernel drops the locks of a process that ends, and what is left in the file is only a hint: it
-makes the next writer draw a number, which corrects it. The order is a courtesy. Only SQLite's own
-lock keeps writers apart, so nothing is lost if a process does not know of the file, cannot open it,
-or is on a system without such locks.
+When a process ends, the kernel releases its locks. What it leaves in the file is only a hint, which
+makes the next writer draw a number, and that corrects it. The order is not a guarantee. Only
+SQLite's own lock keeps writers apart, so nothing is lost if a process does not know of the file,
+cannot open it, or runs on a system without such locks.
 """
 
 import mmap
@@ -34,8 +35,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 if sys.platform == "linux":
-    # Locks of an open file, not of a process: closing another descriptor keeps them, and two
-    # stores of a process exclude each other.
+    # Locks of an open file description, not of a process: they survive the closing of another
+    # descriptor, and two stores of one process exclude each other.
     from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
 
     _LOCKS = True
@@ -53,14 +54,14 @@ FIRST = PRESENT + 3
 PLACES = 1 << 16
 
 PATIENCE_SECONDS = 2.0
-"""A process that has waited for so long looks for the lock although it is not its turn, since the
-one before it may have been stopped."""
+"""A process that has waited for this time tries to take the lock although it is not its turn,
+because the process before it may have been suspended."""
 
 SLICE_SECONDS = 0.001
-"""How long a process whose turn it was may begin further transactions while others wait."""
+"""The time during which a process may begin further transactions in its turn while others wait."""
 
 _OPENINGS = 100
-"""How often the file is opened again, if it is always just being removed."""
+"""The number of attempts to open the file, if it is being removed each time."""
 
 _SHARE = 1 / 8
 _PAUSE_SECONDS_MIN = 0.00002
@@ -68,9 +69,9 @@ _PAUSE_SECONDS_MAX = 0.005
 
 
 class Wait:
-    """The pauses of one process between its looks at a lock, until a deadline.
+    """The pauses of a process between its attempts to take a lock, until a deadline.
 
-    Each pause is a part of the time that has passed, so a wait takes little longer than it must.
+    Each pause is a fraction of the elapsed time, so a wait takes little longer than necessary.
     """
 
     def __init__(self, seconds: float, timer: Callable[[], float]) -> None:
@@ -92,7 +93,7 @@ class Wait:
 
 
 class Turns:
-    """The turns of one store, which takes one at a time. `open` it first; it may be opened again
+    """The turns of one store, which takes one at a time. `open` it first; it can be opened again
     after `close`.
     """
 
@@ -116,7 +117,7 @@ class Turns:
             self._without = self._file is None
 
     def close(self) -> None:
-        """Drop every lock. The last process that has the file open removes it."""
+        """Release all locks. The last process that has the file open removes it."""
         with self._using:
             if self._file is not None and self._lock(PRESENT):
                 with suppress(OSError):
@@ -124,14 +125,14 @@ class Turns:
             self._close()
 
     def forget(self) -> None:
-        """In a forked child: the locks are the parent's, and stay with it."""
+        """In a forked child: the locks stay with the parent."""
         self._using = threading.Lock()
         self._close()
 
     def elected(self, duty: int = ELECTED) -> bool:
         """Whether this process does the work that is done once for all processes.
 
-        It does until it closes the file or ends; then another one that asks is elected.
+        It does until it closes the file or ends; then the next process that asks is elected.
         """
         with self._using:
             if duty not in self._elected and self._file is not None and self._lock(duty):
@@ -139,15 +140,15 @@ class Turns:
             return duty in self._elected or self._without
 
     def must_wait(self, timer: Callable[[], float]) -> bool:
-        """Whether others wait and have the right of way."""
+        """Whether other processes wait and come first."""
         # Read through a mapping, because this is done before each transaction.
         return self._hint is not None and bool(self._hint[0]) and timer() > self._slice_end
 
     @contextmanager
     def turn(self, wait: Wait) -> Iterator[None]:
-        """Wait until it is the turn of the caller, but not longer than `wait` and the patience.
+        """Wait for the caller's turn, but not longer than `wait` and the patience.
 
-        The caller then looks for the write lock until it has it. The processes that came later wait
+        The caller then tries to take the write lock until it has it. Processes that came later wait
         until the block is left.
         """
         number = self._draw(wait)
@@ -162,7 +163,7 @@ class Turns:
                 self._slice_end = wait.timer() + SLICE_SECONDS
 
     def _draw(self, wait: Wait) -> int | None:
-        """A number and the lock on its place; None if there are no turns, or not in time."""
+        """Draw a number, and lock its place; None if there are no turns, or the time is over."""
         if self._file is None:
             return None
         while not self._lock(COUNTER):
@@ -182,12 +183,12 @@ class Turns:
         assert self._file is not None
         if self._lock(COUNTER):
             if _HINT.unpack(os.pread(self._file, _HINT.size, 0)) == (1, number):
-                os.pwrite(self._file, b"\x00", 0)  # nobody has drawn a number since
+                os.pwrite(self._file, b"\x00", 0)  # no process has drawn a number since
             self._unlock(COUNTER)
         self._unlock(_place(number))
 
     def _open(self) -> None:
-        """Afterwards there is a file, unless it was just being removed."""
+        """Open the file, unless it is just being removed."""
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             there = self._lock(PRESENT, F_RDLCK)
@@ -211,7 +212,7 @@ class Turns:
     # ---- locks of the kernel ----
 
     def _lock(self, place: int, kind: int = F_WRLCK) -> bool:
-        """Returns whether we have the lock now."""
+        """Take the lock. Returns whether it has succeeded."""
         assert self._file is not None
         try:
             fcntl(self._file, F_OFD_SETLK, _FLOCK.pack(kind, os.SEEK_SET, place, 1, 0))

@@ -52,8 +52,8 @@ async def problems(dsn: str) -> AsyncIterator[str]:
         away: set[str] = set()
         for node in nodes:
             name = f"{node['nodename']}:{node['nodeport']}"
-            found, lines = await _of_node(store, (node["nodename"], node["nodeport"]), len(nodes))
-            if not found:
+            reached, lines = await _of_node(store, (node["nodename"], node["nodeport"]), len(nodes))
+            if not reached:
                 away.add(name)
             for line in lines:
                 yield f"{name}: {line}"
@@ -118,53 +118,53 @@ async def _of_node(
             store.dsn, host=address[0], port=address[1], timeout=CONNECT_SECONDS_MAX
         )
         try:
-            found = await connection.fetchrow(_SETTINGS, float(IN_DOUBT_SECONDS_MAX))
+            settings = await connection.fetchrow(_SETTINGS, float(IN_DOUBT_SECONDS_MAX))
         finally:
             connection.terminate()
     except (StoreError, *ERRORS) as error:
         why = str(error).strip() or type(error).__name__
         return False, [f"it cannot be reached from here ({why})"]
-    assert found is not None
-    lines = _of_settings(found, nodes, store.connections_max)
-    if not before - SKEW_SECONDS_MAX < found["now"] < time.time() + SKEW_SECONDS_MAX:
-        off = found["now"] - (before + time.time()) / 2
+    assert settings is not None
+    lines = _of_settings(settings, nodes, store.connections_max)
+    if not before - SKEW_SECONDS_MAX < settings["now"] < time.time() + SKEW_SECONDS_MAX:
+        off = settings["now"] - (before + time.time()) / 2
         lines.append(f"its clock differs by {off:+.1f} s from the one here; synchronize all clocks")
     return True, lines
 
 
-def _of_settings(found: Any, nodes: int, pool: int) -> list[str]:
+def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
     lines: list[str] = []
-    if found["standby"]:
+    if settings["standby"]:
         lines.append("it is a standby; promote it, or name its primary")
-    if found["fsync"] != "on":
+    if settings["fsync"] != "on":
         lines.append("fsync is off, so that a power cut loses commits; set fsync = on")
-    if found["lock_timeout"] == "0":
-        role = found["role"].replace('"', '""')
+    if settings["lock_timeout"] == "0":
+        role = settings["role"].replace('"', '""')
         lines.append(
             f'the role has no lock_timeout; run ALTER ROLE "{role}" SET lock_timeout = '
             f"'{LOCK_SECONDS_MAX}s'"
         )
-    if found["wal_level"] != "logical":
+    if settings["wal_level"] != "logical":
         lines.append("wal_level is not logical, so that shards cannot move; set it and restart")
-    if found["recovery"] is None or found["recovery"] > 1000 * RECOVERY_SECONDS_MAX:
+    if settings["recovery"] is None or settings["recovery"] > 1000 * RECOVERY_SECONDS_MAX:
         lines.append(
             "after a failure, rows may stay locked for a minute; set "
             "citus.recover_2pc_interval = '5s'"
         )
-    if found["in_doubt"]:
+    if settings["in_doubt"]:
         lines.append(
-            f"{found['in_doubt']} transactions wait for the node that began them; start it, or "
+            f"{settings['in_doubt']} transactions wait for the node that began them; start it, or "
             "promote its standby"
         )
     needed = connections_of_a_server(nodes, pool)
-    if found["prepared"] < WIDE_SIZE * nodes:
+    if settings["prepared"] < WIDE_SIZE * nodes:
         lines.append(
-            f"max_prepared_transactions is {found['prepared']}; set it to max_connections, and "
+            f"max_prepared_transactions is {settings['prepared']}; set it to max_connections, and "
             "restart"
         )
-    if found["connections"] < needed:
+    if settings["connections"] < needed:
         lines.append(
-            f"max_connections is {found['connections']}, and each server may need {needed}"
+            f"max_connections is {settings['connections']}, and each server may need {needed}"
         )
     return lines
 

@@ -59,10 +59,10 @@ async def ask(
             arguments.append(numbers)
         text = statement(tuple(parts), values, question.bytes_max, source)
         try:
-            found = await connection.fetch(text, *arguments)
+            records = await connection.fetch(text, *arguments)
         except asyncpg.UndefinedTableError:
             raise Moved from None
-        answered = question.take(found)
+        answered = question.take(records)
         if question.placed != len(numbers):
             raise Moved
         if answered:

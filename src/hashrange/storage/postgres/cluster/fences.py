@@ -190,18 +190,18 @@ class Fences:
     async def rescue(self) -> None:
         """If any fence is closed, or not of the same version as the others, open all, as far as
         nodes can be reached."""
-        found: set[tuple[int, int]] = set()
+        states: set[tuple[int, int]] = set()
 
         async def look(node: Node) -> None:
             slots = [slot for shard in node.shards for slot in shard.slots]
             async with node.near.transaction() as connection:
-                found.update(map(tuple, await connection.fetch(_FENCES, slots)))
+                states.update(map(tuple, await connection.fetch(_FENCES, slots)))
 
         nodes = [node for node in self._nodes.all if node.shards]
         problems = await asyncio.gather(*map(look, nodes), return_exceptions=True)
-        if len(found) > 1 or any(weight == CLOSED for _, weight in found):
+        if len(states) > 1 or any(weight == CLOSED for _, weight in states):
             version, value = await self._raise_version()
-            await self._open(sorted({number for number, _ in found}), version, value)
+            await self._open(sorted({number for number, _ in states}), version, value)
         _raise_first(problems)
 
     async def _raise_version(self) -> tuple[int, bytes]:
@@ -227,8 +227,8 @@ async def _change_shard(
     """Change the fences of a shard, which is kept in place meanwhile, by one message."""
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = _array(shard.slots)
-    given = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}
-    steps = "; ".join(it.format(**given) for it in texts)
+    parameters = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}
+    steps = "; ".join(it.format(**parameters) for it in texts)
     seconds = LOCK_SECONDS_AT_FIRST
     while True:
         limit = f"SET LOCAL lock_timeout = {int(seconds * 1000)}"

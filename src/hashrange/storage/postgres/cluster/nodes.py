@@ -107,12 +107,12 @@ class Nodes:
         if numbers != self._numbers:
             await self._load_shards(connection)
             self._numbers = numbers
-        found: dict[Node, list[Shard]] = {}
+        shards: dict[Node, list[Shard]] = {}
         for number, host, port in placements:
             if shard := self._by_number.get(number):  # one that was split has no slots
-                found.setdefault(self._node_at(host, port), []).append(shard)
+                shards.setdefault(self._node_at(host, port), []).append(shard)
         for node in self.all:
-            node.shards = found.get(node, [])
+            node.shards = shards.get(node, [])
             node.rows = _union(node.shards)
         of_slot = {slot: node for node in self.all for it in node.shards for slot in it.slots}
         self._of_slot = [of_slot[slot] for slot in range(SLOTS)]
@@ -183,10 +183,10 @@ class Nodes:
 
     def one_of_each(self, slots: Iterable[int]) -> list[int]:
         """One of the slots for each node that has any of them, in the order of the nodes."""
-        found: dict[int, int] = {}
+        first_slots: dict[int, int] = {}
         for slot in slots:
-            found.setdefault(self._of_slot[slot].number, slot)
-        return [found[number] for number in sorted(found)]
+            first_slots.setdefault(self._of_slot[slot].number, slot)
+        return [first_slots[number] for number in sorted(first_slots)]
 
     def keep_current(self, seconds: float = REFRESH_SECONDS) -> None:
         """Read the map again, in the background, if it is older than this."""

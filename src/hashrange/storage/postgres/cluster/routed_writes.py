@@ -126,12 +126,12 @@ def slot_of_commit(folded: Folded) -> int:
 
 def slots_of(folded: Folded, guards: Guards) -> set[int]:
     """The slots that a commit has to do with."""
-    found = {slot_of(key) for space, key in folded.rows.keys() | guards.versions.keys()
+    slots = {slot_of(key) for space, key in folded.rows.keys() | guards.versions.keys()
              if (space, key) != CATALOG or (space, key) in folded.rows}  # fmt: skip
     for append in folded.appended:
-        found |= {append.slot, slot_of(append.prefix)}
-    found |= {first_from(again.start)[0] for again, _ in guards.ranges}
-    return found or {slot_of_commit(folded)}
+        slots |= {append.slot, slot_of(append.prefix)}
+    slots |= {first_from(again.start)[0] for again, _ in guards.ranges}
+    return slots or {slot_of_commit(folded)}
 
 
 async def pass_fences(
@@ -170,12 +170,12 @@ async def pass_fences(
 
 def _by_node(nodes: Nodes, spaces: Mapping[int, set[int]]) -> dict[int, set[int]]:
     """For one slot of each node, the spaces that are written to at the node."""
-    found: dict[int, set[int]] = {}
+    by_slot: dict[int, set[int]] = {}
     first: dict[int, int] = {}
     for slot, numbers in sorted(spaces.items()):
         at = first.setdefault(nodes.of(slot).number, slot)
-        found.setdefault(at, set()).update(numbers)
-    return found
+        by_slot.setdefault(at, set()).update(numbers)
+    return by_slot
 
 
 async def catalog_after(
@@ -228,11 +228,11 @@ async def _put(
     for size in ROWS_PER_INSERT:
         while len(places) >= size:
             some, places = places[:size], places[size:]
-            given: list[Any] = []
+            arguments: list[Any] = []
             for at in some:
                 value = new[at] or b""
-                given += (*at, version, unpack_weight(value)[0] if value else 0, value)
-            status = await connection.execute(_with_rows(statement, size), *given)
+                arguments += (*at, version, unpack_weight(value)[0] if value else 0, value)
+            status = await connection.execute(_with_rows(statement, size), *arguments)
             _expect(status, size)
 
 
