@@ -1,9 +1,8 @@
 """The waist: the small interface between everything above and any store below.
 
-A row is addressed by a *space* and a *key*. Each table and each index is a space: an ordered set of
-rows, whose id is never used again. A key is sixteen bytes of partition digest followed by
-order-preserving sort bytes, so one kind of range serves both a Query (within one partition) and a
-Scan (across partitions).
+A row is addressed by a *space* and a *key*. Each table and index is a space: an ordered set of
+rows, whose id is never used again. A key is sixteen bytes of partition digest, then
+order-preserving sort bytes, so one kind of range serves Query and Scan.
 
     value    crc32 (4) | weight (4) | the engine's own bytes
 
@@ -71,9 +70,8 @@ class Get(Struct, gc=False):
     """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`.
 
     With `weight_max`, all rows are as of one moment, even in a store whose machines share no
-    snapshot. When the weights of the rows together exceed it, the remaining rows may be cut to
-    their headers. With `bytes_max`, which is not used in transactions, the answer for larger values
-    is `TOO_LARGE`.
+    snapshot. After rows whose weights together exceed it, the rest may be cut to their headers.
+    With `bytes_max`, never used in transactions, larger values are answered as `TOO_LARGE`.
     """
 
     keys: tuple[Key, ...]
@@ -158,8 +156,7 @@ class Max(Struct, gc=False):
     """Raise a counter to at least `value`; it never decreases. Only `CLOCK` is written in this way.
 
     These writes commute, like additions. A store with a clock of its own, in milliseconds since the
-    epoch, may ignore the write and answer reads with its own time. Nothing is ever added to
-    `CLOCK`.
+    epoch, may ignore the write and answer reads with its own time. `CLOCK` is never added to.
     """
 
     name: bytes
@@ -167,14 +164,12 @@ class Max(Struct, gc=False):
 
 
 class Append(Struct, gc=False):
-    """Put a row whose key is `prefix` followed by a number in eight big-endian bytes, which the
-    store assigns.
+    """Put a row whose key is `prefix` and eight big-endian bytes, a number that the store assigns.
 
-    Within one slot of one space, the numbers increase strictly in the order of commits, and no
-    number is used twice: a reader that resumes after its last number misses no record. If the slot
-    already has a row with a later prefix, that prefix is used instead, so that keys increase too.
-    `prefix` identifies the slot: otherwise keys of two slots could be equal. A transaction need not
-    see its own appended rows.
+    Within one slot of one space, the numbers increase strictly in the order of commits, and none is
+    used twice: a reader that resumes after its last number misses no record. If the slot has a row
+    with a later prefix, that prefix is used instead, so that keys increase too. `prefix` identifies
+    the slot, or keys of two slots could be equal. A transaction need not see its own appended rows.
     """
 
     space: int
@@ -188,8 +183,7 @@ class CreateSpace(Struct, gc=False):
 
 
 class DropSpace(Struct, gc=False):
-    """Remove a space at once, whatever its size. Its rows remain until they are purged
-    (`Purge`)."""
+    """Remove a space at once, whatever its size. Its rows wait for `Purge`."""
 
     space: int
 
@@ -208,16 +202,14 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """The store at one moment, for one run of an operation. It must be closed; any thread may do
-    that."""
+    """The store at one moment, for one run of an operation. Close it, from any thread."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
 
 
 class Transaction(Protocol):
-    """Reads see the transaction's own writes. It is used by one thread at a time, but not always
-    the same one.
+    """Reads see the transaction's own writes. Used by one thread at a time, not always the same.
 
     Either `commit` or `rollback` ends it. A `commit` that raises has ended it too, and nothing of
     it was written, unless it raises `OutcomeUnknown`.
@@ -259,8 +251,7 @@ class Store(Protocol):
         """Yield one line for each problem in the stored data, such as a wrong checksum."""
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
-        """Search for damage in parts of about `seconds` seconds, and yield the problems of each
-        part.
+        """Search for damage in parts of about this many seconds, and yield each part's problems.
 
         Each part is checked as of a moment of its own, and nothing is held between two parts.
         """
@@ -315,8 +306,7 @@ class AsyncTransaction(Protocol):
         """Write in this order. Raises `Conflict` if anything that was read has changed."""
 
     async def confirm(self) -> None:
-        """End it without writes. Raises `Conflict` unless everything that was read existed at one
-        moment."""
+        """End it without writes. Raises `Conflict` unless all that was read existed at once."""
 
     async def rollback(self) -> None: ...
 
@@ -329,8 +319,7 @@ class AsyncStore(Protocol):
 
     @property
     def connections_max(self) -> int:
-        """The number of snapshots and transactions that each machine serves at once; others
-        wait."""
+        """The snapshots and transactions that each machine serves at once; others wait."""
 
     @property
     def commit_seconds_max(self) -> float:
@@ -386,10 +375,9 @@ class Conflict(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """It is not known whether this commit took effect: either all of its writes did, or none. A
-    sync of the disk has failed, or the connection was lost. The commit must not be tried again,
-    because the writes might be made twice, and no caller may be told that it failed or
-    succeeded."""
+    """It is not known whether this commit took effect: all of its writes did, or none. A sync
+    failed, or the connection was lost. It must not be tried again, because the writes might be made
+    twice, and no caller may be told that it failed or succeeded."""
 
 
 class Busy(StoreError):
@@ -405,8 +393,7 @@ class Full(StoreError):
 
 
 class ReadOnly(StoreError):
-    """After an I/O error, the content of the disk is not known: writes are refused until the store
-    is opened again."""
+    """After an I/O error, the content of the disk is unknown: no writes until it is reopened."""
 
 
 class Damaged(StoreError):

@@ -305,7 +305,7 @@ FAULTS: list[tuple[Any, str]] = [
     ({"Condition": {"StringIs": {}}}, "there is no condition operator 'StringIs'"),
     ({"Condition": {"ForSome:StringLike": {}}}, "there is no condition operator"),
     ({"Condition": {"NullIfExists": {}}}, "Null cannot have IfExists"),
-    ({"Condition": {"StringLike": []}}, "must be an object: condition keys"),
+    ({"Condition": {"StringLike": []}}, "must be an object of condition keys"),
     ({"Condition": {"StringLike": {"dynamodb:LeadingKey": "a"}}}, "there is no condition key"),
     ({"Condition": {"StringLike": {"aws:UserNames": "a"}}}, "there is no condition key"),
     ({"Condition": {"StringLike": {"aws:PrincipalTag/": "a"}}}, "there is no condition key"),
