@@ -34,7 +34,7 @@ def test_columns_that_do_not_fit_are_named() -> None:
     items = [{f"a{number}": {"S": "x" * 30} for number in range(9)}]
     lines = shown(items, 50)
     assert max(map(len, lines)) <= 50
-    assert lines[-1] == "not shown for lack of space: a3, a4, a5, a6, a7, a8"
+    assert lines[-1] == "not shown for lack of room: a3, a4, a5, a6, a7, a8"
 
 
 def test_the_widths_fit() -> None:

@@ -125,4 +125,4 @@ def _style(value: Mapping[str, object] | None) -> str:
 
 def _not_shown(hidden: Sequence[str], width: int) -> str:
     names = ", ".join(map(printable, hidden[:50]))
-    return shortened(f"not shown for lack of space: {names}", max(40, width))
+    return shortened(f"not shown for lack of room: {names}", max(40, width))
