@@ -93,18 +93,15 @@ class SqliteTransaction:
 
     def write(self, writes: Sequence[Write], /) -> None:
         try:
-            if len(writes) < MANY_WRITES:
-                self._write_each(writes)
+            if len(writes) >= MANY_WRITES:
+                self._write_many(writes)
                 return
-            puts: dict[int, list[tuple[bytes, bytes]]] = {}
             for write in writes:
-                if type(write) is Put:
-                    puts.setdefault(write.space, []).append((write.key, write.value))
+                if type(write) is Put:  # the usual case
+                    put = statements(write.space).put
+                    self._cursor.execute(put, (write.key, write.value))
                 else:
-                    if type(write) not in _OF_COMMIT:
-                        self._put_many(puts)
-                    self._write_each((write,))
-            self._put_many(puts)
+                    self._write(write)
         except apsw.Error as error:
             raise self._problem(error, False) from error
 
@@ -145,16 +142,16 @@ class SqliteTransaction:
             return LookupError(f"a write to a space that does not exist: {error}")
         return self._explain(error, committing)
 
-    def _write_each(self, writes: Sequence[Write]) -> None:
+    def _write_many(self, writes: Sequence[Write]) -> None:
+        puts: dict[int, list[tuple[bytes, bytes]]] = {}
         for write in writes:
-            if type(write) is Put:  # the usual case
-                put = statements(write.space).put
-                self._cursor.execute(put, (write.key, write.value))
-            elif type(write) is Append:
-                key = write.prefix + self._next_number().to_bytes(8, "big")
-                self._appended.setdefault(write.space, []).append((key, write.value))
+            if type(write) is Put:
+                puts.setdefault(write.space, []).append((write.key, write.value))
             else:
+                if type(write) not in _OF_COMMIT:
+                    self._put_many(puts)
                 self._write(write)
+        self._put_many(puts)
 
     def _put_many(self, rows: dict[int, list[tuple[bytes, bytes]]]) -> None:
         for space, some in rows.items():
@@ -164,6 +161,9 @@ class SqliteTransaction:
     def _write(self, write: Write) -> None:
         execute = self._cursor.execute
         match write:
+            case Append():
+                key = write.prefix + self._next_number().to_bytes(8, "big")
+                self._appended.setdefault(write.space, []).append((key, write.value))
             case Add():
                 self._added[write.name] = self._added.get(write.name, 0) + write.delta
             case Max():
