@@ -264,6 +264,27 @@ def test_a_search_that_needs_numpy_is_refused_before_it_reads_a_vector(
         assert found["rows_read"] == 0
 
 
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+@pytest.mark.parametrize("by", [None, "tenant"])
+def test_a_search_looks_at_a_limited_number_of_vectors(
+    by: str | None, cache_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the number is known before, or only when the vectors are read."""
+    monkeypatch.setattr(search, "NUMBERS_MAX", 2 * 10)
+    with connect(settings=Settings(vector_cache_bytes=cache_bytes)) as database:
+        create(database, by=by)
+        for number in range(10):
+            put(database, f"p{number}", number, 0)
+        tenant = "t" if by else None
+        assert nearest(database, 3.2, 0, tenant=tenant) == ["p3"]
+        put(database, "p10", 10, 0)
+        with pytest.raises(ValidationException, match="no more than 10 vectors of 2 dimensions"):
+            nearest(database, 1, 1, tenant=tenant)
+        put(database, "other", 1, 1, tenant="other")
+        if by:
+            assert nearest(database, 1, 1, tenant="other") == ["other"]
+
+
 def test_the_log_is_trimmed_and_searches_go_on() -> None:
     clock = TestClock()
     with connect(clock=clock) as database:

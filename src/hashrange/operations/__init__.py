@@ -7,6 +7,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
+from hashrange.engine.vectors.arrays import numpy
 from hashrange.operations import backups, resource_policies, resources, unsupported
 from hashrange.operations.contributor_insights import (
     describe_contributor_insights,
@@ -101,7 +102,7 @@ def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:
 OPERATIONS = {
     "GetItem": _operation("GetItem", get_item, single_read=True, on_table=True),
     "CreateTable": _operation("CreateTable", create_table, writes=True, random=True),
-    "SearchVectors": _operation("SearchVectors", search_vectors, long=True),
+    "SearchVectors": _operation("SearchVectors", search_vectors, long=True, prepare=numpy),
     **{name: _operation(name, it) for name, it in READS.items()},
     **{name: _operation(name, it, writes=True) for name, it in WRITES.items()},
     **{name: _operation(name, it, on_table=True) for name, it in TABLE_READS.items()},

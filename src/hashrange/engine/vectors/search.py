@@ -18,6 +18,8 @@ from hashrange.model.tables import VectorIndex
 PLAIN_ROWS_MAX = 10_000
 """At most this many rows are searched in plain Python, each in about 60 microseconds for 768
 dimensions."""
+NUMBERS_MAX = 1 << 30
+"""A search looks at no more numbers than this: 1.4 million vectors of 768 dimensions."""
 _NUMBERS_PER_PAUSE = 8 * 1024
 """So many numbers are scored exactly in about half a millisecond."""
 _HELD_ROWS_MAX = 1024
@@ -48,15 +50,11 @@ class _Best:
         self._high: list[float] = []
         self._limit = float("inf")
         """No row of a higher rank is among the nearest."""
-        self.considered = 0
 
     def consider(self, part: Part) -> Fetch[None]:
         block = part.block
         candidates = block.candidates(self._query, self._filters, part.dead)
-        self.considered += len(block)
         if candidates.low is None:
-            if self.considered > PLAIN_ROWS_MAX and numpy() is None:
-                raise ValidationException(NEEDS_NUMPY)
             self._rows += map(block.row, candidates.rows)
             return
         candidates = self._within(self._limit, candidates)
@@ -134,8 +132,7 @@ def nearest(
     """The `top` rows of a group that are nearest to the query and pass the filters."""
     best = _Best(query, filters, top)
     view = yield from views.current(index, group, moment)
-    if numpy() is None and (yield from _rows(index, view)) > PLAIN_ROWS_MAX:
-        raise ValidationException(NEEDS_NUMPY)
+    check_price(index, (yield from _rows(index, view)))
     if view is None:
         view = yield from _load(index, group, best, moment)
     if view is not None:
@@ -144,6 +141,17 @@ def nearest(
             yield from best.consider(part)
             yield from fetch.pause()
     return (yield from best.matches())
+
+
+def check_price(index: VectorIndex, rows: int) -> None:
+    """Raises ValidationException if a search may not look at so many rows."""
+    if rows > PLAIN_ROWS_MAX and numpy() is None:
+        raise ValidationException(NEEDS_NUMPY)
+    if rows * index.dimensions > NUMBERS_MAX:
+        raise ValidationException(
+            f"A search looks at no more than {NUMBERS_MAX // index.dimensions:,} vectors of "
+            f"{index.dimensions} dimensions: give the index a HASH attribute that divides them"
+        )
 
 
 def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
@@ -168,7 +176,7 @@ def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetc
     most = blocks.rows_max(index)
     rows: list[StoredVector] = []
     parts: list[Part] = []
-    size = 0
+    seen = size = 0
     with moment.views.reserve() as takes:
         fits = takes(size)
         while left is not None:
@@ -178,6 +186,8 @@ def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetc
                 if view is not None:
                     return view
             some, left = yield from views.page(index, left)
+            seen += len(some)
+            check_price(index, seen)
             rows += some
             whole = len(rows) if left is None else len(rows) // most * most
             for block in blocks.blocks_of(index, rows[:whole]):
