@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from running import TABLE, Request, create_table, get, increment, key, put
 from waiting import SECONDS_MAX
 
@@ -19,8 +20,11 @@ from hashrange.model.errors import (
     ConditionalCheckFailedException,
     InternalServerError,
     TransactionCanceledException,
+    ValidationException,
 )
 from hashrange.model.settings import Settings
+from hashrange.operations import OPERATIONS
+from hashrange.runtime import drive
 from hashrange.runtime.awaited.threads import LoopThread, StoreOnLoop
 from hashrange.runtime.base import LARGE_BODY_BYTES
 from hashrange.runtime.mistaken_calls import Closed
@@ -251,6 +255,82 @@ def test_requests_under_way_are_answered_before_the_end(opened: Open) -> None:
     for ask in (in_thread, on_a_loop):
         with pytest.raises(Closed):
             ask(database, "GetItem", msgspec.json.encode(get("a")))
+
+
+@pytest.mark.parametrize("name", ["PutItem", "Scan"])
+def test_a_loop_hears_of_all_its_requests_after_the_end(
+    opened: Open, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where commits are made in a thread, and a read takes many slices of time."""
+    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
+    database = opened()
+    store: Any = database._store
+    store.slow_commits = True
+    for number in range(20):
+        database.execute("PutItem", put(str(number)))
+    body = msgspec.json.encode(put("a") if name == "PutItem" else {"TableName": TABLE})
+
+    async def ask() -> Any:
+        while True:
+            told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            database.runtime.submit(name, body, told.set_result)
+            outcome = await told
+            if not isinstance(outcome, bytes):
+                return outcome
+
+    async def scenario() -> list[Any]:
+        asking = [asyncio.create_task(ask()) for _ in range(40)]
+        await asyncio.sleep(0.02)
+        await asyncio.to_thread(database.runtime.close)
+        return await asyncio.wait_for(asyncio.gather(*asking), SECONDS_MAX)
+
+    assert {type(outcome) for outcome in asyncio.run(scenario())} <= {Closed, InternalServerError}
+
+
+def test_what_is_parsed_elsewhere_is_refused_while_the_database_closes(opened: Open) -> None:
+    database = opened()
+    database.runtime.evaluate_elsewhere()
+    database.runtime._jobs.close()
+    for name, request in (("PutItem", put("a")), ("GetItem", get("a"))):
+        with pytest.raises(Closed):
+            in_thread(database, name, msgspec.json.encode(request) + LARGE)
+
+
+# ---- what must not keep the event loop ----
+
+
+def test_a_library_is_imported_in_a_thread(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Meanwhile others are served, and those that need it wait."""
+    database = opened()
+    calls: list[threading.Thread] = []
+    imported = threading.Event()
+
+    def prepare() -> None:
+        calls.append(threading.current_thread())
+        assert imported.wait(SECONDS_MAX)
+
+    changed = replace(OPERATIONS["SearchVectors"], prepare=prepare)
+    monkeypatch.setitem(OPERATIONS, "SearchVectors", changed)
+    search = {"TableName": TABLE, "IndexName": "none", "SearchVector": [{"N": "1"}], "TopK": 1}
+
+    async def scenario() -> None:
+        searches = [
+            asyncio.create_task(database.execute_async("SearchVectors", search)) for _ in range(2)
+        ]
+        for _ in range(3):
+            await database.execute_async("GetItem", get("a"))
+        assert not any(each.done() for each in searches)
+        imported.set()
+        for each in searches:
+            with pytest.raises(ValidationException, match="does not have the specified index"):
+                await asyncio.wait_for(each, SECONDS_MAX)
+        before = len(calls)
+        with pytest.raises(ValidationException):
+            await database.execute_async("SearchVectors", search)
+        assert len(calls) == before
+
+    asyncio.run(scenario())
+    assert threading.current_thread() not in calls
 
 
 def test_a_damaged_database_refuses_writes_and_answers_reads(opened: Open) -> None:

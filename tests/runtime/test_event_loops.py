@@ -98,6 +98,28 @@ def test_requests_during_a_commit_form_the_next_batch(
         assert count(database.execute, "a") == 51
 
 
+def test_writes_that_come_during_the_last_commit_are_made(held: HeldStore) -> None:
+    """The database is closed meanwhile, in another thread."""
+    database = Database(held)
+    create_table(database.execute)
+
+    async def scenario() -> list[Any]:
+        held.held = True
+        first = asyncio.create_task(database.execute_async("PutItem", put("a")))
+        await wait_until_async(held.reached.is_set)
+        rest = [
+            asyncio.create_task(database.execute_async("PutItem", put(str(number))))
+            for number in range(5)
+        ]
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(asyncio.to_thread(database.runtime.close))
+        await wait_until_async(lambda: database.runtime._closed)
+        held.go.set()
+        return await asyncio.wait_for(asyncio.gather(first, *rest, closing), SECONDS_MAX)
+
+    assert asyncio.run(scenario()) == [{}] * 6 + [None]
+
+
 def test_a_long_read_lets_others_run(monkeypatch: pytest.MonkeyPatch, store: kv.Store) -> None:
     """With slices of zero length, others are served between any two chunks of a Scan."""
     monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)

@@ -13,7 +13,7 @@ from running import TABLE, count, create_table, get, increment, key, put, scanne
 from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
-from hashrange.model.errors import InternalServerError
+from hashrange.model.errors import InternalServerError, ThrottlingException
 from hashrange.runtime import batch
 from hashrange.runtime.batch import CONFLICTS_MAX
 from hashrange.runtime.ending import Complaints
@@ -197,9 +197,10 @@ def test_an_unknown_outcome_is_reported_to_all_requests_of_the_commit(
 
 
 def test_lost_races_are_not_retried_forever(inner: MemoryStore) -> None:
+    """The client may try again, as over an asynchronous store."""
     faulty = FaultyStore(inner, rate=1.0, faults={"commit": (kv.Conflict,)})
     database = Database(faulty)
-    with pytest.raises(InternalServerError):
+    with pytest.raises(ThrottlingException):
         database.execute("PutItem", put("a"))
     assert faulty.struck[kv.Conflict] == CONFLICTS_MAX
     assert Database(inner).execute("GetItem", get("a")) == {}

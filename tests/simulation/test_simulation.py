@@ -21,8 +21,8 @@ from hashrange.engine.effects import Effects
 from hashrange.engine.log import records
 from hashrange.runtime import drive
 from hashrange.runtime.awaited import writes
-from hashrange.runtime.awaited.writes import Line, QueuedWrite, Writes
-from hashrange.runtime.batch import Batch, call_done
+from hashrange.runtime.awaited.writes import Line, Writes
+from hashrange.runtime.batch import Batch, Submission, call_done
 from hashrange.runtime.catalog import Catalog, Tables
 from hashrange.runtime.decisions import Proposal, Steps, Suspended
 from hashrange.runtime.overlay import Overlay
@@ -291,10 +291,10 @@ def tickets_are_kept() -> Iterator[None]:
     end = Writes._end
     ticks = count(1)
 
-    def planted(self: Writes, batch: Batch, line: Line, requests: Sequence[QueuedWrite]) -> None:
-        end(self, batch, line, requests)
+    def planted(self: Writes, batch: Batch, line: Line, some: Sequence[Submission]) -> None:
+        end(self, batch, line, some)
         if next(ticks) % 20 == 0:
-            self._held |= requests[0].tickets
+            self._held |= some[0].tickets
 
     with patch.object(Writes, "_end", planted):
         yield
@@ -305,10 +305,10 @@ def requests_end_twice() -> Iterator[None]:
     answer = Writes._answer
     ticks = count(1)
 
-    def planted(self: Writes, request: QueuedWrite) -> None:
-        answer(self, request)
+    def planted(self: Writes, submission: Submission) -> None:
+        answer(self, submission)
         if next(ticks) % 20 == 0:
-            call_done([request.submission])
+            call_done([submission])
 
     with patch.object(Writes, "_answer", planted):
         yield

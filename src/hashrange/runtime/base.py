@@ -10,6 +10,7 @@ from hashrange.model.caller import DEFAULT_CALLER, Caller
 from hashrange.model.tables import Table
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
+from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.drive import drive
@@ -40,6 +41,19 @@ class BaseRuntime(forks.Forkable):
         self._threads = store
         self._jobs = jobs
         self._closed = False
+
+    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
+        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            raise self._refusal(name)
+        if len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere:
+            return self._call_elsewhere(operation, body, caller)
+        return self._call(operation, body, caller)
+
+    def call_upkeep(self, name: str, body: bytes) -> bytes:
+        """Run an operation of upkeep, which outside callers cannot use."""
+        return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
         """Explain what a request would consume now. Nothing is written. Raises ApiError.
@@ -98,9 +112,17 @@ class BaseRuntime(forks.Forkable):
         """Keep daemon threads from starting work. The store waits for the work under way."""
         self._closed = True
 
-    def _is_large(self, body: bytes) -> bool:
-        """Whether a request has to be parsed and decided in another process."""
-        return len(body) > LARGE_BODY_BYTES and self._jobs.evaluator.elsewhere
+    def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        raise NotImplementedError
+
+    def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        """Answer a request whose body would occupy this process's interpreter for too long."""
+        if operation.writes:
+            return self._write_elsewhere(operation, body, caller)
+        return self._jobs.call(operation.name, body, caller)
+
+    def _write_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        raise NotImplementedError
 
     def _find(self, operations: dict[str, Operation], name: str) -> Operation:
         operation = operations.get(name)

@@ -23,7 +23,7 @@ from hashrange.engine.fetch import Admit, Moment
 from hashrange.engine.keyspace import system
 from hashrange.metering.account import Account
 from hashrange.model.caller import Caller
-from hashrange.model.errors import ApiError
+from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.operations.operation import Operation
 from hashrange.paging import bytes_of
@@ -50,12 +50,9 @@ While several servers keep changing the same few items, two attempts out of thre
 class Submission(Struct, eq=False):
     """A parsed request on its way to a commit.
 
-    `outcome` is None until it is decided, and is final when the submission is `settled`. If it
-    came from an event loop, `done` is called on that `loop` with the outcome. `news` wakes a
-    thread that sleeps until then. If it is costly and has been decided aside, it has a `proposal`;
-    `attempts` counts the proposals that could not be committed. `suspended` is its decision, begun
-    before its batch; `earlier` is what its batch has decided before it lost a race. A batch whose
-    first submission is `bulk` may take longer, and others wait as long.
+    `outcome` is None until it is decided. `done` is called with it on an event loop. If it is
+    costly and has been decided aside, it has a `proposal`; `attempts` counts the proposals that
+    could not be committed.
     """
 
     operation: Operation
@@ -64,16 +61,36 @@ class Submission(Struct, eq=False):
     entropy: bytes
     caller: Caller
     done: Done | None = None
-    loop: AbstractEventLoop | None = None
-    news: Event | None = None
     account: Account | None = None
-    settled: bool = False
     outcome: Outcome | None = None
     proposal: Proposal | None = None
-    suspended: Suspended | None = None
-    earlier: Proposal | None = None
     attempts: int = 0
+
+    # ---- over a synchronous store ----
+
+    settled: bool = False
+    """Whether the outcome is final."""
+    loop: AbstractEventLoop | None = None
+    """The event loop that it came from."""
+    news: Event | None = None
+    """Wakes a thread that sleeps until it is settled."""
     bulk: bool = False
+    """A batch that begins with it may take longer, and others wait as long."""
+
+    # ---- over an asynchronous store ----
+
+    first: Sequence[kv.Read] = ()
+    """The reads that its decision will make, as far as they are known beforehand."""
+    suspended: Suspended | None = None
+    """Its decision, begun before its batch."""
+    earlier: Proposal | None = None
+    """What its batch has decided before it lost a race."""
+    tickets: frozenset[kv.Key] = frozenset()
+    machine: int = 0
+    running: bool = False
+    """Whether it is in a batch."""
+    apart: bool = False
+    """Whether it has a batch of its own."""
 
     def cost(self, answer: kv.Answer) -> int:
         return cost(self.operation.weight(self.request), self.body, answer)
@@ -295,6 +312,10 @@ class Batch(Struct, eq=False):
         self.refuse(internal_error(error))
         if not isinstance(error, Exception):
             raise error
+
+    def give_up(self) -> None:
+        """Answer every submission after the last of CONFLICTS_MAX lost races."""
+        self.refuse(ThrottlingException("Other writers keep changing the items. Try again."))
 
     def refuse(self, refusal: ApiError) -> None:
         """Answer every submission with the same error. Nothing of the batch was written."""

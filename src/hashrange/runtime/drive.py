@@ -105,7 +105,7 @@ def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> 
         if not decide_batch(batch, transaction):
             return
     _roll_back(transaction)
-    batch.fail(kv.Conflict(f"lost {CONFLICTS_MAX} races"))
+    batch.give_up()
 
 
 def _roll_back(transaction: kv.Transaction) -> None:

@@ -1,8 +1,10 @@
 """The end of a request: its units are charged, and its caller is told the outcome."""
 
 import logging
+from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from time import monotonic
+from typing import Any
 
 import msgspec
 
@@ -16,7 +18,7 @@ from hashrange.model.errors import ApiError, InternalServerError
 Outcome = bytes | BaseException
 """The body of the response, or the error."""
 
-Done = Callable[[Outcome], None]
+Done = Callable[[Outcome], object]
 
 logger = logging.getLogger("hashrange")
 encode = msgspec.json.Encoder().encode
@@ -98,3 +100,12 @@ def tell(done: Done, outcome: Outcome) -> None:
         done(outcome)
     except Exception:  # an error in one caller must not keep the others waiting
         logger.exception("a caller could not be told of its outcome")
+
+
+def call_on(loop: AbstractEventLoop, function: Callable[..., object], *arguments: Any) -> bool:
+    """From any thread: call a function on an event loop. Returns False if the loop is closed."""
+    try:
+        loop.call_soon_threadsafe(function, *arguments)
+    except RuntimeError:
+        return False
+    return True

@@ -7,10 +7,11 @@ run, and the others wait without a snapshot. Callers take turns.
 
 from asyncio import _get_running_loop
 from collections.abc import Callable
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 
 from hashrange import forks
 from hashrange.model.errors import ThrottlingException
+from hashrange.operations.operation import Operation
 from hashrange.runtime.fair_queue import FairQueue
 
 READS_MAX = 16
@@ -37,6 +38,7 @@ class ReadQueue(forks.Forkable):
     """The places for long reads of one runtime, shared by its threads and event loops."""
 
     def __init__(self) -> None:
+        self._prepared: set[str] = set()
         self.after_fork_in_child()
         forks.watch(self)
 
@@ -80,6 +82,26 @@ class ReadQueue(forks.Forkable):
             if self._waiting.length >= WAITING_MAX:
                 raise throttled()
             self._waiting.add(caller, admitted)
+        return False
+
+    def prepared(self, operation: Operation, admitted: Admitted) -> bool:
+        """Whether an operation can begin; if not, it is prepared and `admitted` called in a thread.
+
+        The read has a place, which is given back if it is no longer wanted.
+        """
+        prepare = operation.prepare
+        if prepare is None or operation.name in self._prepared:
+            return True
+
+        def work() -> None:
+            try:
+                prepare()
+            finally:
+                self._prepared.add(operation.name)
+                if not admitted():
+                    self.leave()
+
+        Thread(target=work, name="hashrange-import").start()
         return False
 
     def leave(self) -> None:

@@ -132,7 +132,7 @@ def nearest(
     """The `top` rows of a group that are nearest to the query and pass the filters."""
     best = _Best(query, filters, top)
     view = yield from views.current(index, group, moment)
-    check_price(index, (yield from _rows(index, view)))
+    check_cost(index, (yield from _rows(index, view)))
     if view is None:
         view = yield from _load(index, group, best, moment)
     if view is not None:
@@ -143,7 +143,7 @@ def nearest(
     return (yield from best.matches())
 
 
-def check_price(index: VectorIndex, rows: int) -> None:
+def check_cost(index: VectorIndex, rows: int) -> None:
     """Raises ValidationException if a search may not look at so many rows."""
     if rows > PLAIN_ROWS_MAX and numpy() is None:
         raise ValidationException(NEEDS_NUMPY)
@@ -187,7 +187,7 @@ def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetc
                     return view
             some, left = yield from views.page(index, left)
             seen += len(some)
-            check_price(index, seen)
+            check_cost(index, seen)
             rows += some
             whole = len(rows) if left is None else len(rows) // most * most
             for block in blocks.blocks_of(index, rows[:whole]):

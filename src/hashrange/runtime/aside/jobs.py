@@ -30,6 +30,7 @@ from hashrange.runtime.decisions import Proposal, Reading
 from hashrange.runtime.ending import Done, Outcome, charged, internal_error, refused
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.fair_queue import FairQueue
+from hashrange.runtime.mistaken_calls import closed
 
 WAITING_MAX = 256
 """At most this many costly requests wait; more are refused, and SDKs try them again later."""
@@ -107,16 +108,26 @@ class Jobs(forks.Forkable):
         self._thread: ThreadPoolExecutor | None = None
 
     def add(self, job: Job) -> None:
-        """From any thread. Raises ThrottlingException if too many wait."""
+        """From any thread. The job is refused if too many wait, or if the jobs are closed."""
         with self._lock:
-            if self._count >= WAITING_MAX:
-                raise ThrottlingException("Too many costly requests at once. Try again later.")
-            self._count += 1
-            if job.writes:
-                self._writes.add(job.caller.access_key, job)
-            else:
-                self._reads.append(job)
-        self._go_on()
+            refusal = self._refusal()
+            if refusal is None:
+                self._count += 1
+                if job.writes:
+                    self._writes.add(job.caller.access_key, job)
+                else:
+                    self._reads.append(job)
+        if refusal is None:
+            self._go_on()
+        else:
+            job.decided(refusal)
+
+    def _refusal(self) -> Exception | None:
+        if self._closed:
+            return closed()
+        if self._count >= WAITING_MAX:
+            return ThrottlingException("Too many costly requests at once. Try again later.")
+        return None
 
     def call(self, name: str, body: bytes, caller: Caller) -> bytes:
         """From any thread: answer a request that only reads."""
@@ -135,27 +146,27 @@ class Jobs(forks.Forkable):
 
         self.add(Job(name, body, b"", caller, False, decided))
 
-    def propose(self, submission: Submission, proposed: Callable[[bool], None]) -> None:
+    def propose(self, submission: Submission, proposed: Callable[[bool], object]) -> None:
         """From any thread: decide a costly write, for the first time or again.
 
         `proposed` is called with True if the submission now belongs into a batch, and with False if
-        it has its outcome. Raises ThrottlingException after too many proposals, or if too many jobs
-        wait.
+        it has its outcome: it is refused after too many proposals, or if too many jobs wait.
         """
         if submission.proposal is not None:
             submission.proposal = None
             submission.attempts += 1
             self.settled()
-        if submission.attempts >= PROPOSALS_MAX:
-            raise ThrottlingException("The items of a costly write keep changing. Try again.")
-        name, body, entropy = submission.operation.name, submission.body, submission.entropy
         decided = partial(self._proposed, submission, proposed)
+        if submission.attempts >= PROPOSALS_MAX:
+            decided(ThrottlingException("The items of a costly write keep changing. Try again."))
+            return
+        name, body, entropy = submission.operation.name, submission.body, submission.entropy
         self.add(Job(name, body, entropy, submission.caller, True, decided, submission.account))
 
     def _proposed(
         self,
         submission: Submission,
-        proposed: Callable[[bool], None],
+        proposed: Callable[[bool], object],
         outcome: Proposal | BaseException,
     ) -> None:
         in_batch = isinstance(outcome, Proposal) and bool(outcome.writes)
@@ -190,7 +201,7 @@ class Jobs(forks.Forkable):
             self._reads.clear()
             self._writes = FairQueue()
         for job in left:
-            self._end(job, kv.StoreError("the database is closed; open it again"))
+            self._end(job, closed())
         self.evaluator.close()
 
     def _go_on(self) -> None:

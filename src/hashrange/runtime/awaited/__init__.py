@@ -2,12 +2,12 @@
 
 runtime        operations by name, in the place of `runtime.Runtime`
 reads          requests that only read, answered in groups
+queued_reads   one such request, and the loop that advances a group of them
 writes         requests that write, decided and committed in batches, several at once
 tickets        which requests must wait for each other
 backlog        how many requests may wait, and for how long
 propagator     changes on their way to global indexes
-gathering      waiting for a moment for requests that can be handled together
 slices         a turn of the event loop for each large answer
-drive          the loops that advance decisions and batches
+drive          the loops that advance batches
 threads        the store and its loop, as threads use them
 """

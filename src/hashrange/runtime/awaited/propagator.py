@@ -18,11 +18,11 @@ from hashrange.model.caller import DEFAULT_CALLER
 from hashrange.model.errors import ApiError
 from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.awaited.drive import run_batch
-from hashrange.runtime.awaited.gathering import Spawn
 from hashrange.runtime.back_pressure import Lag
 from hashrange.runtime.batch import Batch, submission_of
 from hashrange.runtime.ending import internal_error
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.gathering import Spawn
 
 STEPS_MAX = 2
 """The number of steps that are under way at once."""

@@ -9,59 +9,35 @@ that it has read.
 from asyncio import AbstractEventLoop, TimerHandle, current_task
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from hashrange import kv
 from hashrange.engine.decision import Decision
-from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
-from hashrange.operations.operation import Operation
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
-from hashrange.runtime.awaited.drive import Driven, drive_together
-from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
+from hashrange.runtime.awaited.queued_reads import Group, QueuedRead, drive_together
 from hashrange.runtime.awaited.slices import Slices, is_large
 from hashrange.runtime.catalog import Tables
-from hashrange.runtime.decisions import Costly, begin, is_timeless, within_cost
-from hashrange.runtime.ending import Done, Outcome, charged, encode, internal_error, refused, tell
+from hashrange.runtime.decisions import Costly, is_timeless
+from hashrange.runtime.ending import (
+    Outcome,
+    call_on,
+    charged,
+    encode,
+    internal_error,
+    refused,
+    tell,
+)
 from hashrange.runtime.environment import HEAD, Environment
+from hashrange.runtime.gathering import Gathering, Spawn
 from hashrange.runtime.read_queue import ReadQueue
 from hashrange.runtime.source import small_only
 
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
-
-
-class QueuedRead:
-    """A parsed request that only reads. `weight` is that of `engine.cost`."""
-
-    __slots__ = ("body", "caller", "decided", "done", "operation", "request", "single", "weight")
-
-    def __init__(
-        self,
-        operation: Operation,
-        request: Any,
-        body: bytes,
-        caller: Caller,
-        done: Done,
-        large: bool = False,
-    ) -> None:
-        self.operation = operation
-        self.request = request
-        self.body = body
-        self.caller = caller
-        self.done = done
-        self.weight = operation.weight(request)
-        self.single = operation.single_read and not self.weight and not large
-        """Whether it reads one row, which is not known to be `large`."""
-        self.decided = False
-        """Whether it has ended, or continues aside."""
-
-
-Group = list[QueuedRead]
 
 
 class GroupQueue:
@@ -163,7 +139,9 @@ class Reads:
         return True
 
     def _add_to_pages(self, read: QueuedRead) -> None:
-        self._group_queue(self._pages, read, PAGES_PER_GROUP, self._answer_pages).add(read)
+        again = partial(call_on, self._loop, self._add_to_pages, read)
+        if self._queue.prepared(read.operation, again):
+            self._group_queue(self._pages, read, PAGES_PER_GROUP, self._answer_pages).add(read)
 
     def _group_queue(
         self,
@@ -176,8 +154,8 @@ class Reads:
         machine = ONE
         if self._store.machine_of(b"") is not None:
             tables, now = self._environment.catalog.known[1], self._environment.clock.now()
-            first = self._begin(read, tables, now).read
-            machine = machine_of(self._store, [] if first is None else [first])
+            self._begin([read], tables, now)
+            machine = machine_of(self._store, [] if read.next_read is None else [read.next_read])
         queue = queues.get(machine)
         if queue is None:
             groups_max = max(1, self._store.connections_max // 2)
@@ -212,27 +190,26 @@ class Reads:
     async def _answer_first(self, group: Group) -> tuple[Group, Group]:
         """Returns the requests that have to be decided again, and those that have no answer yet."""
         version, tables = self._environment.catalog.known
-        now = self._environment.clock.now()
-        driven = [self._begin(read, tables, now) for read in group]
-        reads = [small_only(one.read) for one in driven if one.read is not None]
-        head, *answers = await self._store.read([HEAD, *reads])
+        self._begin(group, tables, self._environment.clock.now())
+        asked = [small_only(read.next_read) for read in group if read.next_read is not None]
+        head, *answers = await self._store.read([HEAD, *asked])
         if head[0] != version:  # type: ignore[index]
             return group, []
         rest = iter(answers)
         again: Group = []
-        for at, (read, one) in enumerate(zip(group, driven, strict=True)):
-            if one.read is not None:
+        for at, read in enumerate(group):
+            if read.next_read is not None:
                 answer = next(rest, None)
                 if answer is None:
                     return again, group[at:]
                 if answer == [kv.TOO_LARGE]:
                     self._read_later(read)
                     continue
-                one.advance(answer)
-            if one.read is not None or isinstance(one.result, Exception):
+                read.advance(answer)
+            if read.next_read is not None or isinstance(read.result, Exception):
                 again.append(read)
             else:
-                one.end()
+                self._finish(read)
         return again, []
 
     def _read_later(self, read: QueuedRead) -> None:
@@ -276,37 +253,33 @@ class Reads:
         outdated."""
         environment = self._environment
         (version, tables), now = environment.catalog.known, environment.clock.now()
-        driven = [self._begin(read, tables, now) for read in group]
-        first = [one.read for one in driven]
-        asked = [read for read in first if read is not None]
+        self._begin(group, tables, now)
+        first_reads = [read.next_read for read in group]
+        asked = [read for read in first_reads if read is not None]
         head: Any
         head, *answers = await snapshot.read([HEAD, *asked])
         rest = iter(answers)
         outdated, behind = head[0] != version, head[1] > now * 1000
         tables, now = environment.at(head)
-        for at, (read, one) in enumerate(zip(group, driven, strict=True)):
-            answer = None if one.read is None else next(rest, None)
+        for read, first in zip(group, first_reads, strict=True):
+            answer = None if first is None else next(rest, None)
             if not outdated and answer is not None:
                 if is_large(answer):
                     await self._slices.next()
-                one.answer(answer)
-            refused = one.read is None and isinstance(one.result, Exception)
-            if outdated or (behind and (refused or not is_timeless(first[at]))):
-                driven[at] = self._begin(read, tables, now)
-        await drive_together(driven, snapshot, self._slices)
+                read.answer(answer)
+            refused = read.next_read is None and isinstance(read.result, Exception)
+            if outdated or (behind and (refused or not is_timeless(first))):
+                self._begin([read], tables, now)
+        await drive_together(group, snapshot, self._slices, self._finish)
 
     # ---- the beginning and the end of each ----
 
-    def _begin(self, read: QueuedRead, tables: Tables, now: float) -> Driven[Decision]:
-        """Run a decision up to its first read, or to its end. The caller is not answered yet."""
-        moment = self._environment.moment(now, read.caller)
-        steps = begin(read.operation, read.request, moment, tables)
-        if read.weight:
-            steps = within_cost(steps, read.weight, read.body)
-        return Driven(steps, partial(self._finish, read))
+    def _begin(self, group: Group, tables: Tables, now: float) -> None:
+        for read in group:
+            read.begin(self._environment.moment(now, read.caller), tables)
 
-    def _finish(self, read: QueuedRead, result: Decision | Exception) -> None:
-        read.decided = True
+    def _finish(self, read: QueuedRead) -> None:
+        result = read.end()
         if isinstance(result, Costly):
             self._go_aside(read)
         else:
@@ -325,15 +298,8 @@ class Reads:
 
     def _go_aside(self, read: QueuedRead) -> None:
         """Begin again aside. The read keeps its place among the long reads."""
-
-        def done(outcome: Outcome) -> None:
-            with suppress(RuntimeError):  # the loop has been closed meanwhile
-                self._loop.call_soon_threadsafe(self._tell, read, outcome)
-
-        try:
-            self._jobs.read(read.operation.name, read.body, read.caller, done)
-        except ApiError as refusal:
-            self._tell(read, refusal)
+        told = partial(call_on, self._loop, self._tell, read)
+        self._jobs.read(read.operation.name, read.body, read.caller, told)
 
     def _tell(self, read: QueuedRead, outcome: Outcome) -> None:
         if not read.single:

@@ -8,7 +8,6 @@ import asyncio
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,8 @@ from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.propagator import Propagator
-from hashrange.runtime.awaited.reads import QueuedRead, Reads
+from hashrange.runtime.awaited.queued_reads import QueuedRead
+from hashrange.runtime.awaited.reads import Reads
 from hashrange.runtime.awaited.threads import (
     ON_THE_LOOP,
     STORE_SECONDS_MAX,
@@ -38,7 +38,7 @@ from hashrange.runtime.base import BaseRuntime
 from hashrange.runtime.batch import Batch, submission_of
 from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
-from hashrange.runtime.ending import Done, Outcome, internal_error
+from hashrange.runtime.ending import Done, Outcome, call_on, internal_error
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.health import probe
 from hashrange.runtime.mistaken_calls import WouldBlock, closed
@@ -128,13 +128,6 @@ class AsyncRuntime(BaseRuntime):
         if isinstance(submission.outcome, BaseException):
             raise submission.outcome
 
-    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
-        operation = self._find(OPERATIONS, name)
-        if self._is_large(body):
-            return self._call_elsewhere(operation, body, caller)
-        return self._call(operation, body, caller)
-
     def submit(
         self,
         name: str,
@@ -144,22 +137,17 @@ class AsyncRuntime(BaseRuntime):
         turn: UnsharedTurn | None = None,
     ) -> None:
         """On any event loop: `done` is called on it with the response's body or the error."""
-        try:
-            operation = self._find(OPERATIONS, name)
-        except Exception as error:
-            done(error)
+        operation = OPERATIONS.get(name)
+        if operation is None or self._closed:
+            done(self._refusal(name))
             return
         here = asyncio.get_running_loop()
         if here is not self._loop:
-            done = partial(_call_on, here, done)
+            done = partial(call_on, here, done)
         self._enter(operation, body, done, caller, here is self._loop)
 
     def turn(self) -> UnsharedTurn:
         return UnsharedTurn()
-
-    def call_upkeep(self, name: str, body: bytes) -> bytes:
-        """Run an operation of upkeep, which outside callers cannot use."""
-        return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def take_steps(self) -> list[dict[str, Any]]:
         """The upkeep steps that the load requires: none, because no process sees the whole load."""
@@ -219,17 +207,15 @@ class AsyncRuntime(BaseRuntime):
         return self._result(answer)
 
     def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
-        """Answer a request whose body would occupy this process's interpreter for too long."""
         if is_running_here(self._loop):
             raise WouldBlock(ON_THE_LOOP)
-        if not operation.writes:
-            return self._jobs.call(operation.name, body, caller)
+        return super()._call_elsewhere(operation, body, caller)
+
+    def _write_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         answer: Future[Outcome] = Future()
         submission = submission_of(operation, None, body, caller, answer.set_result)
-        try:
-            self._loop.call_soon_threadsafe(self._writes.add_aside, submission)
-        except RuntimeError:
-            raise closed() from None
+        if not call_on(self._loop, self._writes.add_aside, submission):
+            raise closed()
         return self._result(answer)
 
     def _result(self, answer: Future[Outcome]) -> bytes:
@@ -253,14 +239,10 @@ class AsyncRuntime(BaseRuntime):
                 start = partial(self._reads.add, read)
             if here:
                 start()
-            else:
-                self._loop.call_soon_threadsafe(start)
+            elif not call_on(self._loop, start):
+                done(closed())
         except ApiError as error:
             done(error)
-        except RuntimeError:
-            if not self._loop.is_closed():
-                raise
-            done(closed())
         except Exception as error:
             done(internal_error(error))
 
@@ -280,8 +262,3 @@ def _check_processes(settings: Settings) -> None:
         raise kv.StoreError(NEEDS_ONE_PROCESS.format("consistency=Eventual()"))
     if settings.faults is not None:
         raise kv.StoreError(NEEDS_ONE_PROCESS.format("faults=Faults()"))
-
-
-def _call_on(loop: AbstractEventLoop, done: Done, outcome: Outcome) -> None:
-    with suppress(RuntimeError):  # the loop has been closed meanwhile
-        loop.call_soon_threadsafe(done, outcome)

@@ -15,12 +15,11 @@ rows that a request reads; the commit notices that.
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
 
 from hashrange import kv
-from hashrange.runtime.batch import BATCH_BYTES_MAX, BATCH_REQUESTS_MAX
+from hashrange.runtime.batch import BATCH_BYTES_MAX, BATCH_REQUESTS_MAX, Submission
 
-Ticket = tuple[int, bytes]
+Ticket = kv.Key
 """A space, and the digest of a partition key in it."""
 
 EVERY: Ticket = (-1, b"")
@@ -28,18 +27,6 @@ EVERY: Ticket = (-1, b"")
 
 LOOKED_AT_MAX = 4 * BATCH_REQUESTS_MAX
 """At most this many waiting requests are examined to fill one batch."""
-
-
-class Holder(Protocol):
-    """A request that waits. `size` is in bytes."""
-
-    @property
-    def tickets(self) -> frozenset[Ticket]: ...
-    @property
-    def size(self) -> int: ...
-
-
-H = TypeVar("H", bound=Holder)
 
 
 def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
@@ -53,18 +40,14 @@ def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
 
 
 def take(
-    waiting: deque[H],
-    held: set[Ticket],
-    wanted: set[Ticket] | None = None,
-    requests_max: int = BATCH_REQUESTS_MAX,
-) -> list[H]:
+    waiting: deque[Submission], held: set[Ticket], wanted: set[Ticket], requests_max: int
+) -> list[Submission]:
     """The requests of the next batch, in the order they came: those whose tickets are free.
 
     `wanted` are tickets that other requests wait for; the tickets of skipped requests are added.
     """
-    taken: list[H] = []
-    passed: list[H] = []
-    wanted = set() if wanted is None else wanted
+    taken: list[Submission] = []
+    passed: list[Submission] = []
     size = 0
     for _ in range(min(len(waiting), LOOKED_AT_MAX)):
         if len(taken) >= requests_max or size >= BATCH_BYTES_MAX:
@@ -72,7 +55,7 @@ def take(
         one = waiting.popleft()
         if _is_free(one.tickets, held) and _is_free(one.tickets, wanted):
             taken.append(one)
-            size += one.size
+            size += len(one.body)
         else:
             passed.append(one)
             wanted |= one.tickets

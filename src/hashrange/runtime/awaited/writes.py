@@ -21,62 +21,16 @@ from hashrange.model.errors import ApiError
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
-from hashrange.runtime.awaited.gathering import Gathering, Spawn
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
 from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission
 from hashrange.runtime.decisions import Suspended, begin, is_timeless
-from hashrange.runtime.ending import Done, Outcome, internal_error, tell
+from hashrange.runtime.ending import Done, Outcome, call_on, internal_error, tell
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.gathering import Gathering, Spawn
 
 LOCKED_SECONDS = 30.0
 """The time for which it is remembered that a row stays locked."""
-
-
-class QueuedWrite:
-    """A submission that waits, or is in a batch. Its caller is answered once.
-
-    `first` are the reads that its decision will make, as far as they are known beforehand.
-    """
-
-    __slots__ = ("apart", "first", "machine", "running", "size", "submission", "tickets")
-
-    def __init__(self, submission: Submission) -> None:
-        self.submission = submission
-        self.size = len(submission.body)
-        self.first: list[kv.Read] = []
-        self.tickets: frozenset[Ticket] = frozenset()
-        self.running = self.apart = False
-        self.machine = ONE
-
-    def look_ahead(self, environment: Environment, store: kv.AsyncStore) -> None:
-        submission = self.submission
-        if submission.proposal is not None:
-            self.first = [read for read, _ in submission.proposal.reads]
-            self.tickets = tickets_of(self.first)
-        else:
-            self._begin(submission, environment)
-        if store.machine_of(b"") is not None:
-            elsewhere = EVERY in self.tickets
-            self.machine = SEVERAL if elsewhere else machine_of(store, self.first)
-
-    def _begin(self, submission: Submission, environment: Environment) -> None:
-        """Run the decision up to its first read. The batch goes on from there if it can."""
-        version, tables = environment.catalog.known
-        now = environment.clock.now()
-        moment = environment.moment(now, submission.caller, submission.entropy)
-        try:
-            steps = begin(submission.operation, submission.request, moment, tables)
-            read = next(steps)
-        except Exception:  # a refusal or a bug: it will recur in the batch
-            return
-        self.first = [read]
-        if submission.operation.on_table:
-            if not is_timeless(read):
-                self.tickets = frozenset([EVERY])
-                return
-            submission.suspended = Suspended(steps, read, version)
-        self.tickets = tickets_of(self.first)
 
 
 class Line:
@@ -93,7 +47,7 @@ class Line:
         batches_max: int,
         apart: bool,
     ) -> None:
-        self.waiting: deque[QueuedWrite] = deque()
+        self.waiting: deque[Submission] = deque()
         self.machine = machine
         self.batches = 0
         self.batches_max = 1 if apart else batches_max
@@ -150,26 +104,25 @@ class Writes:
         """Like `add`, but the request is parsed and decided aside."""
         self._enter(submission, self._propose)
 
-    def _enter(self, submission: Submission, go_on: Callable[[QueuedWrite], None]) -> None:
-        request = QueuedWrite(submission)
+    def _enter(self, submission: Submission, go_on: Callable[[Submission], None]) -> None:
         try:
-            self._backlog.enter(request, request.size)
+            self._backlog.enter(submission, len(submission.body))
         except ApiError as refusal:
             self._tell(submission.done, refusal)
             return
-        go_on(request)
+        go_on(submission)
 
-    def _queue(self, request: QueuedWrite) -> None:
-        request.look_ahead(self._environment, self._store)
-        if self._locked and not request.tickets.isdisjoint(self._locked):
-            request.apart = True
-        line = self._line_of(request)
-        line.waiting.append(request)
+    def _queue(self, submission: Submission) -> None:
+        self._look_ahead(submission)
+        if self._locked and not submission.tickets.isdisjoint(self._locked):
+            submission.apart = True
+        line = self._line_of(submission)
+        line.waiting.append(submission)
         if line.batches < line.batches_max:
             line.gathering.begin(line.batches)
 
-    def _line_of(self, request: QueuedWrite) -> Line:
-        key = request.machine, request.apart
+    def _line_of(self, submission: Submission) -> Line:
+        key = submission.machine, submission.apart
         line = self._lines.get(key)
         if line is None:
             machine, apart = key
@@ -177,19 +130,50 @@ class Writes:
             self._lines[key] = line
         return line
 
+    # ---- what a submission will read ----
+
+    def _look_ahead(self, submission: Submission) -> None:
+        if submission.proposal is not None:
+            submission.first = [read for read, _ in submission.proposal.reads]
+            submission.tickets = tickets_of(submission.first)
+        else:
+            self._begin(submission)
+        if self._store.machine_of(b"") is not None:
+            elsewhere = EVERY in submission.tickets
+            submission.machine = SEVERAL if elsewhere else machine_of(self._store, submission.first)
+
+    def _begin(self, submission: Submission) -> None:
+        """Run the decision up to its first read. The batch goes on from there if it can."""
+        environment = self._environment
+        version, tables = environment.catalog.known
+        now = environment.clock.now()
+        moment = environment.moment(now, submission.caller, submission.entropy)
+        try:
+            steps = begin(submission.operation, submission.request, moment, tables)
+            read = next(steps)
+        except Exception:  # a refusal or a bug: it will recur in the batch
+            return
+        submission.first = [read]
+        if submission.operation.on_table:
+            if not is_timeless(read):
+                submission.tickets = frozenset([EVERY])
+                return
+            submission.suspended = Suspended(steps, read, version)
+        submission.tickets = tickets_of(submission.first)
+
     # ---- batches ----
 
     def _start(self, line: "Line") -> None:
         while line.waiting and line.batches < line.batches_max:
             wanted = self._wanted_by_others(line)
-            requests = take(line.waiting, self._held, wanted, line.requests_max)
-            if not requests:
+            submissions = take(line.waiting, self._held, wanted, line.requests_max)
+            if not submissions:
                 return
-            for request in requests:
-                request.running = True
-                self._held |= request.tickets
+            for submission in submissions:
+                submission.running = True
+                self._held |= submission.tickets
             line.batches += 1
-            self._spawn(self._run(line, requests))
+            self._spawn(self._run(line, submissions))
 
     def _wanted_by_others(self, line: "Line") -> set[Ticket]:
         """Tickets of waiting requests that concern several machines, which go before those of one:
@@ -197,19 +181,19 @@ class Writes:
         several = self._lines.get((SEVERAL, False))
         if several is None or several is line:
             return set()
-        return {ticket for request in several.waiting for ticket in request.tickets}
+        return {ticket for submission in several.waiting for ticket in submission.tickets}
 
-    async def _run(self, line: "Line", requests: Sequence[QueuedWrite]) -> None:
-        batch = Batch(self._environment, [request.submission for request in requests])
-        first = [read for request in requests for read in request.first]
+    async def _run(self, line: "Line", submissions: Sequence[Submission]) -> None:
+        batch = Batch(self._environment, submissions)
+        first = [read for submission in submissions for read in submission.first]
         try:
             await self._decide_and_commit(batch, first)
         except GeneratorExit:  # the loop is gone: the outcome is not known
             raise
         except BaseException:
-            self._end(batch, line, requests)
+            self._end(batch, line, submissions)
             raise
-        self._end(batch, line, requests)
+        self._end(batch, line, submissions)
 
     async def _decide_and_commit(self, batch: Batch, first: Sequence[kv.Read]) -> None:
         try:
@@ -224,35 +208,35 @@ class Writes:
             writes = await run_batch(batch, self._store, first)
             self._committed(writes)
 
-    def _end(self, batch: Batch, line: "Line", requests: Sequence[QueuedWrite]) -> None:
+    def _end(self, batch: Batch, line: "Line", submissions: Sequence[Submission]) -> None:
         line.batches -= 1
-        costly, late = set(map(id, batch.costly)), set(map(id, batch.late))
-        left = [one for one in requests if id(one.submission) in late and one in self._backlog]
+        costly, late = set(batch.costly), set(batch.late)
+        left = [each for each in submissions if each in late and each in self._backlog]
         line.waiting.extendleft(reversed(left))
-        self._note_locked(batch, requests)
+        self._note_locked(batch, submissions)
         if len(batch.submissions) > 1 and _is_divided(batch.failure, line.machine):
-            left += self._divide(batch, requests)
-        for request in requests:
-            self._held -= request.tickets
-            if id(request.submission) in costly:
-                self._propose(request)
-            elif request in left:
-                request.running = False
+            left += self._divide(batch)
+        for submission in submissions:
+            self._held -= submission.tickets
+            if submission in costly:
+                self._propose(submission)
+            elif submission in left:
+                submission.running = False
             else:
-                self._answer(request)
+                self._answer(submission)
         if batch.needs_upkeep:
             self._wake_upkeep()
         for each in self._lines.values():
             if each.waiting and each.batches < each.batches_max:
                 each.gathering.begin(each.batches)
 
-    def _note_locked(self, batch: Batch, requests: Sequence[QueuedWrite]) -> None:
+    def _note_locked(self, batch: Batch, submissions: Sequence[Submission]) -> None:
         """Remember tickets whose batch waited for a lock in vain, for a while, or until one of them
         gets its lock."""
         if not self._locked and type(batch.failure) is not kv.Locked:
             return
         now = self._loop.time()
-        met = {ticket for request in requests for ticket in request.tickets}
+        met = {ticket for submission in submissions for ticket in submission.tickets}
         self._locked = {
             ticket: since
             for ticket, since in self._locked.items()
@@ -261,35 +245,33 @@ class Writes:
         if type(batch.failure) is kv.Locked:
             self._locked |= dict.fromkeys(met, now)
 
-    def _divide(self, batch: Batch, requests: Sequence[QueuedWrite]) -> list[QueuedWrite]:
-        """Have the requests of a failed batch decided again, each apart from the others. Requests
-        whose callers have given up are dropped."""
-        failed = {id(submission) for submission in batch.submissions}
-        divided = [one for one in requests if id(one.submission) in failed and one in self._backlog]
-        for request in divided:
-            request.submission.outcome = request.submission.earlier = None
-            request.apart = True
-            self._line_of(request).waiting.append(request)
+    def _divide(self, batch: Batch) -> list[Submission]:
+        """Have the submissions of a failed batch decided again, each apart from the others.
+        Submissions whose callers have given up are dropped."""
+        divided = [submission for submission in batch.submissions if submission in self._backlog]
+        for submission in divided:
+            submission.outcome = submission.earlier = None
+            submission.apart = True
+            self._line_of(submission).waiting.append(submission)
         return divided
 
-    def _answer(self, request: QueuedWrite) -> None:
-        submission = request.submission
+    def _answer(self, submission: Submission) -> None:
         if submission.proposal is not None:
             self._jobs.settled()
-        if self._backlog.leave(request) and submission.outcome is not None:
+        if self._backlog.leave(submission) and submission.outcome is not None:
             self._tell(submission.done, submission.outcome)
 
-    def _overdue(self, request: Any) -> None:
+    def _overdue(self, submission: Any) -> None:
         """Tell a caller that it has waited too long. Its write may still be committed."""
-        if request.running:
+        if submission.running:
             outcome: ApiError = internal_error(kv.StoreError("the database has not answered"))
         else:
             outcome = throttled()
             with suppress(ValueError):
-                self._line_of(request).waiting.remove(request)
-                if request.submission.proposal is not None:
+                self._line_of(submission).waiting.remove(submission)
+                if submission.proposal is not None:
                     self._jobs.settled()
-        self._tell(request.submission.done, outcome)
+        self._tell(submission.done, outcome)
 
     def _tell(self, done: Done | None, outcome: Outcome) -> None:
         if done is not None:
@@ -297,26 +279,16 @@ class Writes:
 
     # ---- costly submissions, which are decided aside ----
 
-    def _propose(self, request: QueuedWrite) -> None:
+    def _propose(self, submission: Submission) -> None:
         """Have a submission decided aside. Its proposal then goes into a batch."""
-        submission = request.submission
-        request.running = False
-        try:
-            self._jobs.propose(submission, partial(self._proposed, request))
-        except ApiError as refusal:
-            submission.outcome = refusal
-            self._answer(request)
+        submission.running = False
+        self._jobs.propose(submission, partial(call_on, self._loop, self._go_on, submission))
 
-    def _proposed(self, request: QueuedWrite, in_batch: bool) -> None:
-        """In the thread of the jobs."""
-        with suppress(RuntimeError):  # the loop has been closed meanwhile
-            self._loop.call_soon_threadsafe(self._go_on, request, in_batch)
-
-    def _go_on(self, request: QueuedWrite, in_batch: bool) -> None:
-        if in_batch and request in self._backlog:
-            self._queue(request)
+    def _go_on(self, submission: Submission, in_batch: bool) -> None:
+        if in_batch and submission in self._backlog:
+            self._queue(submission)
         else:  # if it is no longer in the backlog, its caller was told that nothing was written
-            self._answer(request)
+            self._answer(submission)
 
 
 def _is_divided(failure: BaseException | None, machine: int) -> bool:

@@ -29,15 +29,10 @@ from hashrange.runtime.batch import (
     submission_of,
     take,
 )
-from hashrange.runtime.drive import SLICE_SECONDS, commit_batch, decide_batch
-from hashrange.runtime.ending import Outcome
+from hashrange.runtime.drive import commit_batch, decide_batch
+from hashrange.runtime.ending import Outcome, call_on
 from hashrange.runtime.environment import Environment
-
-GATHERING_SECONDS_MAX = SLICE_SECONDS
-"""The longest time that a batch waits for more requests, as long as each turn of the loop brings
-some. A commit costs nearly the same for one request as for sixteen, and a turn without new requests
-ends the wait. While a long read runs, each turn includes a slice of it, so the wait has to be
-limited."""
+from hashrange.runtime.gathering import Gathering
 
 
 class Committer(forks.Forkable):
@@ -60,7 +55,6 @@ class Committer(forks.Forkable):
         self._jobs = jobs
         self._watch = watch
         self._environment = environment
-        self._timer = environment.clock.timer
         self._wake_upkeep = wake_upkeep
         self._executor = executor
         self.refusal = ""
@@ -72,7 +66,7 @@ class Committer(forks.Forkable):
         """Forget all requests and locks: the parent answers its requests."""
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()
-        self._scheduled: set[AbstractEventLoop] = set()
+        self._gatherings: dict[AbstractEventLoop, Gathering] = {}
         self._thread: ThreadPoolExecutor | None = None
 
     def execute(self, submission: Submission) -> bytes:
@@ -119,11 +113,16 @@ class Committer(forks.Forkable):
         """On the loop: `submission.done` is called there when the commit is done."""
         submission.loop = loop
         self._waiting.append(submission)
-        if loop not in self._scheduled:
-            self._schedule(loop)
+        (self._gatherings.get(loop) or self._gathering_on(loop)).begin()
 
     def close(self) -> None:
-        """Returns when the commit under way is done."""
+        """Carry out the requests that have arrived. Returns when no commit is under way."""
+        self._lock.acquire()
+        try:
+            while self._waiting:
+                self._work()
+        finally:
+            self._let_go()
         if self._thread:
             self._thread.shutdown()
 
@@ -155,26 +154,25 @@ class Committer(forks.Forkable):
         if submission.news:
             submission.news.set()
             return True
-        if submission.loop:
-            with suppress(RuntimeError):  # the loop has been closed meanwhile
-                submission.loop.call_soon_threadsafe(self._schedule, submission.loop)
-                return submission.loop.is_running()  # otherwise it may never run again
-        return False
+        loop = submission.loop
+        # A loop that is not running may never run again.
+        return (
+            loop is not None and call_on(loop, self._gathering_on(loop).begin) and loop.is_running()
+        )
 
-    def _schedule(self, loop: AbstractEventLoop) -> None:
-        if self._waiting and loop not in self._scheduled:
-            self._scheduled.add(loop)
-            loop.call_soon(self._gather, loop, 0, self._timer() + GATHERING_SECONDS_MAX)
-
-    def _gather(self, loop: AbstractEventLoop, before: int, end: float) -> None:
-        waiting = len(self._waiting)
-        if before < waiting < BATCH_REQUESTS_MAX and self._timer() < end:
-            loop.call_soon(self._gather, loop, waiting, end)
-        else:
-            self._work_on_loop(loop)
+    def _gathering_on(self, loop: AbstractEventLoop) -> Gathering:
+        gathering = self._gatherings.get(loop)
+        if gathering is not None:
+            return gathering
+        for each in tuple(self._gatherings):
+            if each.is_closed():
+                self._gatherings.pop(each, None)
+        work, timer = partial(self._work_on_loop, loop), self._environment.clock.timer
+        gathering = Gathering(loop, self._waiting, BATCH_REQUESTS_MAX, work, timer=timer)
+        self._gatherings[loop] = gathering
+        return gathering
 
     def _work_on_loop(self, loop: AbstractEventLoop) -> None:
-        self._scheduled.discard(loop)
         if not self._waiting or not self._lock.acquire(blocking=False):
             return
         try:
@@ -197,7 +195,10 @@ class Committer(forks.Forkable):
             return
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "hashrange-commit")
-        self._thread.submit(function, *arguments)
+        try:
+            self._thread.submit(function, *arguments)
+        except RuntimeError:  # the database is being closed
+            function(*arguments)
 
     def _commit(
         self,
@@ -267,11 +268,7 @@ class Committer(forks.Forkable):
 
     def _propose(self, submission: Submission) -> None:
         """Have a submission decided aside. Its proposal then goes into a batch."""
-        try:
-            self._jobs.propose(submission, partial(self._proposed, submission))
-        except ApiError as refusal:
-            submission.outcome = refusal
-            self._tell([submission])
+        self._jobs.propose(submission, partial(self._proposed, submission))
 
     def _proposed(self, submission: Submission, in_batch: bool) -> None:
         if in_batch:
@@ -297,5 +294,4 @@ class Committer(forks.Forkable):
             if loop is here:
                 call_done(submissions)
             else:
-                with suppress(RuntimeError):  # the loop has been closed meanwhile
-                    loop.call_soon_threadsafe(call_done, submissions)
+                call_on(loop, call_done, submissions)

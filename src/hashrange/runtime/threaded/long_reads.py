@@ -1,11 +1,12 @@
 """Reads that take longer than one slice of time, before they begin and while they run."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from hashrange.engine.decision import Decision
 from hashrange.model.caller import Caller
-from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime.decisions import Costly
 from hashrange.runtime.drive import SlicedDrive
@@ -14,71 +15,49 @@ from hashrange.runtime.source import CountedSource
 from hashrange.runtime.threaded.snapshot import ReadSnapshot
 
 
-class LongRead(NamedTuple):
-    """A read that is too long for one slice, before it begins. `asked` is the time of its
-    arrival."""
+class LongRead(Struct, eq=False):
+    """A read that waits for a place among the long reads, and then has a snapshot of its own.
+
+    `weight` is that of `engine.cost`. `asked` is the time of its arrival. A `costly` one does not
+    begin here, but is decided aside.
+    """
 
     operation: Operation
     request: Any
     body: bytes
     caller: Caller
     done: Done
+    weight: int
     asked: float
     costly: bool = False
+    _opened: ReadSnapshot | None = None
+    _source: CountedSource | None = None
+    _drive: SlicedDrive[Decision] | None = None
 
-
-class SlicedRead:
-    """A read with its own snapshot. Call `step` until the read is over and its caller answered."""
-
-    def __init__(
-        self,
-        drive: SlicedDrive[Decision],
-        opened: ReadSnapshot,
-        source: CountedSource,
-        done: Done,
-        leave: Callable[[], None],
-        aside: Callable[[], None],
-    ) -> None:
-        self._aside = aside
-        self._drive = drive
-        self._opened = opened
-        self._source = source
-        self._done = done
-        self._leave = leave
+    def begin(self, opened: ReadSnapshot, timer: Callable[[], float]) -> None:
+        self._opened, self._source = opened, CountedSource(opened.source)
+        steps = opened.begin(self.operation, self.request, self.caller, self.weight, self.body)
+        self._drive = SlicedDrive(steps, self._source, timer)
 
     @property
     def held_bytes(self) -> int:
         """The number of bytes that it has read, and keeps until its end."""
-        return self._source.read_bytes
+        return 0 if self._source is None else self._source.read_bytes
 
-    def step(self) -> bool:
-        """Returns whether the read has ended."""
-        outcome: Outcome
+    def step(self) -> Outcome | None:
+        """Continue for a slice of time. Returns the outcome at the end. Raises Costly."""
+        assert self._opened is not None
+        assert self._drive is not None
         try:
             decision = self._drive.advance()
-            if decision is None:
-                return False
-            outcome = self._opened.response(decision)
+            return None if decision is None else self._opened.response(decision)
         except Costly:
-            return self._go_aside()
+            raise
         except Exception as error:
-            outcome = self._opened.refusal(error)
-        self.close()
-        self._done(outcome)
-        return True
-
-    def _go_aside(self) -> bool:
-        """Begin again aside; the read keeps its place among the long reads."""
-        self._opened.close()
-        try:
-            self._aside()
-        except ApiError as refusal:
-            self._done(refusal)
-        return True
+            return self._opened.refusal(error)
 
     def close(self) -> None:
-        """Give the snapshot back, and the place among the long reads."""
-        try:
-            self._opened.close()
-        finally:
-            self._leave()
+        """Give the snapshot back."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()

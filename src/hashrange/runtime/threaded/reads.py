@@ -10,7 +10,7 @@ one statement, together with the catalog's version.
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import deque
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -22,13 +22,14 @@ from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.runtime import authorisation
 from hashrange.runtime.aside.jobs import Jobs
-from hashrange.runtime.decisions import Costly, within_cost
+from hashrange.runtime.decisions import Costly
 from hashrange.runtime.drive import SlicedDrive, drive
-from hashrange.runtime.ending import Done, Outcome, encode, internal_error
+from hashrange.runtime.ending import Done, Outcome, call_on, encode, refused, tell
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.mistaken_calls import closed
 from hashrange.runtime.read_queue import HELD_BYTES_MAX, WAIT_SECONDS_MAX, ReadQueue, throttled
-from hashrange.runtime.source import LARGE_BYTES, CountedSource, LargeRow, SmallRows
-from hashrange.runtime.threaded.long_reads import LongRead, SlicedRead
+from hashrange.runtime.source import LARGE_BYTES, LargeRow, SmallRows
+from hashrange.runtime.threaded.long_reads import LongRead
 from hashrange.runtime.threaded.snapshot import ReadSnapshot
 from hashrange.runtime.threaded.turn import Turn
 
@@ -58,12 +59,12 @@ class Reads:
         self._environment = environment
         self._jobs = jobs
         self._queue = ReadQueue()
-        self._running: dict[AbstractEventLoop, deque[SlicedRead]] = {}
+        self.open_brief = partial(self._open, True)
+        """Opens the snapshot of a turn of an event loop."""
+        self._running: dict[AbstractEventLoop, deque[LongRead]] = {}
         self._pause_end = 0.0
         """Until this time, all reads are treated as long ones."""
-
-    def turn(self) -> Turn:
-        return Turn(partial(self._open, True))
+        self._closed = False
 
     def call(self, operation: Operation, request: Any, body: bytes, caller: Caller) -> bytes:
         """From any thread: return the response, or raise the error."""
@@ -76,9 +77,7 @@ class Reads:
         try:
             opened = self._open(False)
             try:
-                steps = opened.begin(operation, request, caller)
-                if weight:
-                    steps = within_cost(steps, weight, body)
+                steps = opened.begin(operation, request, caller, weight, body)
                 return opened.response(drive(steps, opened.source))
             except Costly:
                 pass
@@ -106,24 +105,22 @@ class Reads:
         if turn is None:
             if operation.single_read and not weight:
                 return self.call(operation, request, body, caller)
-            with closing(self.turn()) as turn:
+            with closing(Turn(self.open_brief)) as turn:
                 return self.start(operation, request, body, caller, done, turn)
         timer = self._environment.clock.timer
         if operation.single_read and not weight:
             try:
                 return self._single(operation, request, caller, turn)
             except LargeRow:
-                self._add(LongRead(operation, request, body, caller, done, timer()))
+                self._add(LongRead(operation, request, body, caller, done, weight, timer()))
                 return None
         began = timer()
         busy = turn.long_reads >= LONG_READS_PER_TURN or began < self._pause_end
         if operation.long or (busy and not operation.single_read):
-            self._add(LongRead(operation, request, body, caller, done, began))
+            self._add(LongRead(operation, request, body, caller, done, weight, began))
             return None
         opened = turn.snapshot()
-        steps = opened.begin(operation, request, caller)
-        if weight:
-            steps = within_cost(steps, weight, body)
+        steps = opened.begin(operation, request, caller, weight, body)
         costly, response = False, None
         try:
             decision = SlicedDrive(steps, opened.source, timer).advance()
@@ -136,7 +133,7 @@ class Reads:
             self._pause_end = began + (PAUSE_RATIO + 1) * kept
         if response is None:
             turn.long_reads += 1
-            self._add(LongRead(operation, request, body, caller, done, began, costly))
+            self._add(LongRead(operation, request, body, caller, done, weight, began, costly))
         return response
 
     def _single(self, operation: Operation, request: Any, caller: Caller, turn: Turn) -> bytes:
@@ -152,12 +149,17 @@ class Reads:
             self._pause_end = timer() + PAUSE_RATIO * seconds
         return response
 
+    def close(self) -> None:
+        """From any thread: refuse the reads that wait."""
+        self._closed = True
+        self.forget_closed_loops()
+
     def forget_closed_loops(self) -> None:
         """From any thread: close the snapshots of reads whose callers are gone."""
         for loop in tuple(self._running):
             if loop.is_closed():
                 for read in self._running.pop(loop, ()):
-                    read.close()
+                    self._leave(read)
 
     def _weight(self, operation: Operation, request: Any) -> int:
         """The weight of a request (see `engine.cost`); 0 for a read of the past, which is made here
@@ -205,71 +207,61 @@ class Reads:
     def _add(self, read: LongRead) -> None:
         """Begin a long read, or let it wait until there is a place for it."""
         loop = get_running_loop()
-
-        def admitted() -> bool:
-            try:
-                loop.call_soon_threadsafe(self._begin_late, read, loop)
-            except RuntimeError:  # the loop has been closed meanwhile
-                return False
-            return True
-
         self.forget_closed_loops()
+        admitted = partial(call_on, loop, self._begin_late, read, loop)
         if self._queue.request(read.caller.access_key, admitted):
             self._begin(read, loop)
 
     def _begin_late(self, read: LongRead, loop: AbstractEventLoop) -> None:
         if self._environment.clock.timer() - read.asked > WAIT_SECONDS_MAX:
-            self._queue.leave()
-            read.done(throttled())
-            return
-        try:
+            self._end(read, throttled())
+        else:
             self._begin(read, loop)
-        except ApiError as error:
-            read.done(error)
-        except Exception as error:
-            read.done(internal_error(error))
 
     def _begin(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """Begin a read that has a place. It releases the place if it cannot begin."""
+        """Run a read that has a place, and release the place at its end."""
+        again = partial(call_on, loop, self._begin, read, loop)
+        if not self._queue.prepared(read.operation, again):
+            return
+        if self._closed:
+            self._end(read, closed())
+            return
         if read.costly:
-            self._begin_aside(read, loop)
+            self._go_aside(read, loop)
             return
         try:
-            opened = self._open(False)
-            try:
-                steps = opened.begin(read.operation, read.request, read.caller)
-                weight = self._weight(read.operation, read.request)
-                if weight:
-                    steps = within_cost(steps, weight, read.body)
-            except BaseException:
-                opened.close()
-                raise
+            read.begin(self._open(False), self._environment.clock.timer)
+        except Exception as error:
+            self._end(read, refused(error, None, 0.0))
+            return
         except BaseException:
-            self._queue.leave()
+            self._leave(read)
             raise
-        source = CountedSource(opened.source)
-        sliced = SlicedDrive(steps, source, self._environment.clock.timer)
         if loop not in self._running:
             self._running[loop] = deque()
             loop.call_soon(self._run_slice, loop)
-        aside = partial(self._begin_aside, read, loop)
-        self._running[loop].append(
-            SlicedRead(sliced, opened, source, read.done, self._queue.leave, aside)
-        )
+        self._running[loop].append(read)
 
-    def _begin_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """Run a read that has a place, and release the place at its end."""
+    def _go_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
+        """Begin again aside, in the same place among the long reads."""
+        read.close()
 
         def done(outcome: Outcome) -> None:
-            self._queue.leave()
-            with suppress(RuntimeError):  # the loop has been closed meanwhile
-                loop.call_soon_threadsafe(read.done, outcome)
+            self._leave(read)
+            call_on(loop, read.done, outcome)
 
+        self._jobs.read(read.operation.name, read.body, read.caller, done)
+
+    def _end(self, read: LongRead, outcome: Outcome) -> None:
+        self._leave(read)
+        tell(read.done, outcome)
+
+    def _leave(self, read: LongRead) -> None:
+        """Give back the snapshot of a read, and its place."""
         try:
-            self._jobs.read(read.operation.name, read.body, read.caller, done)
-        except BaseException:
+            read.close()
+        finally:
             self._queue.leave()
-            raise
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
         """Make one step of one read.
@@ -280,10 +272,15 @@ class Reads:
         running = self._running[loop]
         read = running.popleft()
         try:
-            if not read.step():
-                running.appendleft(read)
-                if sum([each.held_bytes for each in running]) <= HELD_BYTES_MAX:
-                    running.rotate(-1)
+            outcome = read.step()
+            if outcome is not None:
+                self._end(read, outcome)
+                return
+            running.appendleft(read)
+            if sum([each.held_bytes for each in running]) <= HELD_BYTES_MAX:
+                running.rotate(-1)
+        except Costly:
+            self._go_aside(read, loop)
         finally:
             if running:
                 loop.call_soon(self._run_slice, loop)

@@ -12,7 +12,6 @@ from hashrange.model.errors import ApiError
 from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.operations import OPERATIONS
 from hashrange.operations.operation import Operation
-from hashrange.operations.upkeep import UPKEEP
 from hashrange.runtime.aside.evaluation import Here
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.base import BaseRuntime
@@ -65,22 +64,13 @@ class Runtime(BaseRuntime):
         self._committer = Committer(store, environment, wake_upkeep, self._jobs, executor, watch)
         forks.watch(self)
 
-    def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
-        operation = OPERATIONS.get(name)
-        if operation is None or self._closed:
-            raise self._refusal(name)
-        if self._is_large(body):
-            return self._call_elsewhere(operation, body, caller)
-        return self._call(operation, body, caller)
-
     def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
         """Like `call` for several requests that write, which share commits: for programs that
         load data. Other writers may wait longer meanwhile (see `Submission.bulk`).
 
         The outcome of each is its response's body or the error.
         """
-        operation = OPERATIONS[name]
+        operation = self._find(OPERATIONS, name)
         outcomes: list[Outcome] = [b""] * len(bodies)
         submissions: dict[int, Submission] = {}
         for number, body in enumerate(bodies):
@@ -133,11 +123,7 @@ class Runtime(BaseRuntime):
 
     def turn(self) -> Turn:
         """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
-        return self._reads.turn()
-
-    def call_upkeep(self, name: str, body: bytes) -> bytes:
-        """Run an operation of upkeep, which outside callers cannot use."""
-        return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
+        return Turn(self._reads.open_brief)
 
     def refuse_writes(self, reason: str) -> None:
         """Refuse all writes from now on, because the stored data is damaged. Reads go on."""
@@ -156,13 +142,13 @@ class Runtime(BaseRuntime):
         return meter.take_steps(now) if meter is not None else []
 
     def close(self) -> None:
-        """Wait for commits under way, then close the store."""
+        """Carry out the writes that have arrived, then close the store."""
         self._closed = True
+        self._reads.close()
         self._jobs.close()
         self._committer.close()
         if isinstance(self.environment.meter, RecordingMeter):
             self.environment.meter.close(self.environment.clock.now())
-        self._reads.forget_closed_loops()
         self._store.close()
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
@@ -177,8 +163,5 @@ class Runtime(BaseRuntime):
         except Exception as error:
             raise internal_error(error) from error
 
-    def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
-        """Answer a request whose body would occupy this process's interpreter for too long."""
-        if operation.writes:
-            return self._committer.execute_aside(operation, body, caller)
-        return self._jobs.call(operation.name, body, caller)
+    def _write_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
+        return self._committer.execute_aside(operation, body, caller)

@@ -10,7 +10,7 @@ from hashrange.metering.meter import Meter
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
-from hashrange.runtime.decisions import Steps, begin
+from hashrange.runtime.decisions import Steps, begin, within_cost
 from hashrange.runtime.ending import charged, encode, refused
 from hashrange.runtime.environment import HEAD, Environment
 from hashrange.runtime.source import Source
@@ -38,8 +38,13 @@ class ReadSnapshot:
         self.source: Source = self if meter is not None and meter.asks else snapshot
         self.tables, self.now = environment.at(snapshot.read(HEAD))  # type: ignore[arg-type]
 
-    def begin(self, operation: Operation, request: Any, caller: Caller) -> Steps:
-        """The decision of a request, about to make its first read."""
+    def begin(
+        self, operation: Operation, request: Any, caller: Caller, weight: int = 0, body: bytes = b""
+    ) -> Steps:
+        """The decision of a request, about to make its first read.
+
+        With a `weight` (see `engine.cost`), it raises Costly when it would take too long.
+        """
         asks = self.source is self
         if asks and self._meter is not None:
             self._payer = self._meter.account(operation.name, caller, self.now)
@@ -50,7 +55,7 @@ class ReadSnapshot:
         lagging = self._lagging
         if lagging is not None:
             steps = lagging.steps(operation, request, self.tables, steps, self.now)
-        return steps
+        return within_cost(steps, weight, body) if weight else steps
 
     def read(self, read: Any) -> Any:
         """Answer a read or `Admit`."""
