@@ -126,9 +126,9 @@ class Table:
         if AsyncStore in getattr(protocol, "__mro__", ()):
             from hashrange.design.execute.async_store import OpenAsyncStore
 
-            opened = OpenAsyncStore(core, connect_async(connection, self.model.binary))
+            opened = OpenAsyncStore(core, connect_async(connection))
         else:
-            opened = OpenStore(core, connect(connection, self.model.binary))
+            opened = OpenStore(core, connect(connection))
         return cast(R, opened)
 
     def patterns_of(self, protocol: Any) -> list[Pattern]:

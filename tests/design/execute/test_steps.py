@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 import pytest
+from botocore.stub import Stubber
 
 import hashrange
 from hashrange import design as st
@@ -123,18 +124,45 @@ def test_the_clients_own_errors_pass_through(database: hashrange.Database) -> No
     assert type(raised.value).__name__ == "ResourceNotFoundException"
 
 
-def test_botocore_does_not_check_requests_again(
+class Sealed(st.Item):
+    key = st.key("sealed#{name}", "info")
+
+    name: st.Slug
+    seal: bytes = b""
+
+
+class Seals(st.Store, Protocol):
+    def sealed(self, name: str) -> Sealed | None: ...
+
+
+def test_a_client_converts_no_values_for_the_toolkit(
     database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = database.boto3_session().client("dynamodb")
-    db = st.Table("things", Plain)
-    db.create(client)
-    things = db.open(Plain, client)
-    monkeypatch.delattr("botocore.validate.ParamValidator.validate")
-    things.create(Thing(name="a"))
-    assert things.thing("a") == Thing(name="a")
-    with pytest.raises(AttributeError, match="validate"):  # the caller's client still does
-        client.list_tables()
+    table = st.Table("seals", Seals)
+    table.create(client)
+    db = table.open(Seals, client)
+    with monkeypatch.context() as without:
+        without.delattr("botocore.validate.ParamValidator.validate")
+        without.delattr("botocore.serialize.JSONSerializer._serialize_type_map")
+        without.delattr("botocore.parsers.BaseJSONParser._handle_map")
+        db.create(Sealed(name="a", seal=b"\xff"))
+        assert db.sealed("a") == Sealed(name="a", seal=b"\xff")
+    key = {"pk": {"S": "sealed#a"}, "sk": {"S": "info"}}
+    shown = client.get_item(TableName="seals", Key=key)["Item"]["seal"]
+    assert shown == {"B": b"\xff"}  # for the client's own user, all is as it was
+    with pytest.raises(st.AlreadyExists) as refused:
+        db.create(Sealed(name="a"))
+    assert "/w==" in str(refused.value.item)
+
+
+def test_answers_of_a_stub_are_converted(database: hashrange.Database) -> None:
+    client = database.boto3_session().client("dynamodb")
+    table = st.Table("seals", Seals)
+    raw = table.dump(Sealed(name="a"))
+    with Stubber(client) as stub:
+        stub.add_response("get_item", {"Item": {**raw, "seal": {"B": b"\xff"}}})
+        assert table.open(Seals, client).sealed("a") == Sealed(name="a", seal=b"\xff")
 
 
 class Busy(st.Store, Protocol):

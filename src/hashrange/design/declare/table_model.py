@@ -80,12 +80,6 @@ class TableModel:
         expiry = raw.get(self.ttl_attribute, {}).get("N")
         return expiry is not None and float(expiry) <= now
 
-    @cached_property
-    def binary(self) -> bool:
-        """Whether a stored item may hold binary values."""
-        plain = ("S", "N", "BOOL", "SS", "NS")
-        return any(kind.tag not in plain for e in self.entities for kind in e.fields.values())
-
     def entity(self, model: type[Any]) -> Entity:
         """Raises DeclarationError if the table has no such entity."""
         found = self.by_model.get(model)

@@ -4,18 +4,18 @@ Each takes and returns values in wire form and raises `ApiFailure`. Retries and 
 to the client.
 """
 
-import base64
 import inspect
 from typing import Any
 
 from hashrange.design.execute.steps import ApiFailure, AsyncConnection, Connection
+from hashrange.design.execute.wire_client import ANSWER, Answer, from_client, to_client, wired
 from hashrange.model.errors import ApiError
 
 
 def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Connection:
     """The connection of a database or a client. Raises TypeError for anything else.
 
-    `binary` says whether values can be binary, which boto3 represents as bytes.
+    `binary` says whether binary values are in wire form too, or bytes as in boto3.
     """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
@@ -25,7 +25,7 @@ def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Conn
     return _Client(handed, binary)
 
 
-def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
+def connect_async(handed: Any) -> AsyncConnection:
     """As `connect`, for asyncio."""
     if callable(getattr(handed, "execute_async", None)):
         return _AsyncDatabase(handed)
@@ -34,7 +34,7 @@ def connect_async(handed: Any, binary: bool = True) -> AsyncConnection:
         raise TypeError(
             "this client would block the event loop: use an aiobotocore client, or an st.Store"
         )
-    return _AsyncClient(handed, binary)
+    return _AsyncClient(handed)
 
 
 def _expect_client(handed: Any, service: str = "dynamodb") -> None:
@@ -83,60 +83,50 @@ class _AsyncDatabase:
 
 
 class _Client:
-    def __init__(self, client: Any, binary: bool) -> None:
-        self._methods = _methods(client)
+    def __init__(self, client: Any, binary: bool = True) -> None:
+        wire = wired(client)
         self._binary = binary
+        self._wired = wire is not None
+        self._methods = _methods(wire or client)
 
     def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+        answer = Answer()
+        token = ANSWER.set(answer)
         try:
-            response = self._methods[operation](
-                **(_to_client(payload) if self._binary else payload)
-            )
+            response = self._methods[operation](**(payload if self._wired else to_client(payload)))
         except Exception as error:
             raise _client_failure(error) from error
-        return _response(response, self._binary)
+        finally:
+            ANSWER.reset(token)
+        return _response(response, answer.wired or not self._binary)
 
 
-class _AsyncClient:
-    def __init__(self, client: Any, binary: bool) -> None:
-        self._methods = _methods(client)
-        self._binary = binary
-
-    async def call(self, operation: str, payload: dict[str, Any]) -> dict[str, Any]:
+class _AsyncClient(_Client):
+    async def call(  # type: ignore[override]
+        self, operation: str, payload: dict[str, Any]
+    ) -> dict[str, Any]:
+        answer = Answer()
+        token = ANSWER.set(answer)
         try:
             response = await self._methods[operation](
-                **(_to_client(payload) if self._binary else payload)
+                **(payload if self._wired else to_client(payload))
             )
         except Exception as error:
             raise _client_failure(error) from error
-        return _response(response, self._binary)
+        finally:
+            ANSWER.reset(token)
+        return _response(response, answer.wired)
 
 
 def _methods(client: Any) -> dict[str, Any]:
     mapping: dict[str, str] = client.meta.method_to_api_mapping
-    unchecked = _unchecked(client)
-    return {operation: getattr(unchecked, method) for method, operation in mapping.items()}
+    return {operation: getattr(client, method) for method, operation in mapping.items()}
 
 
-def _unchecked(client: Any) -> Any:
-    """The same client, which sends requests without having botocore check their parameters first.
-
-    The toolkit's requests are made of checked values, and the server checks them anyway. In a
-    transaction of a hundred writes, botocore's check is a third of the client's work. A client
-    that keeps the check elsewhere, or has none, is returned as it is.
-    """
-    serializer = getattr(vars(client).get("_serializer"), "_serializer", None)
-    if serializer is None:
-        return client
-    unchecked = object.__new__(type(client))
-    vars(unchecked).update(vars(client), _serializer=serializer)
-    return unchecked
-
-
-def _response(response: Any, binary: bool) -> dict[str, Any]:
+def _response(response: Any, as_it_is: bool) -> dict[str, Any]:
     """In wire form, without the HTTP metadata."""
     response.pop("ResponseMetadata", None)
-    found: dict[str, Any] = _from_client(response) if binary else response
+    found: dict[str, Any] = response if as_it_is else from_client(response)
     return found
 
 
@@ -150,28 +140,5 @@ def _client_failure(error: Exception) -> ApiFailure:
     if not isinstance(response, dict) or "Error" not in response:
         return ApiFailure("", str(error), error)
     described = response["Error"]
-    found = _from_client({k: response.get(k) for k in ("Item", "CancellationReasons")})
+    found = from_client({k: response.get(k) for k in ("Item", "CancellationReasons")})
     return ApiFailure(described.get("Code", ""), described.get("Message", ""), error, **found)
-
-
-# ---- binary values: base64 text in wire form, bytes in boto3 ----
-
-
-def _to_client(value: Any) -> Any:
-    if isinstance(value, dict):
-        if len(value) == 1:
-            [(tag, content)] = value.items()
-            if tag == "B" and isinstance(content, str):
-                return {"B": base64.b64decode(content)}
-            if tag == "BS" and isinstance(content, list):
-                return {"BS": [base64.b64decode(member) for member in content]}
-        return {n: m if type(m) is str else _to_client(m) for n, m in value.items()}
-    return [_to_client(member) for member in value] if isinstance(value, list) else value
-
-
-def _from_client(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {n: m if type(m) is str else _from_client(m) for n, m in value.items()}
-    if isinstance(value, list):
-        return [_from_client(member) for member in value]
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value

@@ -11,7 +11,7 @@ from hashrange.design.declare.table_model import TableModel
 from hashrange.design.errors import DeclarationError
 from hashrange.design.execute.connection import connect, connect_async
 from hashrange.design.execute.observation import Observer
-from hashrange.design.execute.steps import Connection, run
+from hashrange.design.execute.steps import run
 from hashrange.design.execute.store import OpenStore
 from hashrange.design.migrate.checks import problems
 from hashrange.design.migrate.counting import Counting
@@ -103,9 +103,9 @@ class Migration:
         if any(pattern.asynchronous for pattern in patterns):
             from hashrange.design.execute.async_store import OpenAsyncStore
 
-            opened = OpenAsyncStore(core, connect_async(connection, self._binary))
+            opened = OpenAsyncStore(core, connect_async(connection))
         else:
-            opened = OpenStore(core, connect(connection, self._binary))
+            opened = OpenStore(core, connect(connection))
         return cast(R, opened)
 
     def _side_of(self, protocol: Any) -> tuple[Table, Side]:
@@ -126,11 +126,6 @@ class Migration:
         reversed_twins = tuple(twin.reversed for twin in self.twins)
         return Side(self.new.model, reversed_twins, True, self.guards)
 
-    @property
-    def _binary(self) -> bool:
-        """Whether a stored item of either model may hold binary values."""
-        return self.old.model.binary or self.new.model.binary
-
     @cached_property
     def _shadow(self) -> TableModel:
         return shadow_model(self.old.model, self.new.model, self.twins)
@@ -148,51 +143,47 @@ class Migration:
         """What each step costs, by the table's present number of items. Changes nothing."""
         waits = self.lease_seconds + (0 if self.guards else self.signature_seconds)
         steps = estimate(self.old, self.twins, self._indexes, rate, self._old_side, waits)
-        return run(steps, self.connect(connection))
+        return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
         """Whether programs that do not follow are denied to write, by the policy of `plan`."""
-        return run(kept_out(self._old_side), self.connect(connection))
+        return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:
         """Add the new indexes. Programs still read and write as before."""
-        return run(self.migrator(report=report).start(), self.connect(connection))
+        return run(self.migrator(report=report).start(), connect(connection))
 
     def advance(
         self, connection: Any, *, rate: float | None = None, report: Report | None = None
     ) -> State:
         """Enter the next phase and do its work, at most `rate` items a second."""
-        return run(self.migrator(rate, report).advance(), self.connect(connection))
+        return run(self.migrator(rate, report).advance(), connect(connection))
 
     def resume(
         self, connection: Any, *, rate: float | None = None, report: Report | None = None
     ) -> State:
         """Go on with the work of the phase, after a pause or an interruption."""
-        return run(self.migrator(rate, report).resume(), self.connect(connection))
+        return run(self.migrator(rate, report).resume(), connect(connection))
 
     def pause(self, connection: Any) -> State:
         """Let the migrator that is working stop after its present page."""
-        return run(self.migrator().pause(), self.connect(connection))
+        return run(self.migrator().pause(), connect(connection))
 
     def back(self, connection: Any, *, report: Report | None = None) -> State:
         """Back to the phase `old`, until the end of `read-new`. Nothing is lost."""
-        return run(self.migrator(report=report).back(), self.connect(connection))
+        return run(self.migrator(report=report).back(), connect(connection))
 
     def verify(self, connection: Any) -> list[Item]:
         """The keys of the items whose two forms differ, from a comparison of all."""
-        return run(self.migrator().verify(), self.connect(connection))
+        return run(self.migrator().verify(), connect(connection))
 
     def finish(self, connection: Any, *, report: Report | None = None) -> State:
         """Drop the old indexes. From now on, programs can open the new table itself."""
-        return run(self.migrator(report=report).finish(), self.connect(connection))
+        return run(self.migrator(report=report).finish(), connect(connection))
 
     def status(self, connection: Any) -> State:
         """The table's state."""
-        return run(Ledger(self.old.model).read(), self.connect(connection))
-
-    def connect(self, connection: Any) -> Connection:
-        """The connection for the migrator's requests."""
-        return connect(connection, self._binary)
+        return run(Ledger(self.old.model).read(), connect(connection))
 
     def migrator(self, rate: float | None = None, report: Report | None = None) -> Migrator:
         """The commands as steps."""

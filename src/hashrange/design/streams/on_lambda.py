@@ -25,7 +25,7 @@ def lambda_handler(
     """
     core = StoreSteps(table.model, [], None, None)
     dispatcher = Dispatcher(core)
-    client = connect(connection, table.model.binary)
+    client = connect(connection)
 
     def handler(event: Event, context: Any) -> dict[str, Any]:
         for record in event["Records"]:

@@ -162,9 +162,10 @@ def _change(name: str, what: str, options: Options) -> None:
                 "policy of `plan`"
             )
         ask_before_writing(target, f"{what} the migration of {migration.old.name}", options["yes"])
+        from hashrange.design.execute.connection import connect
         from hashrange.design.execute.steps import run
 
-        _print_state(run(steps, migration.connect(target.client)), options["as_json"])
+        _print_state(run(steps, connect(target.client)), options["as_json"])
 
 
 def _json(value: object) -> str:

@@ -124,7 +124,7 @@ def create(visit: Visit) -> Response:
         item = table.load(plain(stored))
         if item is None:
             raise Mistake("The item belongs to no entity of the model.")
-        connection = connect(visit.console.writer, table.model.binary)
+        connection = connect(visit.console.writer)
         OpenStore(StoreSteps(table.model, (), None, None), connection).create(item)
     except DesignError as error:
         raise Mistake(str(error), 409) from None
