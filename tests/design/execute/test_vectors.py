@@ -255,7 +255,7 @@ def test_the_answers_are_those_of_brute_force(distance: str, project: str) -> No
 def test_prove_finds_a_search_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     from hashrange.engine.vectors.distances import Query
 
-    monkeypatch.setattr(Query, "score", lambda *_: 0.5)
+    monkeypatch.setattr(Query, "scores", lambda _, packed: [0.5] * len(packed))
     proof = st.prove(TABLE, hashrange.connect())
     assert "Documents.similar" in str(proof.differences)
 
