@@ -94,14 +94,14 @@ class Condition(Struct, frozen=True):
         plain, is_set = not self.quantifier and not negative, key in SET_KEYS
 
         def test(context: Context) -> bool:
-            found = context.values(key)
-            if not found:
+            values = context.values(key)
+            if not values:
                 return if_absent
-            if plain and (is_set or len(found) > 1):
+            if plain and (is_set or len(values) > 1):
                 return False
-            if len(found) == 1 and (known := fits(found[0], context)) is not None:
+            if len(values) == 1 and (known := fits(values[0], context)) is not None:
                 return known is not negative
-            matches = [fits(each, context) for each in found]
+            matches = [fits(each, context) for each in values]
             # A value fails if its match is `negative`.
             if one_suffices:
                 return (not negative) in matches or (lenient and None in matches)
@@ -142,11 +142,11 @@ def _each(
         name, quantifier, if_exists = _operator(written)
         if not isinstance(keys, dict):
             raise ConditionError(written, "must be an object of condition keys and their values")
-        for key, given in keys.items():
+        for key, value in keys.items():
             place = f"{written}.{key}"
             try:
                 check_key(key)
-                values = tuple(_value(each, name, variables) for each in _listed(given))
+                values = tuple(_value(each, name, variables) for each in _listed(value))
             except (ValueError, PatternError) as fault:
                 raise ConditionError(place, str(fault)) from None
             yield Condition(name, key.lower(), values, quantifier, if_exists)
@@ -164,19 +164,19 @@ def _operator(written: str) -> tuple[str, str, bool]:
     return name, quantifier, name != rest
 
 
-def _listed(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else [given]
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _value(given: Any, name: str, variables: bool) -> Pattern:
-    if isinstance(given, bool):
-        given = "true" if given else "false"
-    elif isinstance(given, int | float):
-        given = str(given)
-    if not isinstance(given, str):
+def _value(value: Any, name: str, variables: bool) -> Pattern:
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, int | float):
+        value = str(value)
+    if not isinstance(value, str):
         raise ValueError("a value must be a string, a number or a boolean")
     operator = OPERATORS[name]
-    pattern = patterns.parse(given, variables, arn=name.startswith("Arn"))
+    pattern = patterns.parse(value, variables, arn=name.startswith("Arn"))
     if not pattern.varies:
-        operator.check(given)
+        operator.check(value)
     return pattern

@@ -101,26 +101,26 @@ def plan(
 ) -> Plan:
     """It is made once and remembered."""
     asked = (action, resource, resource_policy.text if resource_policy else "")
-    found: Plan | None = principal.remembered.get(asked)
-    if found is None:
-        found = _plan(principal, action, resource, resource_policy)
-        principal.remember(asked, found)
-    return found
+    result: Plan | None = principal.remembered.get(asked)
+    if result is None:
+        result = _plan(principal, action, resource, resource_policy)
+        principal.remember(asked, result)
+    return result
 
 
 def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
     """The statements with the values of a principal, shared by all its plans."""
     asked = (policy.name, policy.text)
-    found: list[Candidate] | None = principal.remembered.get(asked)
-    if found is None:
+    candidates: list[Candidate] | None = principal.remembered.get(asked)
+    if candidates is None:
         known = RequestContext(principal.keys())
         statements = [each.bound(known) for each in policy.statements]
-        found = [
+        candidates = [
             Candidate(each, Verdict("", Source(policy.name, each.place)), needs(each))
             for each in statements
         ]
-        principal.remember(asked, found)
-    return found
+        principal.remember(asked, candidates)
+    return candidates
 
 
 def _about(

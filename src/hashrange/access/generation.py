@@ -84,12 +84,12 @@ class _Reader:
             raise AccessError("groups: must be a table with the policies of each group")
         for name, named in groups.items():
             self._groups[name] = self._listed(named, f"groups.{name}")
-        given = self._document.get("principals", [])
-        if not isinstance(given, list) or not given:
+        entries = self._document.get("principals", [])
+        if not isinstance(entries, list) or not entries:
             raise AccessError("principals: must be an array of tables, [[principals]]")
         by_key: dict[str, Principal] = {}
         principals: dict[str, Principal] = {}
-        for number, each in enumerate(given, 1):
+        for number, each in enumerate(entries, 1):
             place = f"principals[{number}]"
             if not isinstance(each, dict):
                 raise AccessError(f"{place}: must be a table")
@@ -113,48 +113,48 @@ class _Reader:
             raise AccessError(f"account: a principal belongs to {strangers[0]}, not to {account}")
         return account
 
-    def _principal(self, given: dict[str, Any], place: str) -> Principal:
-        _check_members(given, _MEMBERS, place)
-        arn = given.get("arn")
+    def _principal(self, entry: dict[str, Any], place: str) -> Principal:
+        _check_members(entry, _MEMBERS, place)
+        arn = entry.get("arn")
         if not isinstance(arn, str) or not (_USER.fullmatch(arn) or _SESSION.fullmatch(arn)):
             raise AccessError(
                 f"{place}.arn: must be the ARN of a user, arn:aws:iam::ACCOUNT:user/NAME, or of a "
                 "role's session, arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION"
             )
-        if given.get("access", "full") != "full":
+        if entry.get("access", "full") != "full":
             raise AccessError(f'{place}.access: can only be "full"')
-        full = "access" in given
-        if full and len(given.keys() & {"policies", "groups", "boundary", "session_policy"}):
+        full = "access" in entry
+        if full and len(entry.keys() & {"policies", "groups", "boundary", "session_policy"}):
             raise AccessError(f'{place}: access = "full" cannot be combined with policies')
-        if "session_policy" in given and not _SESSION.fullmatch(arn):
+        if "session_policy" in entry and not _SESSION.fullmatch(arn):
             raise AccessError(f"{place}.session_policy: only a session of a role can have one")
         return Principal(
             arn,
             (
-                *self._listed(given.get("policies", []), f"{place}.policies"),
-                *self._of(given, place),
+                *self._listed(entry.get("policies", []), f"{place}.policies"),
+                *self._of(entry, place),
             ),
-            self._one(given, "boundary", place),
-            tuple(filter(None, [self._one(given, "session_policy", place)])),
-            _tags(given.get("tags", {}), f"{place}.tags"),
-            _expiry(given.get("expires"), f"{place}.expires"),
+            self._one(entry, "boundary", place),
+            tuple(filter(None, [self._one(entry, "session_policy", place)])),
+            _tags(entry.get("tags", {}), f"{place}.tags"),
+            _expiry(entry.get("expires"), f"{place}.expires"),
             full,
         )
 
-    def _of(self, given: dict[str, Any], place: str) -> Iterable[Policy]:
-        for name in _texts(given.get("groups", []), f"{place}.groups"):
+    def _of(self, entry: dict[str, Any], place: str) -> Iterable[Policy]:
+        for name in _texts(entry.get("groups", []), f"{place}.groups"):
             if name not in self._groups:
                 raise AccessError(f"{place}.groups: there is no group {name!r}")
             yield from self._groups[name]
 
-    def _one(self, given: dict[str, Any], member: str, place: str) -> Policy | None:
-        if member not in given:
+    def _one(self, entry: dict[str, Any], member: str, place: str) -> Policy | None:
+        if member not in entry:
             return None
-        [found] = self._listed([given[member]], f"{place}.{member}")
-        return found
+        [policy] = self._listed([entry[member]], f"{place}.{member}")
+        return policy
 
-    def _listed(self, given: Any, place: str) -> tuple[Policy, ...]:
-        return tuple(self._policy(name, place) for name in _texts(given, place))
+    def _listed(self, names: Any, place: str) -> tuple[Policy, ...]:
+        return tuple(self._policy(name, place) for name in _texts(names, place))
 
     def _policy(self, name: str, place: str) -> Policy:
         if name not in self._policies:
@@ -175,27 +175,27 @@ class _Reader:
         return self._policies[name]
 
 
-def _check_members(given: Mapping[str, Any], known: frozenset[str], place: str) -> None:
-    unknown = sorted(given.keys() - known)
+def _check_members(members: Mapping[str, Any], known: frozenset[str], place: str) -> None:
+    unknown = sorted(members.keys() - known)
     if unknown:
         raise AccessError(f"{place}: unknown member {unknown[0]!r}")
 
 
-def _texts(given: Any, place: str) -> list[str]:
-    if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
+def _texts(texts: Any, place: str) -> list[str]:
+    if not isinstance(texts, list) or not all(isinstance(each, str) and each for each in texts):
         raise AccessError(f"{place}: must be an array of strings")
-    return given
+    return texts
 
 
-def _tags(given: Any, place: str) -> dict[str, str]:
-    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
+def _tags(tags: Any, place: str) -> dict[str, str]:
+    if not isinstance(tags, dict) or not all(isinstance(each, str) for each in tags.values()):
         raise AccessError(f"{place}: must be a table of strings")
-    return given
+    return tags
 
 
-def _expiry(given: Any, place: str) -> float | None:
-    if given is None:
+def _expiry(expiry: Any, place: str) -> float | None:
+    if expiry is None:
         return None
-    if not isinstance(given, datetime):
+    if not isinstance(expiry, datetime):
         raise AccessError(f"{place}: must be a date and time such as 2026-12-31T00:00:00Z")
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+    return (expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)).timestamp()

@@ -63,15 +63,15 @@ class Variable(Struct, frozen=True):
     default: str | None = None
 
     def bound(self, known: Context) -> "Part":
-        found = known.values(self.key)
-        return found[0] if len(found) == 1 else self
+        values = known.values(self.key)
+        return values[0] if len(values) == 1 else self
 
     def text(self, context: Context) -> str:
         """Raises MissingVariable."""
-        found = context.values(self.key)
-        if len(found) == 1:
-            return found[0]
-        if found or self.default is None:
+        values = context.values(self.key)
+        if len(values) == 1:
+            return values[0]
+        if values or self.default is None:
             raise MissingVariable(self.key)
         return self.default
 
@@ -203,10 +203,10 @@ def parse(text: str, variables: bool = True, arn: bool = False) -> Pattern:
     """
     parts: list[Part] = []
     end = 0
-    for found in _VARIABLE.finditer(text) if variables else ():
-        parts += _wild(text[end : found.start()])
-        end = found.end()
-        inside = found[1]
+    for match in _VARIABLE.finditer(text) if variables else ():
+        parts += _wild(text[end : match.start()])
+        end = match.end()
+        inside = match[1]
         parts.append(inside if inside in _LITERALS else _variable(inside))
     parts += _wild(text[end:])
     return Pattern(text, tuple(_joined(parts)), arn)
@@ -232,10 +232,10 @@ def _wild(text: str) -> list[Part]:
 
 def _joined(parts: list[Part]) -> list[Part]:
     """Texts side by side become one."""
-    found: list[Part] = []
+    joined: list[Part] = []
     for part in parts:
-        if isinstance(part, str) and found and isinstance(found[-1], str):
-            found[-1] += part
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
         else:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined

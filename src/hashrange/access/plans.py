@@ -73,14 +73,14 @@ class Test(Struct, frozen=True):
 def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]:
     """Those that a statement must meet. The resource is asked for too if it is given."""
     lenient = not statement.allows
-    found = [
+    tests = [
         Test(each.asks, each.test(lenient), each if each.fits_at_once else None)
         for each in statement.conditions
     ]
     if resource is not None:
         asks = frozenset(key for each in statement.resources for key in each.variables)
-        found.append(Test(asks, partial(statement.applies_to, resource)))
-    return tuple(found)
+        tests.append(Test(asks, partial(statement.applies_to, resource)))
+    return tuple(tests)
 
 
 class Candidate(Struct, frozen=True):

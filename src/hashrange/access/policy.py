@@ -84,10 +84,10 @@ def parse(text: str, name: str, of_resource: bool = False) -> Policy:
 
 def _decoded(text: str) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             raise PolicyError("an object has the same member twice")
-        return found
+        return members
 
     import json  # imported late: a server without policies does not need it
 
@@ -125,8 +125,8 @@ class _Reader:
         self._variables = version == CURRENT
 
     def statements(self) -> Iterable[Statement]:
-        given = self._document.get("Statement")
-        listed = given if isinstance(given, list) else [given]
+        statements = self._document.get("Statement")
+        listed = statements if isinstance(statements, list) else [statements]
         if not listed or not all(isinstance(each, dict) for each in listed):
             raise PolicyError("Statement: must be an object or a list of objects")
         seen: set[str] = set()
@@ -138,16 +138,16 @@ class _Reader:
             seen.add(sid)
             yield self._statement(each, place)
 
-    def _statement(self, given: dict[str, Any], place: str) -> Statement:
-        _check_members(given, _STATEMENT, place)
-        effect = given.get("Effect")
+    def _statement(self, statement: dict[str, Any], place: str) -> Statement:
+        _check_members(statement, _STATEMENT, place)
+        effect = statement.get("Effect")
         if effect not in ("Allow", "Deny"):
             raise PolicyError(f"{place}.Effect: must be Allow or Deny")
-        actions, but_actions = _either(given, "Action", place)
-        resources, but_resources = _either(given, "Resource", place)
-        principals, but_principals = self._principals(given, place)
+        actions, but_actions = _either(statement, "Action", place)
+        resources, but_resources = _either(statement, "Resource", place)
+        principals, but_principals = self._principals(statement, place)
         try:
-            found = conditions.parse(given.get("Condition", {}), check_key, self._variables)
+            parsed = conditions.parse(statement.get("Condition", {}), check_key, self._variables)
         except ConditionError as fault:
             where = f"{place}.Condition" + (f".{fault.place}" if fault.place else "")
             raise PolicyError(f"{where}: {fault}") from None
@@ -156,7 +156,7 @@ class _Reader:
             effect == "Allow",
             tuple(_read(_action, each, f"{place}.Action") for each in actions),
             tuple(_read(self._resource, each, f"{place}.Resource") for each in resources),
-            found,
+            parsed,
             but_actions,
             but_resources,
             principals,
@@ -168,44 +168,44 @@ class _Reader:
             raise ValueError(f"{text!r} is not an ARN")
         return patterns.parse(text, self._variables, arn=text != "*")
 
-    def _principals(self, given: dict[str, Any], place: str) -> tuple[tuple[str, ...], bool]:
+    def _principals(self, statement: dict[str, Any], place: str) -> tuple[tuple[str, ...], bool]:
         if not self._of_resource:
-            if "Principal" in given or "NotPrincipal" in given:
+            if "Principal" in statement or "NotPrincipal" in statement:
                 raise PolicyError(f"{place}.Principal: a policy of an identity cannot have one")
             return (), False
-        name = "Principal" if "Principal" in given else "NotPrincipal"
-        if name not in given or len({"Principal", "NotPrincipal"} & given.keys()) > 1:
+        name = "Principal" if "Principal" in statement else "NotPrincipal"
+        if name not in statement or len({"Principal", "NotPrincipal"} & statement.keys()) > 1:
             raise PolicyError(f"{place}: must have either Principal or NotPrincipal")
-        element = given[name]
+        element = statement[name]
         if element == "*":
             return ("*",), name == "NotPrincipal"
         if not isinstance(element, dict) or not element:
             raise PolicyError(f"{place}.{name}: must be * or an object such as " + '{"AWS": "…"}')
-        found = []
+        principals = []
         for kind, named in element.items():
             if kind not in ("AWS", "Service", "Federated", "CanonicalUser"):
                 raise PolicyError(f"{place}.{name}: unknown kind of principal {kind!r}")
             texts = _texts(named, f"{place}.{name}.{kind}")
-            found += texts if kind == "AWS" else [f"{kind}:{text}" for text in texts]
-        return tuple(found), name == "NotPrincipal"
+            principals += texts if kind == "AWS" else [f"{kind}:{text}" for text in texts]
+        return tuple(principals), name == "NotPrincipal"
 
 
-def _check_members(given: dict[str, Any], known: set[str], place: str) -> None:
-    unknown = sorted(given.keys() - known)
+def _check_members(members: dict[str, Any], known: set[str], place: str) -> None:
+    unknown = sorted(members.keys() - known)
     if unknown:
         raise PolicyError(f"{place}: unknown member {unknown[0]!r}")
 
 
-def _either(given: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
+def _either(statement: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
     """The texts of an element or of its Not-element, and whether it was the latter."""
-    present = [each for each in (name, f"Not{name}") if each in given]
+    present = [each for each in (name, f"Not{name}") if each in statement]
     if len(present) != 1:
         raise PolicyError(f"{place}: must have either {name} or Not{name}")
-    return _texts(given[present[0]], f"{place}.{present[0]}"), present[0] != name
+    return _texts(statement[present[0]], f"{place}.{present[0]}"), present[0] != name
 
 
-def _texts(given: Any, place: str) -> list[str]:
-    listed = given if isinstance(given, list) else [given]
+def _texts(value: Any, place: str) -> list[str]:
+    listed = value if isinstance(value, list) else [value]
     if not listed or not all(isinstance(each, str) and each for each in listed):
         raise PolicyError(f"{place}: must be a string or a list of strings")
     return listed

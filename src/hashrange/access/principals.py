@@ -67,7 +67,7 @@ class Principal:
 
     def keys(self) -> dict[str, tuple[str, ...]]:
         """The condition keys that tell about the principal, by their names in lower case."""
-        found: dict[str, tuple[str, ...]] = {
+        keys: dict[str, tuple[str, ...]] = {
             "aws:principalarn": (self.role_arn,),
             "aws:principalaccount": (self.account,),
             "aws:principaltype": ("AssumedRole" if self.is_session else "User",),
@@ -76,11 +76,11 @@ class Principal:
         }
         name = self.arn.rpartition("/")[2]
         if self.is_session:
-            found["aws:userid"] = (f"{self.arn.split('/')[1]}:{name}",)
+            keys["aws:userid"] = (f"{self.arn.split('/')[1]}:{name}",)
         else:
-            found["aws:username"] = (name,)
-            found["aws:userid"] = (name,)
+            keys["aws:username"] = (name,)
+            keys["aws:userid"] = (name,)
         for key, value in self.tags.items():
             tag = f"aws:principaltag/{key}".lower()
-            found[tag] = (*found.get(tag, ()), value)
-        return found
+            keys[tag] = (*keys.get(tag, ()), value)
+        return keys

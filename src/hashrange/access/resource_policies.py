@@ -41,13 +41,13 @@ class LockOutError(Exception):
 
 def checked(text: str, name: str) -> Policy:
     """The policy of a resource. Raises PolicyError."""
-    found = policy.parse(text, name, of_resource=True)
-    for each in found.statements:
+    parsed = policy.parse(text, name, of_resource=True)
+    for each in parsed.statements:
         _check_actions(each)
         _check_principals(each)
         if each.allows and "*" in each.principals and not each.conditions:
             raise PolicyError(f"{each.place}.Principal: it grants unbounded access")
-    return found
+    return parsed
 
 
 def _check_actions(statement: Statement) -> None:

@@ -64,8 +64,8 @@ class Contents:
         """(number, stored bytes) of the segments after that one, in order."""
         name = f.segment_name(generation, after)
         below = f"{f.LOG}{generation:08}/"
-        found = self.objects.list(below, name)
-        return [(f.number_in(each.name), each.size_bytes) for each in found]
+        listed = self.objects.list(below, name)
+        return [(f.number_in(each.name), each.size_bytes) for each in listed]
 
     def last_segment(self, generation: int) -> Read | None:
         snapshots = self.snapshots(generation)

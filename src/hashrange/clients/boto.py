@@ -113,8 +113,8 @@ class _Content:
 
 def target(request: AWSPreparedRequest) -> str | None:
     """The DynamoDB or streams operation that a request names; None for another service."""
-    found = _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", "")))
-    return found[1] if found else None
+    match = _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", "")))
+    return match[1] if match else None
 
 
 CallerOf = Callable[[AWSPreparedRequest], Caller]

@@ -78,7 +78,9 @@ class _File:
 
     def call_all(self, operation: str, bodies: Sequence[bytes]) -> list[Outcome]:
         outcomes = self._runtime.call_all(operation, bodies)
-        return [found if isinstance(found, bytes) else _refused(found) for found in outcomes]
+        return [
+            outcome if isinstance(outcome, bytes) else _refused(outcome) for outcome in outcomes
+        ]
 
     def close(self) -> None:
         pass
@@ -170,9 +172,9 @@ class refusals:  # noqa: N801  used as a word: `with refusals(name)`
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
         if isinstance(error, ClientError):
-            found = error.response.get("Error", {})
+            details = error.response.get("Error", {})
             raise Refused(
-                str(found.get("Code", "")), one_line(found.get("Message", error))
+                str(details.get("Code", "")), one_line(details.get("Message", error))
             ) from None
         if isinstance(error, BotoCoreError | HTTPClientError):
             raise Refused("", f"{self._name}: {one_line(error)}") from None

@@ -30,8 +30,8 @@ def without_password(name: str) -> str:
     if kind_of(name) in ("file", "aws"):
         return name
     parts = urlsplit(name)
-    user, found, _ = parts.netloc.rpartition("@")
-    shown = f"{user.partition(':')[0]}@" if found else ""
+    user, separator, _ = parts.netloc.rpartition("@")
+    shown = f"{user.partition(':')[0]}@" if separator else ""
     return parts._replace(netloc=f"{shown}{parts.netloc.rpartition('@')[2]}", query="").geturl()
 
 

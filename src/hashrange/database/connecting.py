@@ -77,8 +77,8 @@ def connect(
         archived = settings.archive is not None
         store = storage.SqliteStore(os.fsdecode(path), durability=durability, archived=archived)
     try:
-        given: Any = {"clock": clock, "region": region}
-        database = Database(store, **given, **_with_access(settings))
+        arguments: Any = {"clock": clock, "region": region}
+        database = Database(store, **arguments, **_with_access(settings))
     except BaseException:
         store.close()
         raise
@@ -108,10 +108,10 @@ async def connect_async(
     thread; use `execute_async` and aiobotocore's clients there. A file or a database in memory is
     opened in a thread, and is the same as that of `connect`.
     """
-    given: Any = {"clock": clock, "region": region, "settings": settings}
+    arguments: Any = {"clock": clock, "region": region, "settings": settings}
     dsn = None if path is None else _postgres_address(path)
     if dsn is None:
-        return await in_thread(partial(connect, path, durability=durability, **given))
+        return await in_thread(partial(connect, path, durability=durability, **arguments))
     _check(durability, settings)
     _check_archive(settings, is_file=False)
     store = await open_here(_open_postgres(dsn, durability))

@@ -138,8 +138,8 @@ class Database:
                 raise ValueError(f"the database has no access file that names {principal}")
             caller = replace(caller, principal=self.access.principal(principal))
         explained = self.runtime.explain(operation, _encode(request), caller)
-        found: dict[str, Any] = msgspec.to_builtins(explained)
-        return found
+        result: dict[str, Any] = msgspec.to_builtins(explained)
+        return result
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """Describe each table, or one: its partitions, largest item collections and indexes.

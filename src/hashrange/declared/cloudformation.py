@@ -47,8 +47,8 @@ def tables_of_serverless(document: Json, folder: Path) -> Declared:
     skipped = []
     for section in map(variables.resolved, sections):
         if not isinstance(section, dict):
-            found = section.text if isinstance(section, Unresolved) else "a part"
-            skipped.append(f"resources: {found} is not read; pass the file with the tables instead")
+            shown = section.text if isinstance(section, Unresolved) else "a part"
+            skipped.append(f"resources: {shown} is not read; pass the file with the tables instead")
             continue
         for name, part in section.items():
             if isinstance(part, dict):

@@ -56,10 +56,10 @@ def fitted(label: str, properties: Json, remarks: list[str]) -> Description:
     table: Json = {"TableName": _name(label, properties, remarks)}
     name = table["TableName"]
     for member in _NECESSARY:
-        if found := unresolved(properties.get(member)):
+        if unknown := unresolved(properties.get(member)):
             if member in INDEXES and not unresolved(_keys_of(properties[member])):
                 continue
-            reason = _unknown(found)
+            reason = _unknown(unknown)
             raise DataError(f"the {member} of the table {label} is not known, because {reason}")
     for member in ("KeySchema", "AttributeDefinitions"):
         if not isinstance(properties.get(member), list) or not properties[member]:
@@ -68,8 +68,8 @@ def fitted(label: str, properties: Json, remarks: list[str]) -> Description:
     for member, value in properties.items():
         if member in ("TableName", "TimeToLiveSpecification") or value in (None, [], {}):
             continue
-        if found := unresolved(value) if member not in INDEXES else None:
-            remarks.append(f"{name}: {member} is left out, because {_unknown(found)}")
+        if unknown := unresolved(value) if member not in INDEXES else None:
+            remarks.append(f"{name}: {member} is left out, because {_unknown(unknown)}")
         elif member in _SETTINGS:
             settings[_SETTINGS[member]] = _setting(member, _typed(value))
         elif member in INDEXES or member == "VectorIndexes":
@@ -136,8 +136,8 @@ def _complete(table: Json) -> None:
 
 def _expiry(properties: Json, name: str, remarks: list[str]) -> Json | None:
     expiry = properties.get("TimeToLiveSpecification")
-    if found := unresolved(expiry):
-        remarks.append(f"{name}: time to live is left out, because {_unknown(found)}")
+    if unknown := unresolved(expiry):
+        remarks.append(f"{name}: time to live is left out, because {_unknown(unknown)}")
         return None
     if not isinstance(expiry, dict) or not _typed(expiry).get("Enabled", True):
         return None
@@ -157,10 +157,10 @@ def _setting(member: str, value: Any) -> Json:
             return {"ContributorInsightsAction": "ENABLE" if on else "DISABLE"} | mode
         case "KinesisStreamSpecification":
             precision = "ApproximateCreationDateTimePrecision"
-            given = {precision: value[precision]} if precision in value else {}
+            configuration = {precision: value[precision]} if precision in value else {}
             return {
                 "StreamArn": value.get("StreamArn"),
-                "EnableKinesisStreamingConfiguration": given,
+                "EnableKinesisStreamingConfiguration": configuration,
             }
         case "ResourcePolicy":
             return {"Policy": msgspec.json.encode(value.get("PolicyDocument")).decode()}

@@ -85,8 +85,8 @@ class Intrinsics:
         if function is None:
             return Unresolved(f"!{name} {_shown(argument)}")
         argument = argument if name == "Sub" else self._value(argument)
-        if found := unresolved(argument):
-            return found
+        if unknown := unresolved(argument):
+            return unknown
         try:
             return function(argument)
         except (LookupError, TypeError, ValueError, AttributeError):
@@ -111,20 +111,20 @@ class Intrinsics:
             decisive = name == "Fn::Or"
             if name != "Fn::Not" and decisive in outcomes:
                 return decisive
-            if found := unresolved(outcomes):
-                return found
+            if unknown := unresolved(outcomes):
+                return unknown
             return not outcomes[0] if name == "Fn::Not" else not decisive
         return Unresolved(f"a condition {_shown(value)}")
 
     def _sub(self, argument: Any) -> Any:
-        text, given = argument if isinstance(argument, list) else (argument, {})
+        text, values = argument if isinstance(argument, list) else (argument, {})
         missing: list[Unresolved] = []
 
-        def replaced(found: re.Match[str]) -> str:
-            name = found[2].strip()
-            if found[1]:
+        def replaced(match: re.Match[str]) -> str:
+            name = match[2].strip()
+            if match[1]:
                 return f"${{{name}}}"
-            value = self._value(given[name]) if name in given else self._ref(name)
+            value = self._value(values[name]) if name in values else self._ref(name)
             if isinstance(value, Unresolved):
                 missing.append(Unresolved(f"${{{name}}}"))
             return _text(value)

@@ -51,17 +51,17 @@ class TableInfo(Struct):
 def describe(client: Any, place: str, name: str) -> TableInfo:
     """Raises Refused: ResourceNotFoundException if there is no such table."""
     with refusals(place):
-        found = client.describe_table(TableName=name)["Table"]
-    stream = found.get("StreamSpecification", {})
+        table = client.describe_table(TableName=name)["Table"]
+    stream = table.get("StreamSpecification", {})
     return TableInfo(
         name,
-        found.get("TableArn", ""),
-        found.get("TableId", ""),
-        found.get("ItemCount", 0),
-        found.get("TableSizeBytes", 0),
-        [each["AttributeName"] for each in found["KeySchema"]],
-        {each["AttributeName"]: each["AttributeType"] for each in found["AttributeDefinitions"]},
-        found.get("LatestStreamArn") if stream.get("StreamEnabled") else None,
+        table.get("TableArn", ""),
+        table.get("TableId", ""),
+        table.get("ItemCount", 0),
+        table.get("TableSizeBytes", 0),
+        [each["AttributeName"] for each in table["KeySchema"]],
+        {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]},
+        table.get("LatestStreamArn") if stream.get("StreamEnabled") else None,
         stream.get("StreamViewType"),
     )
 
@@ -75,10 +75,10 @@ def names(client: Any, place: str) -> list[str]:
 def description(client: Any, place: str, name: str) -> Description:
     """The parameters that create the table `name` again."""
     with refusals(place):
-        found = client.describe_table(TableName=name)["Table"]
-        tags = _tags(client, found.get("TableArn"))
+        described = client.describe_table(TableName=name)["Table"]
+        tags = _tags(client, described.get("TableArn"))
         expiry = client.describe_time_to_live(TableName=name).get("TimeToLiveDescription", {})
-    table = creation(found)
+    table = creation(described)
     if tags:
         table["Tags"] = tags
     enabled = expiry.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
@@ -104,37 +104,39 @@ def _of_aws(tag: dict[str, str]) -> bool:
     return tag["Key"].startswith("aws:")  # reserved: CreateTable refuses them
 
 
-def creation(found: dict[str, Any]) -> dict[str, Any]:
+def creation(described: dict[str, Any]) -> dict[str, Any]:
     """The parameters of CreateTable for a table as DescribeTable has it."""
-    table = {name: found[name] for name in _SAME if found.get(name)}
-    mode = found.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
+    table = {name: described[name] for name in _SAME if described.get(name)}
+    mode = described.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
     table["BillingMode"] = mode
     for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-        if found.get(kind):
+        if described.get(kind):
             table[kind] = [
                 {name: index[name] for name in _INDEX}
                 | (_units(index, mode) if kind.startswith("G") else {})
-                for index in found[kind]
+                for index in described[kind]
             ]
-    if found.get("VectorIndexes"):
+    if described.get("VectorIndexes"):
         table["VectorIndexes"] = [
             {name: index[name] for name in _VECTOR_INDEX if name in index}
-            for index in found["VectorIndexes"]
+            for index in described["VectorIndexes"]
         ]
-    table |= _units(found, mode)
-    if found.get("DeletionProtectionEnabled"):
+    table |= _units(described, mode)
+    if described.get("DeletionProtectionEnabled"):
         table["DeletionProtectionEnabled"] = True
-    if found.get("TableClassSummary", {}).get("TableClass"):
-        table["TableClass"] = found["TableClassSummary"]["TableClass"]
+    if described.get("TableClassSummary", {}).get("TableClass"):
+        table["TableClass"] = described["TableClassSummary"]["TableClass"]
     return table
 
 
-def _units(found: dict[str, Any], mode: str) -> dict[str, Any]:
+def _units(described: dict[str, Any], mode: str) -> dict[str, Any]:
     if mode == "PAY_PER_REQUEST":
-        limits = found.get("OnDemandThroughput")
+        limits = described.get("OnDemandThroughput")
         return {"OnDemandThroughput": limits} if limits else {}
-    given = found.get("ProvisionedThroughput", {})
-    units = {name: given.get(name, 1) or 1 for name in ("ReadCapacityUnits", "WriteCapacityUnits")}
+    throughput = described.get("ProvisionedThroughput", {})
+    units = {
+        name: throughput.get(name, 1) or 1 for name in ("ReadCapacityUnits", "WriteCapacityUnits")
+    }
     return {"ProvisionedThroughput": units}
 
 
@@ -143,8 +145,8 @@ def beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.table.json")
 
 
-def write(path: Path, found: Description) -> None:
-    content = msgspec.json.format(msgspec.json.encode(found), indent=2)
+def write(path: Path, description: Description) -> None:
+    content = msgspec.json.format(msgspec.json.encode(description), indent=2)
     with appearing(path) as file:
         file.write(content + b"\n")
 
@@ -192,12 +194,12 @@ def find(connection: JsonConnection, name: str) -> Json | None:
     return table
 
 
-def create(connection: JsonConnection, place: str, found: Description, name: str) -> None:
+def create(connection: JsonConnection, place: str, description: Description, name: str) -> None:
     """Create a table and wait until it and its indexes are active. Raises Refused."""
-    execute(connection, "CreateTable", found.table | {"TableName": name})
+    execute(connection, "CreateTable", description.table | {"TableName": name})
     _wait(connection, place, name)
-    if found.time_to_live:
-        request = {"TableName": name, "TimeToLiveSpecification": found.time_to_live}
+    if description.time_to_live:
+        request = {"TableName": name, "TimeToLiveSpecification": description.time_to_live}
         execute(connection, "UpdateTimeToLive", request)
 
 

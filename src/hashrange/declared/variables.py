@@ -42,16 +42,16 @@ class Variables:
 
     def _text(self, text: str) -> Any:
         whole = text
-        while found := _INNERMOST.search(text):
+        while match := _INNERMOST.search(text):
             self._expansions += 1
             if self._expansions > _EXPANSIONS_MAX or len(text) > _CHARACTERS_MAX:
                 raise DataError(f"its variables expand without end: {whole[:80]}")
-            value = self._variable(found[1])
+            value = self._variable(match[1])
             if value is _MISSING:
-                return Unresolved(found[0])
-            if found[0] == text and not isinstance(value, str):
+                return Unresolved(match[0])
+            if match[0] == text and not isinstance(value, str):
                 return value
-            text = f"{text[: found.start()]}{value}{text[found.end() :]}"
+            text = f"{text[: match.start()]}{value}{text[match.end() :]}"
         return text
 
     def _variable(self, text: str) -> Any:

@@ -22,8 +22,8 @@ _before = pytest.StashKey[list[Any]]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    found = getattr(item, "_fixtureinfo", None)
-    for definitions in found.name2fixturedefs.values() if found else ():
+    fixtures = getattr(item, "_fixtureinfo", None)
+    for definitions in fixtures.name2fixturedefs.values() if fixtures else ():
         for definition in definitions:
             for wanted in definition.argnames:
                 _check_scope(definition.argname, definition.scope, wanted)

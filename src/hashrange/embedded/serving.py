@@ -99,9 +99,9 @@ _Run = Callable[[Coroutine[Any, Any, None]], None]
 class _Replaceable:
     """The runtime of a database that can be replaced between two turns of the server's loop."""
 
-    def __init__(self, given: Database | None) -> None:
-        self._clock = None if given else DatabaseClock(DEFAULT_SETTINGS)
-        self.database = self._clock.database if self._clock else cast(Database, given)
+    def __init__(self, database: Database | None) -> None:
+        self._clock = None if database else DatabaseClock(DEFAULT_SETTINGS)
+        self.database = self._clock.database if self._clock else cast(Database, database)
 
     @property
     def operations(self) -> Collection[str]:

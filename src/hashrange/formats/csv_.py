@@ -44,13 +44,13 @@ class TooManyColumns(DataError):
 
 def columns_of(items: Iterable[bytes]) -> list[Column]:
     """The columns that hold all of the items' attributes, in the order in which they appear."""
-    found: dict[Column, None] = {}
+    columns: dict[Column, None] = {}
     for item in items:
         for name, value in decode(item).items():
-            found[name, next(iter(value))] = None
-        if len(found) > COLUMNS_MAX:
+            columns[name, next(iter(value))] = None
+        if len(columns) > COLUMNS_MAX:
             raise TooManyColumns
-    return list(found)
+    return list(columns)
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
@@ -87,9 +87,9 @@ def read(source: Input, hints: Hints) -> Iterator[Record]:
     columns = columns_in(source, delimiter, hints)
     if len(columns) > COLUMNS_MAX:
         raise TooManyColumns
-    found = rows(source, delimiter)
-    next(found, None)
-    for line, row in found:
+    numbered = rows(source, delimiter)
+    next(numbered, None)
+    for line, row in numbered:
         if row:
             try:
                 item = encode(_item(columns, row))

@@ -55,14 +55,14 @@ def delimiter_of(source: Input, hints: Hints) -> str:
 
 def _score(source: Input, delimiter: str, key: Sequence[str]) -> tuple[bool, bool, int]:
     try:
-        found = [row for _, row in islice(rows(source, delimiter), _LOOK_ROWS) if row]
+        first_rows = [row for _, row in islice(rows(source, delimiter), _LOOK_ROWS) if row]
     except DataError:  # if it is so with the right delimiter too, the reader will say so
         return False, False, 0
-    if not found or len(found[0]) == 1:
+    if not first_rows or len(first_rows[0]) == 1:
         return False, False, 0
-    names = {_column(cell)[0] for cell in found[0]}
-    regular = all(len(row) == len(found[0]) for row in found)
-    return names.issuperset(key), regular, len(found[0])
+    names = {_column(cell)[0] for cell in first_rows[0]}
+    regular = all(len(row) == len(first_rows[0]) for row in first_rows)
+    return names.issuperset(key), regular, len(first_rows[0])
 
 
 def columns_in(source: Input, delimiter: str, hints: Hints) -> list[Column]:

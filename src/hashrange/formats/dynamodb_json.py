@@ -122,8 +122,8 @@ class _Cutter:
 
     def objects(self, number: int, text: bytes) -> Iterator[tuple[int, bytes]]:
         start, skipped = 0, -1
-        for found in _structure(text):
-            letter, at = found[0], found.start()
+        for match in _structure(text):
+            letter, at = match[0], match.start()
             if at == skipped:
                 continue
             if self._in_string:

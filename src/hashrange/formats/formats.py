@@ -98,12 +98,12 @@ def for_output(path: Path, name: str | None) -> Format | None:
     """The format of a file to write; None for a folder. Raises DataError."""
     if name == S3_EXPORT:
         return None
-    found = FORMATS[name] if name else _by_suffix(path)
-    if found is None:
+    format_ = FORMATS[name] if name else _by_suffix(path)
+    if format_ is None:
         raise DataError(f"{path}: the name does not show the format; set it with --format")
-    if path.name.endswith(".gz") and not found.text:
-        raise DataError(f"{path}: {found.name} is not compressed; choose another name")
-    return _installed(found)
+    if path.name.endswith(".gz") and not format_.text:
+        raise DataError(f"{path}: {format_.name} is not compressed; choose another name")
+    return _installed(format_)
 
 
 def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
@@ -115,26 +115,26 @@ def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
         return None
     if name:
         return _installed(FORMATS[name])
-    found = _by_suffix(path)
-    if found is None or found.name in ("dynamodb-json", "json"):
-        found = _by_content(path) or found
-    if found is None:
+    format_ = _by_suffix(path)
+    if format_ is None or format_.name in ("dynamodb-json", "json"):
+        format_ = _by_content(path) or format_
+    if format_ is None:
         raise DataError(f"{shown or path}: the format is not known; set it with --format")
-    return _installed(found)
+    return _installed(format_)
 
 
-def _installed(found: Format) -> Format:
+def _installed(format_: Format) -> Format:
     """Check that the format's library is there before a table is read or made. Raises DataError."""
-    if found.library is not None:
-        found.library()
-    return found
+    if format_.library is not None:
+        format_.library()
+    return format_
 
 
 def _by_suffix(path: Path) -> Format | None:
     name = path.name.removesuffix(".gz")
-    for found in FORMATS.values():
-        if name.endswith(found.suffixes or ("\0",)):
-            return found
+    for format_ in FORMATS.values():
+        if name.endswith(format_.suffixes or ("\0",)):
+            return format_
     return None
 
 

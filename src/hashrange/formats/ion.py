@@ -227,7 +227,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 def _escaped(text: str) -> str:
     """Everything but quotes, backslashes and control characters is written as it is."""
-    return _needs_escape.sub(lambda found: _escape(found[0]), text)
+    return _needs_escape.sub(lambda match: _escape(match[0]), text)
 
 
 def _escape(letter: str) -> str:

@@ -101,18 +101,18 @@ class _Column:
 
 
 def _columns(items: Iterable[bytes]) -> list[_Column]:
-    found: dict[tuple[str, str], _Column] = {}
+    columns: dict[tuple[str, str], _Column] = {}
     for item in items:
         for name, value in decode(item).items():
             [(kind, content)] = value.items()
-            column = found.get((name, kind))
+            column = columns.get((name, kind))
             if column is None:
-                column = found[name, kind] = _Column(name, kind)
-                if len(found) > COLUMNS_MAX:
+                column = columns[name, kind] = _Column(name, kind)
+                if len(columns) > COLUMNS_MAX:
                     raise TooManyColumns
             if kind == "N":
                 column.note(content)
-    return list(found.values())
+    return list(columns.values())
 
 
 def _fields(columns: list[_Column], arrow: Any) -> list[Any]:

@@ -48,10 +48,12 @@ def read_array(source: Input) -> Iterator[Record]:
         raise text.fault("not an array of JSON objects")
     text.advance(1)
     first = True
-    while (found := text.skip(_SPACE)) != "]":
+    while (character := text.skip(_SPACE)) != "]":
         if not first:
-            if found != ",":
-                raise text.fault("the array is cut short" if not found else "a comma is missing")
+            if character != ",":
+                raise text.fault(
+                    "the array is cut short" if not character else "a comma is missing"
+                )
             text.advance(1)
             text.skip(_SPACE)
         first = False

@@ -127,7 +127,7 @@ def data_files(path: Path) -> list[DataFile]:
             f"{folder / SUMMARY}: the format is {one_line(export.outputFormat)[:80]}, not "
             f"{' or '.join(_WAYS)}"
         )
-    found = []
+    files = []
     for number, line in enumerate(io.BytesIO(_manifest(folder, FILES)), 1):
         if line.strip():
             entry = _decoded(folder / f"{FILES}:{number}", line, _Entry)
@@ -135,8 +135,8 @@ def data_files(path: Path) -> list[DataFile]:
             data = folder / "data" / name
             if not name or not data.is_file():
                 raise DataError(f"{folder / FILES}:{number}: {data}: no such file")
-            found.append(DataFile(data, entry.itemCount, entry.md5Checksum, export.outputFormat))
-    return found
+            files.append(DataFile(data, entry.itemCount, entry.md5Checksum, export.outputFormat))
+    return files
 
 
 def read_file(file: DataFile, source: Input, line: int = 1) -> Iterator[Record]:
@@ -159,13 +159,13 @@ def _export(path: Path) -> Path:
         raise DataError(f"{path}: no such folder")
     if (path / SUMMARY).is_file():
         return path
-    found = sorted(each.parent for each in path.glob(f"**/{SUMMARY}"))
-    if not found:
+    folders = sorted(each.parent for each in path.glob(f"**/{SUMMARY}"))
+    if not folders:
         raise DataError(f"{path}: no {SUMMARY} in it; not an export of DynamoDB")
-    if len(found) > 1:
-        names = ", ".join(str(each) for each in found[:3])
-        raise DataError(f"{path}: {len(found)} exports in it; name one: {names}")
-    return found[0]
+    if len(folders) > 1:
+        names = ", ".join(str(each) for each in folders[:3])
+        raise DataError(f"{path}: {len(folders)} exports in it; name one: {names}")
+    return folders[0]
 
 
 def _manifest(folder: Path, name: str) -> bytes:

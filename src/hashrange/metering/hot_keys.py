@@ -43,5 +43,5 @@ class HotKeys:
 
     def most(self, number: int = SHOWN_MAX) -> list[tuple[bytes, float]]:
         """The keys with the highest counts, highest first."""
-        found = sorted(self._counts.items(), key=lambda each: (-each[1], each[0]))
-        return found[:number]
+        hottest = sorted(self._counts.items(), key=lambda each: (-each[1], each[0]))
+        return hottest[:number]

@@ -112,17 +112,17 @@ class Meter:
         if source.plain and part.credit > wanted:  # what it has gained since does not matter
             expected[part] = wanted + asked.units
             return NO_LIMITS
-        whole, found = source.whole, list[Limit]()
+        whole, limits = source.whole, list[Limit]()
         if whole is not None and whole.credit_at(now) <= expected.get(whole, 0):
-            found.append(whole.limit)
+            limits.append(whole.limit)
         if part.credit_at(now) <= wanted:
-            found.append(part.limit)
+            limits.append(part.limit)
             self._heat.note_refused(part, asked.key, now)
         if written and table.indexes:
-            found += self._behind(table, now)
-        if found:
-            self.refuse(asked, found)
-            return found
+            limits += self._behind(table, now)
+        if limits:
+            self.refuse(asked, limits)
+            return limits
         expected[part] = wanted + asked.units
         if whole is not None:
             expected[whole] = expected.get(whole, 0) + asked.units
@@ -182,24 +182,24 @@ class Meter:
         """A local index uses the buckets of its table, and is known by its own space too."""
         known = self._written if written else self._read
         owner = _owner(table, source)
-        found = known.get(owner.space)
-        if found is None or found.table is not table:
-            found = SourceBuckets(table, owner, written, self._settings, found)
-        known[owner.space] = known[source.space] = found
-        self.has_indexes |= found.queue is not None
-        return found
+        buckets = known.get(owner.space)
+        if buckets is None or buckets.table is not table:
+            buckets = SourceBuckets(table, owner, written, self._settings, buckets)
+        known[owner.space] = known[source.space] = buckets
+        self.has_indexes |= buckets.queue is not None
+        return buckets
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
         """The limits of global indexes that have fallen behind: all writes of the table wait."""
-        found: list[Limit] = []
+        limits: list[Limit] = []
         known = self._written
         for index in table.global_indexes:
             buckets = known.get(index.space)
             if buckets is None or buckets.table is not table:
                 buckets = self._of(table, index, True)
             if buckets.behind:
-                found += buckets.limits_behind(now)
-        return found
+                limits += buckets.limits_behind(now)
+        return limits
 
     def _pay(self, charges: Sequence[Charge], now: float) -> None:
         """Charge the buckets."""

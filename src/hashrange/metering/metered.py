@@ -26,6 +26,6 @@ class Metered(bytes):
 
 
 def metered(body: bytes, receipt: Receipt | Charge) -> Metered:
-    found = Metered(body)
-    found.receipt = receipt
-    return found
+    answer = Metered(body)
+    answer.receipt = receipt
+    return answer

@@ -68,8 +68,8 @@ class RecordingMeter(Meter):
         with self._recording:
             self._number += 1
             number = self._number
-        given = (operation, caller.invocation, caller.attempt)
-        return Recorded(self, now, [], 0, {}, False, number, *given)
+        fields = (operation, caller.invocation, caller.attempt)
+        return Recorded(self, now, [], 0, {}, False, number, *fields)
 
     def ask(self, account: Recorded, asked: Admit) -> Sequence[Limit]:
         with self._recording:
@@ -142,9 +142,9 @@ class RecordingMeter(Meter):
 
     def _write(self, account: Recorded, paid: list[Paid] | None) -> None:
         asks, account.asks = account.asks, []
-        given = (account.invocation, account.attempt, account.operation)
+        fields = (account.invocation, account.attempt, account.operation)
         whole = account.operation in WHOLE
-        self._writer.add(Event(account.time, account.id, *given, whole, asks, paid))
+        self._writer.add(Event(account.time, account.id, *fields, whole, asks, paid))
 
 
 def meter_of(settings: Settings, wake_upkeep: Callable[[], None]) -> Meter | None:

@@ -83,8 +83,8 @@ class SourceBuckets:
     def _of_whole(self, known: dict[Place, Bucket]) -> Bucket | None:
         table, source, place = self.table, self.source, (self.source.space, None, self.written)
         if not table.on_demand:
-            given = source.throughput
-            units = given.write if self.written else given.read
+            throughput = source.throughput
+            units = throughput.write if self.written else throughput.read
             limit = Limit(table, self._index, self.written, "ProvisionedThroughput")
             burst = units * self._settings.burst_seconds
             initial = units * self._settings.initial_burst_seconds

@@ -135,10 +135,10 @@ class Usage:
         self._sources.pop(space, None)
 
     def of(self, table: Table, source: Table | Index) -> SourceUsage:
-        found = self._sources.get(source.space)
-        if found is None:
-            found = self._sources[source.space] = SourceUsage(table, source, self._random)
-        return found
+        usage = self._sources.get(source.space)
+        if usage is None:
+            usage = self._sources[source.space] = SourceUsage(table, source, self._random)
+        return usage
 
     def reports(self) -> list[SourceReport]:
         return [source.report() for source in tuple(self._sources.values())]

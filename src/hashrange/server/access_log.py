@@ -76,15 +76,15 @@ def _safe(text: str) -> str:
 def _tables(body: bytes) -> list[str]:
     """The tables that a request names, some if there are many; none for PartiQL and bad JSON."""
     try:
-        found = _decode(body)
+        request = _decode(body)
     except (msgspec.DecodeError, RecursionError):
         return []
-    if found.batch is not None:
-        named = list(found.batch)
-    elif found.members is not None:
-        named = [each.table or "" for member in found.members for each in member.values()]
+    if request.batch is not None:
+        named = list(request.batch)
+    elif request.members is not None:
+        named = [each.table or "" for member in request.members for each in member.values()]
     else:
-        named = [found.table or found.arn or found.stream or ""]
+        named = [request.table or request.arn or request.stream or ""]
     return [name for name in dict.fromkeys(named) if name][:_TABLES_MAX]
 
 

@@ -83,8 +83,8 @@ def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
 def listening_socket(host: str, port: int) -> socket.socket:
     """Raises ServerError, with one line that names the address."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        family, _, _, _, address = min(found)  # IPv4 before IPv6
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(addresses)  # IPv4 before IPv6
         return socket.create_server(address[:2], family=family)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:

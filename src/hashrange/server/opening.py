@@ -20,8 +20,8 @@ def opened_database(
 ) -> "Iterator[Database]":
     """The connections to PostgreSQL belong to the loop that serves, which needs no other thread."""
     if isinstance(path, str):
-        given = connect_async(path, durability=durability, settings=settings)
-        database = runner.run(given)
+        connecting = connect_async(path, durability=durability, settings=settings)
+        database = runner.run(connecting)
     else:
         database = connect(path, durability=durability, settings=settings)
         if path is not None:

@@ -147,10 +147,10 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
         transaction = self._store.store.begin()
         try:
             for read, answer in self._reads:
-                found: Any = transaction.read(read)
-                if guarded(read, found) != guarded(read, answer):
+                current: Any = transaction.read(read)
+                if guarded(read, current) != guarded(read, answer):
                     raise Conflict("something that was read has changed")
-                if isinstance(read, Head) and found[1] > _clock(answer, writes):
+                if isinstance(read, Head) and current[1] > _clock(answer, writes):
                     raise Conflict("a transaction of a later time has landed")
             transaction.write(writes)
         except BaseException:

@@ -90,10 +90,10 @@ class SingleWriterSuite(StoreSuite):
         wanted = [*reversed(names), b"none", names[5]]
         expected = [value_of(1)] * 40
         expected[3], expected[5] = value_of(4), value_of(5)
-        found: list[bytes | None] = [*reversed(expected), None, value_of(5)]
-        found[39 - 7] = None
-        assert values(transaction, SPACE, *wanted) == found
+        answer: list[bytes | None] = [*reversed(expected), None, value_of(5)]
+        answer[39 - 7] = None
+        assert values(transaction, SPACE, *wanted) == answer
         transaction.commit()
-        assert read(store, Get(tuple((SPACE, name) for name in wanted))) == found
+        assert read(store, Get(tuple((SPACE, name) for name in wanted))) == answer
         assert len(keys(read(store, Range(SPACE, b"l", b"m")))) == 1
         assert (counted(store, b"n"), read(store, Dropped())) == (2, [8])

@@ -79,12 +79,12 @@ class Reading:
         the same `count` of records as before."""
         with closing(Stream(self._bucket, each.name)) as stream:
             packed = io.BufferedReader(stream, _BUFFER_BYTES)
-            found = _numbered(reading.items(packed, each.name, self._way, self._stopped))
+            records = _numbered(reading.items(packed, each.name, self._way, self._stopped))
             for _ in range(start):
-                next(found, None)
+                next(records, None)
             whole = False
             while not whole:
-                group = list(_group(found, count))
+                group = list(_group(records, count))
                 whole = len(group) < count if count else not group
                 size = 0 if whole else stream.position
                 self._bytes_before += each.size_bytes if whole else 0
@@ -106,8 +106,8 @@ class Reading:
             if done >= total:
                 return
 
-    def _place(self, found: Numbered) -> bytes:
-        _, record = found
+    def _place(self, numbered: Numbered) -> bytes:
+        _, record = numbered
         key = None if isinstance(record, DataError) else self._keys.of(record.item)
         return hash_position(key[0]) if key else b""
 
@@ -128,20 +128,20 @@ def listed(bucket: Objects, prefix: str) -> Iterator[Listed]:
         yield from bucket.list(prefix)
 
 
-def _numbered(found: reading.Read) -> Iterator[Numbered]:
+def _numbered(records: reading.Read) -> Iterator[Numbered]:
     """The records with their numbers in the object; what ends the reading is a record too."""
     number = 0
     try:
-        for number, record in enumerate(found, 1):
+        for number, record in enumerate(records, 1):
             yield number, record
     except DataError as error:
         yield number + 1, error
 
 
-def _group(found: Iterator[Numbered], count: int) -> Iterator[Numbered]:
+def _group(records: Iterator[Numbered], count: int) -> Iterator[Numbered]:
     """The next records: as many as are asked for, or else as many as a group has."""
     size = 0
-    for taken, (number, record) in enumerate(found, 1):
+    for taken, (number, record) in enumerate(records, 1):
         yield number, record
         size += 0 if isinstance(record, DataError) else len(record.item)
         if taken == count or (not count and (taken == GROUP_ITEMS or size >= GROUP_BYTES)):

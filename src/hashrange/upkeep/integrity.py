@@ -98,13 +98,13 @@ class TableCheck:
 
     def _index_problems(self, checks: Sequence[_Check]) -> Iterator[str]:
         answers = self._answers([check for _, check in checks])
-        for (index, _), found in zip(checks, answers, strict=True):
-            if found.key is not None:
+        for (index, _), checked in zip(checks, answers, strict=True):
+            if checked.key is not None:
                 self._expected[index.space] += 1
                 maintainer = MAINTAINERS[type(index)]
-                maintainer.count(self._table, index, found.key, 1, found.size, self._counters)
-            if found.problem:
-                yield f"{_name(index)}: {found.problem}"
+                maintainer.count(self._table, index, checked.key, 1, checked.size, self._counters)
+            if checked.problem:
+                yield f"{_name(index)}: {checked.problem}"
 
     def _row_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
         """Check a row of the table by itself, and collect the `checks` of its rows in indexes."""
@@ -137,11 +137,11 @@ class TableCheck:
             if row is None:
                 yield f"{where}: its item is missing"
                 return
-            [found] = self._answers([maintainer.check(self._table, index, owner, row)])
+            [checked] = self._answers([maintainer.check(self._table, index, owner, row)])
         except (DamagedRow, ValueError, KeyError) as problem:
             yield f"{where}: {problem}"
             return
-        if found.key is None or found.key.key != key:
+        if checked.key is None or checked.key.key != key:
             yield f"{where}: it differs from its item"
 
     @cached_property
@@ -178,10 +178,10 @@ class TableCheck:
     def _count_problems(self) -> Iterator[str]:
         """Find spaces with too many or too few rows."""
         for view in (self._table, *self._table.maintained):
-            found = sum(1 for _ in _rows(self.snapshot, view.space))
+            count = sum(1 for _ in _rows(self.snapshot, view.space))
             expected = self._expected[view.space]
-            if found != expected:
-                yield f"{_name(view)}: {found} rows where {expected} belong"
+            if count != expected:
+                yield f"{_name(view)}: {count} rows where {expected} belong"
 
     def counter_problems(self) -> Iterator[str]:
         names = {name for name in self._counters if isinstance(name, bytes)}
@@ -207,12 +207,12 @@ class TableCheck:
         for partition in sorted(stored.keys() | expected.keys()):
             where, size = f"collection {partition.hex()}", expected.get(partition, 0)
             try:
-                found = system.decode_number(stored.get(partition))
+                stored_size = system.decode_number(stored.get(partition))
             except DamagedRow as problem:
                 yield f"{where}: {problem}"
                 continue
-            if found != size:
-                yield f"{where} weighs {size} bytes, not {found}"
+            if stored_size != size:
+                yield f"{where} weighs {size} bytes, not {stored_size}"
 
 
 def _stored_size(table: Table, row: Row, key: bytes) -> int:

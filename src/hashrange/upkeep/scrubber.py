@@ -70,9 +70,9 @@ class Scrubber(forks.Forkable):
         """
         with self._lock:
             self._tell = tell
-            found = self._problem
-        if found:
-            tell(found)
+            problem = self._problem
+        if problem:
+            tell(problem)
 
     def close(self) -> None:
         self._closing.set()
@@ -97,16 +97,16 @@ class Scrubber(forks.Forkable):
                 self._closing.wait(ELECTION_SECONDS)
                 continue
             try:
-                found = self._pass()
+                problem = self._pass()
             except (kv.Damaged, DamagedRow) as error:
-                found = str(error)
+                problem = str(error)
             except kv.StoreError as error:
                 _log.warning("the search for damage was interrupted: %s", error)
-                found = ""
+                problem = ""
             else:
                 self.passes += 1
-            if found:
-                self._report(found)
+            if problem:
+                self._report(problem)
                 return
             self._closing.wait(PASS_SECONDS_MIN - (monotonic() - begun))
 

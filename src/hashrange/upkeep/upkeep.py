@@ -104,11 +104,11 @@ class Upkeep(Background):
         place = body["TableName"], body["IndexName"], body["Number"]
         if body["Size"] < self._retry_from.get(place, 0):
             return {"Done": True}
-        found = self._call(step["Operation"], body)
-        if found["Done"]:
+        answer = self._call(step["Operation"], body)
+        if answer["Done"]:
             self._retry_from[place] = body["Size"] * RETRY_GROWTH
-            return found
-        return self._call(found["Next"]["Operation"], found["Next"]["Body"])
+            return answer
+        return self._call(answer["Next"]["Operation"], answer["Next"]["Body"])
 
     def _call(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         return ask(self._runtime, name, body)

@@ -76,8 +76,8 @@ class Health:
         """Remember the outcome of a request if it is an error of the store."""
         if not isinstance(outcome, InternalServerError):
             return
-        if found := damage(outcome):
-            self._damage = f"{found}; run hashrange check, and restore a backup"
+        if problem := damage(outcome):
+            self._damage = f"{problem}; run hashrange check, and restore a backup"
         if is_full(outcome):
             self._full_until = self._clock() + FULL_SECONDS
 

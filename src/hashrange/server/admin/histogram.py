@@ -6,8 +6,8 @@ SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 
 def cumulated(buckets: list[int]) -> list[tuple[str, float]]:
     """Cumulative buckets, as in Prometheus: the number of values at or below each bound."""
-    total, found = 0, []
+    total, cumulative = 0, []
     for bound, number in zip((*map(str, SECONDS), "+Inf"), buckets, strict=True):
         total += number
-        found.append((bound, float(total)))
-    return found
+        cumulative.append((bound, float(total)))
+    return cumulative

@@ -26,7 +26,7 @@ class Inspection:
         return shown(name, self._database.inspect(name))
 
 
-def shown(table_name: str | None, found: list[dict[str, Any]]) -> Answer:
-    if table_name is not None and not found:
+def shown(table_name: str | None, tables: list[dict[str, Any]]) -> Answer:
+    if table_name is not None and not tables:
         return text_answer(f"no table {table_name!a}", 404)
-    return json_answer({"tables": found})
+    return json_answer({"tables": tables})

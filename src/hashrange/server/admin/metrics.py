@@ -178,9 +178,9 @@ def _of_figures(figures: Mapping[str, int]) -> "Iterator[Metric]":
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     for name, value in figures.items():
-        found = figure(name)
-        family = CounterMetricFamily if found.rises else GaugeMetricFamily
-        yield family(f"hashrange_{name}", found.meaning, value=value)
+        kind = figure(name)
+        family = CounterMetricFamily if kind.rises else GaugeMetricFamily
+        yield family(f"hashrange_{name}", kind.meaning, value=value)
 
 
 def _code(outcome: object) -> str:

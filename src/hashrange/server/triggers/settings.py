@@ -80,18 +80,18 @@ def _decoded(pattern: str | dict[str, Any]) -> Any:
     return msgspec.json.decode(pattern) if isinstance(pattern, str) else pattern
 
 
-def triggers(given: Sequence[str], hosts: Sequence[str]) -> list[Trigger]:
+def triggers(texts: Sequence[str], hosts: Sequence[str]) -> list[Trigger]:
     """The triggers that `--trigger` names, which may call `hosts` besides loopback.
 
     Raises ServerError.
     """
-    found = [trigger for text in given for trigger in _read(text)]
-    for trigger in found:
+    parsed = [trigger for text in texts for trigger in _read(text)]
+    for trigger in parsed:
         _check(trigger, hosts)
-    names = [trigger.name for trigger in found]
+    names = [trigger.name for trigger in parsed]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ServerError(f"--trigger {twice} is given twice")
-    return found
+    return parsed
 
 
 def _read(text: str) -> list[Trigger]:

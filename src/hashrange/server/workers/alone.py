@@ -126,8 +126,8 @@ def _apart(options: Options, database: "Database", settings: Settings) -> "Itera
     from hashrange.server.workers.apart import Apart
 
     folder = options.path if isinstance(options.path, Path) else None
-    given: Any = {"durability": options.durability, "settings": settings}
-    with closing(Apart(database, folder, partial(connect, **given))) as apart:
+    arguments: Any = {"durability": options.durability, "settings": settings}
+    with closing(Apart(database, folder, partial(connect, **arguments))) as apart:
         yield apart
 
 

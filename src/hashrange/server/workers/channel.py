@@ -32,13 +32,13 @@ def receive_first(sock: socket.socket) -> Any:
 
 
 def _exactly(file: Any, size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        more = file.read(size - len(found))
+    content = b""
+    while len(content) < size:
+        more = file.read(size - len(content))
         if not more:
             raise EOFError
-        found += more
-    return found
+        content += more
+    return content
 
 
 class Channel:

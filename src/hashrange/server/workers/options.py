@@ -238,9 +238,9 @@ class Options(NamedTuple):
             "--trigger": self.trigger,
             "--record": self.record,
         }
-        if given := [name for name, value in other.items() if value]:
+        if conflicting := [name for name, value in other.items() if value]:
             raise ServerError(
-                f"--apart cannot be combined with {given[0]}, which is for a single database"
+                f"--apart cannot be combined with {conflicting[0]}, which is for a single database"
             )
 
     def _check_outside(self) -> None:
@@ -308,9 +308,9 @@ def _admin_token() -> tuple[str, str]:
     return token, f"its token is in {TOKEN_VARIABLE}"
 
 
-def _faults(given: list[str]) -> Faults | None:
+def _faults(texts: list[str]) -> Faults | None:
     rates: dict[str, Any] = {}
-    for text in given:
+    for text in texts:
         name, _, rate = text.partition("=")
         rates[name] = rate
         with suppress(ValueError):  # `check` reports a value that is not a number

@@ -148,8 +148,8 @@ def _add_units(shown: Shown, other: Shown) -> None:
 
 
 def _hottest(counted: list[Shown]) -> list[Shown]:
-    found: dict[str, Shown] = {}
+    by_name: dict[str, Shown] = {}
     for each in counted:
         name = repr(each["key"])
-        found[name] = {**each, "count": each["count"] + found.get(name, {"count": 0})["count"]}
-    return sorted(found.values(), key=lambda each: -each["count"])[:SHOWN_MAX]
+        by_name[name] = {**each, "count": each["count"] + by_name.get(name, {"count": 0})["count"]}
+    return sorted(by_name.values(), key=lambda each: -each["count"])[:SHOWN_MAX]
