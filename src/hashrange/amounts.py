@@ -1,4 +1,4 @@
-"""Amounts and times as people read them."""
+"""Amounts and times in the form in which people read them."""
 
 from datetime import datetime
 

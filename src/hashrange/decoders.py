@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 class _Building(forks.Forkable):
-    """In a child, a type that another thread was building would stay half known."""
+    """A lock that is held while a decoder is built. A fork waits for it: otherwise a type might
+    stay half-built in the child."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -50,6 +51,6 @@ decoder = cast(_Decoders, cache(_decoder))
 
 
 def prepare(type: type[T]) -> type[T]:
-    """The type itself, of which msgspec knows all."""
+    """The type itself, after msgspec has learned everything about it."""
     decoder(type)
     return type

@@ -1,4 +1,4 @@
-"""How a command or a server fails: with one line on stderr, and status 1."""
+"""Failures of commands and servers: one line on stderr, and status 1."""
 
 import sys
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def told_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Add to the error of a missing library how to install it."""
+    """Add to the error for a missing library how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,8 +1,8 @@
 """The registry of objects that must act when the process forks or ends.
 
-A child process has one thread, so locks that other threads held are never released in it, and
-work that they began is never finished. SQLite's connections and file locks do not survive a fork
-either: they have to be closed before it and opened again after it, on both sides.
+A child process has one thread, so locks that other threads held are never released in it, and work
+that they began is never finished. SQLite's connections and file locks do not survive a fork either:
+they have to be closed before the fork and opened again after it, in both processes.
 
 When the main thread has ended, Python shuts the interpreter down while daemon threads still run.
 If one of them returns from SQLite after that, the process may crash. So their work must have ended

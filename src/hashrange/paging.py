@@ -1,4 +1,4 @@
-"""Where a page ends, for every store, and how much an answer holds."""
+"""Where a page ends, for every store, and the size of an answer."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -23,19 +23,20 @@ def page_of(rows: Iterable[tuple[bytes, bytes]], read: Range) -> Page:
 
 
 def bytes_of(answer: Answer) -> int:
-    """How many bytes the values of an answer have."""
+    """The number of bytes in the values of an answer."""
     if isinstance(answer, Page):
         return sum([len(value) for _, value in answer.rows])
     return sum([len(value) for value in answer if isinstance(value, bytes)])
 
 
 def small(values: Iterable[bytes | None], bytes_max: int) -> list[bytes | None]:
-    """Rows by key, with TOO_LARGE in place of the large ones."""
+    """Rows by key, with TOO_LARGE in place of large ones."""
     return [TOO_LARGE if value and len(value) > bytes_max else value for value in values]
 
 
 def cut(values: Iterable[bytes | None], weight_max: int) -> list[bytes | None]:
-    """Rows by key: after those whose weights together are above `weight_max`, headers alone."""
+    """Rows by key. When the weights of the rows together exceed `weight_max`, the remaining rows
+    are cut to their headers."""
     found: list[bytes | None] = []
     weight = 0
     for value in values:

@@ -58,13 +58,13 @@ _GLOBAL = """
 
 OWN_KEYS = frozenset(f"{SERVICE}:{name}".lower() for name in _OWN.split())
 GLOBAL_KEYS = frozenset(f"aws:{name}".lower() for name in _GLOBAL.split())
-"""Those that no request has here, such as `aws:SourceVpc`, are known and absent."""
+"""Keys that requests never have here, such as `aws:SourceVpc`, are known too; they are absent."""
 
 TAG_KEYS = ("aws:principaltag/", "aws:requesttag/", "aws:resourcetag/")
 
 
 def check_key(key: str) -> None:
-    """Raises ValueError for a condition key of DynamoDB or of all services that does not exist."""
+    """Raises ValueError if a condition key of DynamoDB, or a global one, does not exist."""
     lower = key.lower()
     service, colon, name = lower.partition(":")
     if not colon or not name:

@@ -1,9 +1,9 @@
-"""What a policy allows although its conditions seem to forbid it.
+"""Finds what a policy allows although its conditions seem to forbid it.
 
-Each finding is about one Allow: an action that has no partition keys or attributes, so that a
-condition on them does not hold it back, or another Allow of the policy that has no such condition.
-What a Deny takes back is no finding. Source: developer guide, "Using IAM policy conditions for
-fine-grained access control".
+Each finding is about one Allow with a condition on partition keys or attributes: an action that has
+none, so that the condition does not restrict it, or another Allow of the policy without such a
+condition. What a Deny forbids is not a finding. Source: developer guide, "Using IAM policy
+conditions for fine-grained access control".
 """
 
 import re
@@ -37,7 +37,7 @@ _ATTRIBUTES = frozenset({"dynamodb:attributes"})
 
 
 def findings(policy: Policy) -> list[str]:
-    """One line for each, with its statement; empty if there are none."""
+    """One line for each finding, with its statement."""
     allows = [each for each in policy.statements if each.allows]
     denials = [each for each in policy.statements if not each.allows]
     return [
@@ -48,12 +48,13 @@ def findings(policy: Policy) -> list[str]:
 
 
 def allowed_actions(statement: Statement) -> set[str]:
-    """The actions of DynamoDB that a statement names."""
+    """DynamoDB's actions that a statement names."""
     return {each for each in ACTIONS if statement.names_action(f"{SERVICE}:{each}".lower())}
 
 
 class _Allow:
-    """A statement among the others of its policy, which can allow more or deny some of it."""
+    """An Allow, and the other statements of its policy, which may allow more or forbid a part of
+    it."""
 
     def __init__(
         self, statement: Statement, allows: list[Statement], denials: list[Statement]
@@ -82,7 +83,7 @@ class _Allow:
             yield from self._of_tags(actions)
 
     def _left(self, statement: Statement) -> set[str]:
-        """The actions that a statement allows, and no Deny takes back."""
+        """The actions that a statement allows and no Deny forbids."""
         return {
             action
             for action in allowed_actions(statement)
@@ -92,7 +93,7 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """What other statements allow without such a condition."""
+        """Findings about other statements, which have no such condition."""
         for other in self._others:
             if keys & _keys(other):
                 continue
@@ -121,7 +122,8 @@ def _keys(statement: Statement) -> set[str]:
 
 
 def _overlap(one: Statement, other: Statement) -> bool:
-    """Whether both may be about the same table. A Not-element is about almost any."""
+    """Whether both may be about the same table. A statement with NotResource is about almost
+    any."""
     if one.but_resources or other.but_resources:
         return True
     return any(
@@ -138,13 +140,14 @@ def _table_of(pattern: Pattern) -> Pattern:
 
 
 def _covers(pattern: Pattern, other: Pattern) -> bool:
-    """Whether all that the other matches is matched, as far as their texts tell."""
+    """Whether the pattern matches everything that the other one matches, as far as their texts
+    tell."""
     return pattern.text == other.text or pattern.matches(other.text, NOTHING) is True
 
 
 def _takes_back(denial: Statement, action: str, statement: Statement) -> bool:
-    """Whether a Deny holds for all requests with an action that a statement allows, or for those
-    without leading keys if it asks for no other key."""
+    """Whether a Deny forbids an action that a statement allows: in every request or, if it depends
+    on leading keys alone, in every request without them."""
     if not denial.names_action(f"{SERVICE}:{action}".lower()) or denial.but_resources:
         return False
     if statement.but_resources or not all(

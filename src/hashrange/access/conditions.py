@@ -1,8 +1,8 @@
 """The conditions of a statement, all of which must hold.
 
-A key with one value is compared as it is. A key that has a set of values, such as
-`dynamodb:LeadingKeys`, needs ForAllValues or ForAnyValue: without them a positive operator never
-matches a set of several. Source: IAM user guide, "Set operators for multi-valued context keys".
+A key with one value is simply compared. A key whose value is a set, such as `dynamodb:LeadingKeys`,
+needs ForAllValues or ForAnyValue: without these, a positive operator never matches a set with
+several members. Source: IAM user guide, "Set operators for multi-valued context keys".
 """
 
 from collections.abc import Callable, Iterator
@@ -32,11 +32,11 @@ SET_KEYS = frozenset(
         *("dynamodb:fourthpartitionkeyvalues", "aws:tagkeys"),
     }
 )
-"""Keys whose values are sets, also when there is just one."""
+"""Keys whose values are sets, even if a set has a single member."""
 
 
 class ConditionError(Exception):
-    """`place` is where in the Condition element it is."""
+    """`place` is the place of the error within the Condition element."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,8 @@ class ConditionError(Exception):
 
 
 class Condition(Struct, frozen=True):
-    """One line of a Condition element: `operator` between a key and values, any of which suffices.
+    """One line of a Condition element: an `operator` between a key and values. One matching value
+    is enough.
 
     `quantifier` is ForAllValues, ForAnyValue, or empty.
     """
@@ -61,25 +62,26 @@ class Condition(Struct, frozen=True):
 
     @property
     def asks(self) -> frozenset[str]:
-        """The condition keys that it depends on."""
+        """The condition keys that the condition depends on."""
         return frozenset((self.key, *(key for each in self.values for key in each.variables)))
 
     @property
     def fits_at_once(self) -> bool:
-        """Whether a single value of a key meets it just if `Operator.fixed` says so."""
+        """Whether `Operator.fixed` alone decides whether a single value of the key meets the
+        condition."""
         operator = self.operator
         fixed = operator.fixed is not None and not operator.negated
         return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)
 
     def bound(self, known: Context) -> "Condition":
-        """The same condition for requests that all have these values."""
+        """The same condition, for requests that share these values."""
         return replace(self, values=tuple(each.bound(known) for each in self.values))
 
     def test(self, lenient: bool) -> Callable[[Context], bool]:
-        """A function that says whether a request meets it, in few steps.
+        """A fast function that tells whether a request meets the condition.
 
-        If a variable of the policy has no value, a condition of a Deny is taken to hold
-        (`lenient`), and that of an Allow is not.
+        If a policy variable has no value, a condition of a Deny is assumed to hold (`lenient`), and
+        that of an Allow is not.
         """
         key, fits = self.key, self._fits()
         if self.name == NULL:
@@ -102,7 +104,7 @@ class Condition(Struct, frozen=True):
             if len(values) == 1 and (known := fits(values[0], context)) is not None:
                 return known is not negative
             matches = [fits(each, context) for each in values]
-            # A value fails if its match is `negative`.
+            # A value fails if the result of its match is `negative`.
             if one_suffices:
                 return (not negative) in matches or (lenient and None in matches)
             return negative not in matches and (lenient or None not in matches)
@@ -110,7 +112,7 @@ class Condition(Struct, frozen=True):
         return test
 
     def _fits(self) -> Callable[[str, Context], Known]:
-        """Whether one of the policy's values fits."""
+        """Whether one of the policy's values matches."""
         operator, values = self.operator, self.values
         if operator.fixed is not None and not any(each.varies for each in values):
             return operator.fixed(values)
@@ -125,7 +127,7 @@ class Condition(Struct, frozen=True):
 
 
 def parse(element: Any, check_key: Callable[[str], None], variables: bool) -> tuple[Condition, ...]:
-    """The conditions of a Condition element. `check_key` refuses an unknown key by ValueError.
+    """The conditions of a Condition element. `check_key` raises ValueError for an unknown key.
 
     Raises ConditionError.
     """

@@ -38,10 +38,11 @@ def _no_keys() -> Keys:
 
 
 class RequestContext:
-    """The condition keys of a request: of its principal, of its items, and of all around it.
+    """The condition keys of a request: those of its principal, of its items, and of its
+    surroundings.
 
-    The latter two are computed once they are needed. `leading` has the leading keys if they are
-    known without the other keys of the items.
+    The latter two are computed when they are first needed. `leading` has the leading keys if they
+    are known without the other keys of the items.
     """
 
     __slots__ = ("_around", "_items", "_leading", "_of_items", "_of_surroundings", "_principal")
@@ -92,14 +93,14 @@ def evaluate(
     context: RequestContext,
     resource_policy: Policy | None = None,
 ) -> Verdict:
-    """`action` as in `dynamodb:GetItem`, `resource` an ARN or `*`."""
+    """`action` is such as `dynamodb:GetItem`, `resource` is an ARN or `*`."""
     return plan(principal, action, resource, resource_policy).decide(context)
 
 
 def plan(
     principal: Principal, action: str, resource: str, resource_policy: Policy | None = None
 ) -> Plan:
-    """It is made once and remembered."""
+    """The plan for an action on a resource. It is made once and remembered."""
     asked = (action, resource, resource_policy.text if resource_policy else "")
     result: Plan | None = principal.remembered.get(asked)
     if result is None:
@@ -109,7 +110,7 @@ def plan(
 
 
 def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
-    """The statements with the values of a principal, shared by all its plans."""
+    """The statements of a policy with the values of a principal, which all its plans share."""
     asked = (policy.name, policy.text)
     candidates: list[Candidate] | None = principal.remembered.get(asked)
     if candidates is None:
@@ -126,7 +127,8 @@ def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
 def _about(
     principal: Principal, policies: Iterable[Policy], action: str, resource: str
 ) -> list[Candidate]:
-    """Of a statement with variables as resources it is left open whether it is about this one."""
+    """The statements of policies that may be about the resource. If the resources of a statement
+    have variables, a test of the statement decides that later."""
     return [
         replace(each, tests=needs(each.statement, resource))
         if each.statement.has_variable_resources
@@ -187,5 +189,6 @@ def _names_itself(principal: Principal, statement: Statement) -> bool:
 
 
 def _grants(principal: Principal, statement: Statement) -> bool:
-    """One that names the account only lets the policies of its identities decide."""
+    """A statement that names only the account leaves the decision to the policies of its
+    identities."""
     return any(each in ("*", principal.role_arn) for each in statement.principals)

@@ -1,6 +1,6 @@
-"""A generation of an access file: its account and its principals, which never change.
+"""A generation of an access file: an account and its principals, which never change.
 
-    account = "123456789012"                         # by default that of the principals
+    account = "123456789012"                         # by default, the account of the principals
 
     [[principals]]
     arn = "arn:aws:iam::123456789012:user/ann"
@@ -13,9 +13,9 @@
     [groups]
     writers = ["policies/writers.json"]
 
-Policies are files of JSON beside the access file, or AWS's managed policies by name or ARN. A
-principal has instead of policies the words `access = "full"`, or none and may do nothing. A session
-of a role may have `session_policy` and `expires`.
+Policies are JSON files beside the access file, or AWS's managed policies by name or ARN. Instead of
+policies, a principal may have `access = "full"`; with neither, it may do nothing. A session of a
+role may have `session_policy` and `expires`.
 """
 
 import re
@@ -38,11 +38,12 @@ _MEMBERS = frozenset(
 
 
 class AccessError(ValueError):
-    """The access file cannot be used; the message is one line with the place."""
+    """The access file cannot be used; the message is one line that names the place."""
 
 
 class Access(Struct, frozen=True):
-    """`by_key` has the principal of each access key; one without a key can only be asked about."""
+    """`by_key` has the principal of each access key. A principal without a key makes no requests,
+    but one can ask what it may do."""
 
     account: str
     principals: tuple[Principal, ...]
@@ -56,14 +57,14 @@ class Access(Struct, frozen=True):
         raise AccessError(f"there is no principal {arn} in the access file")
 
     def check_keys(self, access_keys: Iterable[str]) -> None:
-        """Raises AccessError if a key that the server accepts belongs to no principal."""
+        """Raises AccessError if an access key that the server accepts belongs to no principal."""
         for access_key in access_keys:
             if access_key not in self.by_key:
                 raise AccessError(f"the access key {access_key} belongs to no principal")
 
 
 def read(document: Mapping[str, Any], text_of: Callable[[str], str]) -> Access:
-    """The generation that a document describes; `text_of` reads a policy's file by its name.
+    """The generation that a document describes. `text_of` reads the file of a policy by its name.
 
     Raises AccessError, and what `text_of` raises.
     """

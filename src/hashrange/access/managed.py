@@ -1,6 +1,6 @@
-"""AWS's managed policies that programs use with DynamoDB, by their names.
+"""AWS's managed policies for programs that use DynamoDB, by their names.
 
-Of policies for many services only what concerns DynamoDB is kept. Source: AWS managed policy
+Policies for many services are reduced to what concerns DynamoDB. Source: AWS managed policy
 reference guide.
 """
 
@@ -45,5 +45,5 @@ NAMES = tuple(_STATEMENTS)
 
 
 def document(name: str) -> str:
-    """The policy of this name as JSON."""
+    """The policy with this name, as JSON."""
     return json.dumps({"Version": "2012-10-17", "Statement": [_STATEMENTS[name]]})

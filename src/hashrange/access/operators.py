@@ -19,14 +19,14 @@ from hashrange.access.patterns import NOTHING, Context, Known, Pattern
 Test = Callable[[str, Pattern, Context], Known]
 """May raise MissingVariable."""
 Fits = Callable[[str, Context], Known]
-"""Whether a value fits one of a policy's."""
+"""Whether a value of a request matches a value of a policy."""
 
 
 class Operator(Struct, frozen=True):
-    """`test` is that of the positive operator, which a `negated` one turns round.
+    """`test` is the test of the positive operator, whose result a `negated` operator inverts.
 
-    `check` refuses a value that a policy may not have, by ValueError. `fixed` makes the test of
-    several values without variables faster.
+    `check` raises ValueError for a value that a policy may not have. `fixed` makes a faster test
+    for several values without variables.
     """
 
     test: Test
@@ -63,7 +63,7 @@ def _like_one_of(values: Sequence[Pattern]) -> Fits:
 
 
 def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> Test:
-    """Values that cannot be read are not comparable with any."""
+    """A test that compares two values as `read` converts them. An invalid value matches none."""
 
     def test(value: str, wanted: Pattern, context: Context) -> bool:
         try:
@@ -75,7 +75,7 @@ def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> 
 
 
 _DIGITS_MAX = 400
-"""Of a number: longer ones cost time, and no condition key has them."""
+"""The limit for a number: longer ones take time, and no condition key has them."""
 
 
 def _number(text: str) -> Decimal:
@@ -149,7 +149,8 @@ def _ordered(name: str, read: Callable[[str], Any]) -> dict[str, Operator]:
 
 
 NULL = "Null"
-"""Whether the request lacks a key. It compares no values, so `conditions` treats it by itself."""
+"""Tells whether the request lacks a key. It compares no values, so `conditions` handles it
+separately."""
 
 OPERATORS = {
     "StringEquals": Operator(_equals, fixed=_one_of),
@@ -164,7 +165,7 @@ OPERATORS = {
     "BinaryEquals": Operator(_compared(_binary, lambda a, b: a == b), check=_binary),
     "IpAddress": Operator(_in_network, check=_network),
     "NotIpAddress": Operator(_in_network, negated=True, check=_network),
-    # The two pairs behave alike: both match wildcards.
+    # The operators of each pair behave alike: both match wildcards.
     "ArnEquals": Operator(_like, check=_arn, fixed=_like_one_of),
     "ArnLike": Operator(_like, check=_arn, fixed=_like_one_of),
     "ArnNotEquals": Operator(_like, negated=True, check=_arn, fixed=_like_one_of),

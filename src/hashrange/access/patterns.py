@@ -1,4 +1,4 @@
-"""Texts of policies with wildcards and policy variables, and what they match.
+"""Patterns: texts of policies with wildcards and policy variables.
 
 `*` stands for any characters and `?` for one; `${aws:username}` stands for the value of a condition
 key, and `${*}`, `${?}` and `${$}` for the characters themselves. The value of a variable is never
@@ -18,7 +18,7 @@ _LITERALS = frozenset("*?$")
 
 
 class PatternError(Exception):
-    """The text is not a pattern. The message does not repeat it."""
+    """The text is not a valid pattern. The message does not repeat the text."""
 
 
 class MissingVariable(Exception):
@@ -26,11 +26,11 @@ class MissingVariable(Exception):
 
 
 Known = bool | None
-"""Whether something holds; None if that depends on a variable without a value."""
+"""A truth value; None if it depends on a variable without a value."""
 
 
 def any_of(each: Iterable[Known]) -> Known:
-    """Whether one of them holds."""
+    """Whether one of them is true."""
     unknown = False
     for one in each:
         if one:
@@ -43,7 +43,8 @@ class Context(Protocol):
     """The condition keys of a request."""
 
     def values(self, key: str, /) -> tuple[str, ...]:
-        """The values of a key, whose name is in lower case; empty if the request has none."""
+        """The values of a key, whose name is in lower case; empty if the request does not have
+        it."""
         ...
 
 
@@ -86,7 +87,7 @@ Part = str | Variable | Wildcard
 
 
 class Pattern:
-    """A text of a policy, in parts. The wildcards of an `arn` stay between its colons."""
+    """A text of a policy, in parts. The wildcards of an `arn` do not match its colons."""
 
     __slots__ = ("_plain", "_regex", "arn", "parts", "text")
 
@@ -100,7 +101,7 @@ class Pattern:
 
     @property
     def variables(self) -> list[str]:
-        """The condition keys whose values the text has."""
+        """The condition keys of the variables in the text."""
         return [part.key for part in self.parts if isinstance(part, Variable)]
 
     @property
@@ -109,14 +110,14 @@ class Pattern:
 
     @property
     def prefix(self) -> str | None:
-        """The text that a star at the end follows, if all texts that begin with it match."""
+        """The text before a star at the end, if every text that begins with it matches."""
         match self.parts:
             case (str(text), Wildcard("*")) if not self.arn:
                 return text
         return None
 
     def bound(self, known: Context) -> "Pattern":
-        """The same pattern for requests that all have these values."""
+        """The same pattern, for requests that share these values."""
         if not self.varies:
             return self
         filled = [part.bound(known) if isinstance(part, Variable) else part for part in self.parts]
@@ -133,7 +134,7 @@ class Pattern:
         return regex.fullmatch(text) is not None
 
     def value(self, context: Context) -> str:
-        """The text with the values of its variables, in which wildcards are ordinary characters.
+        """The text with the values of its variables; wildcards are ordinary characters in it.
 
         Raises MissingVariable.
         """
@@ -149,17 +150,19 @@ class Pattern:
 
 
 COLONS = 5
-"""Of an ARN; what follows them may have colons itself, as the labels of streams do."""
+"""The number of colons of an ARN that separate its segments. The last segment may have further
+colons, as in the labels of streams."""
 
 
 @lru_cache(maxsize=4096)
 def _compiled(parts: tuple[str | Wildcard, ...], arn: bool) -> re.Pattern[str]:
-    """No text takes long. Before the fifth colon of an ARN a star stays within its segment, unless
-    it is the last character there: then it may go beyond the colon.
+    """A regular expression that is fast for every text. Before the fifth colon of an ARN, a star
+    matches within its segment only, unless it is the last character of the segment: then it may go
+    beyond the colon.
 
-    What stands between two stars that match anything has a fixed number of colons, so where it
-    matches first it also ends first. Hence it is an atomic group, which is matched just once; and
-    so is what stands between two stars of one segment. Only the last star of all has to try.
+    A part between two stars that match anything has a fixed number of colons, so its first match is
+    also the one that ends first. So it is an atomic group, which is matched only once; the same is
+    true of a part between two stars of one segment. Only the last star needs backtracking.
     """
     groups, colons = [[""]], 0
     for at, part in enumerate(parts):
@@ -187,7 +190,7 @@ def _ends_segment(parts: tuple[str | Wildcard, ...], at: int) -> bool:
 
 
 def _within(pieces: list[str], ends: bool = False) -> str:
-    """Pieces of one text with stars between them that stay within their segments."""
+    """Pieces of a text, separated by stars that do not match colons."""
     first, *others = pieces
     if others and ends:
         others, last = others[:-1], f"[^:]*{others[-1]}"
@@ -213,7 +216,7 @@ def parse(text: str, variables: bool = True, arn: bool = False) -> Pattern:
 
 
 def literal(text: str) -> Pattern:
-    """A pattern that matches just this text."""
+    """A pattern that matches only this text."""
     return Pattern(text, (text,))
 
 
@@ -231,7 +234,7 @@ def _wild(text: str) -> list[Part]:
 
 
 def _joined(parts: list[Part]) -> list[Part]:
-    """Texts side by side become one."""
+    """The parts, in which adjacent texts are joined."""
     joined: list[Part] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):

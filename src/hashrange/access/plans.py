@@ -1,9 +1,10 @@
-"""What decides about an action of a principal on a resource, prepared for many requests.
+"""Plans: the statements that decide about an action of a principal on a resource, prepared for many
+requests.
 
-A plan has the statements that are about the action and the resource. Conditions that depend on the
-principal alone are decided when it is made, and `Plan.settled` decides those that depend on what
-many requests share. If only the leading key is left to ask for, `Plan.by_key` is there: it tries
-the values of all statements at once.
+A plan has the statements about the action and the resource. Conditions that depend only on the
+principal are decided when the plan is made, and `Plan.settled` decides conditions on keys whose
+values many requests share. If only the leading key remains, the plan has `by_key`, which looks it
+up among the values of all statements at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +22,7 @@ IDENTITY = "an identity-based policy"
 BOUNDARY = "a permissions boundary"
 SESSION = "a session policy"
 RESOURCE = "a resource-based policy"
-"""The kinds of policies, as messages name them."""
+"""The kinds of policies, in the words of messages."""
 
 
 class Source(Struct, frozen=True):
@@ -46,11 +47,11 @@ Keys = Mapping[str, tuple[str, ...]]
 
 LEADING = "dynamodb:leadingkeys"
 LEADINGS = frozenset({LEADING, "dynamodb:firstpartitionkeyvalues"})
-"""Two names of one condition key."""
+"""The two names of one condition key."""
 
 
 class _OneKey(Struct, frozen=True):
-    """The context of a request of which only the leading key matters."""
+    """The context of a request for which only the leading key matters."""
 
     text: str
 
@@ -59,9 +60,9 @@ class _OneKey(Struct, frozen=True):
 
 
 class Test(Struct, frozen=True):
-    """Whether a statement may apply to a request, as far as these `keys` tell.
+    """Tells whether a statement may apply to a request, as far as these `keys` decide it.
 
-    `condition` is there if a single value of a key with several values meets it just if it fits
+    There is a `condition` if a single value of the key meets the condition exactly if it matches
     one of the policy's values.
     """
 
@@ -71,7 +72,7 @@ class Test(Struct, frozen=True):
 
 
 def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]:
-    """Those that a statement must meet. The resource is asked for too if it is given."""
+    """The tests that a statement must pass. With `resource`, one of them is about the resource."""
     lenient = not statement.allows
     tests = [
         Test(each.asks, each.test(lenient), each if each.fits_at_once else None)
@@ -84,9 +85,9 @@ def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]
 
 
 class Candidate(Struct, frozen=True):
-    """A statement about an action and a resource, which applies if all tests hold.
+    """A statement about an action and a resource, which applies if all tests pass.
 
-    `verdict` is what it decides if it allows.
+    `verdict` is the verdict if it is an Allow that applies.
     """
 
     statement: Statement
@@ -100,7 +101,8 @@ class Candidate(Struct, frozen=True):
         return True
 
     def settled(self, known: Context, knows: Callable[[str], bool]) -> "Candidate | None":
-        """What is left of it if some keys are known; None if it does not apply."""
+        """The candidate with the tests that remain if some keys are known; None if it does not
+        apply."""
         left = []
         for each in self.tests:
             if not all(map(knows, each.keys)):
@@ -119,14 +121,14 @@ class Group:
             key for each in self.candidates for test in each.tests for key in test.keys
         )
         self.by_key = _by_key(self.candidates) if self.keys <= LEADINGS else None
-        """Whether one of them applies to a request with a single leading key."""
+        """Whether one of the candidates applies to a request with a single leading key."""
 
     @property
     def varies(self) -> bool:
         return any(each.tests for each in self.candidates)
 
     def first(self, context: Context) -> Verdict | None:
-        """The verdict of the first one that applies."""
+        """The verdict of the first candidate that applies."""
         if self.by_key is not None:
             values = context.values(LEADING)
             if len(values) == 1 and not self.by_key(values[0], context):
@@ -179,12 +181,13 @@ def _applies_to_key(candidate: Candidate, text: str, context: Context) -> bool:
 
 
 class Plan(Struct):
-    """`by_name` are the Allows of the resource's policy that name the principal. There is no
-    `boundary` or `session` if it is None.
+    """`by_name` has the Allows of the resource's policy that name the principal. `boundary` and
+    `session` are None if there is no such policy.
 
-    `verdict` is there if it is the same for any request. `by_key` is there if only the leading key
-    matters: it says whether a request with a single one is allowed. `asks_items` means that it asks
-    for nothing but the items of a request. `shapes` is for users of the plan: what they settled.
+    `verdict` is set if every request gets the same one. `by_key` is set if only the leading key
+    matters: it tells whether a request with a single leading key is allowed. `asks_items` says that
+    the plan depends only on the items of a request. `shapes` is a cache for users of the plan, of
+    what they have settled.
     """
 
     action: str
@@ -222,7 +225,7 @@ class Plan(Struct):
         return self.allowing.first(context) or Verdict(self._nothing_allows(IDENTITY))
 
     def settled(self, known: Context, knows: Callable[[str], bool]) -> "Plan":
-        """The plan of requests that have the same values of all keys that `knows` is true of."""
+        """The plan for requests that have the same values of all keys for which `knows` is true."""
         return Plan(
             self.action,
             tuple((kind, group.settled(known, knows)) for kind, group in self.denials),

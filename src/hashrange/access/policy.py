@@ -1,4 +1,4 @@
-"""Policies: JSON documents of statements, checked as a whole when they are read.
+"""Policies: JSON documents with statements, which are checked completely when they are read.
 
 Source: IAM user guide, "IAM JSON policy elements reference" and "Grammar of the IAM JSON policy
 language".
@@ -21,7 +21,7 @@ CURRENT, FIRST = "2012-10-17", "2008-10-17"
 
 
 class PolicyError(Exception):
-    """The document is not a policy; the message begins with the place."""
+    """The document is not a valid policy; the message begins with the place."""
 
 
 class Statement(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Statement(Struct, frozen=True):
         return named is not self.but_actions
 
     def bound(self, known: Context) -> "Statement":
-        """The same statement for requests that all have these values."""
+        """The same statement, for requests that share these values."""
         resources = tuple(each.bound(known) for each in self.resources)
         return replace(
             self,
@@ -59,18 +59,19 @@ class Statement(Struct, frozen=True):
         return any(each.varies for each in self.resources)
 
     def names_resource(self, resource: str, context: Context) -> Known:
-        """None if that depends on a variable without a value."""
+        """Whether it is about this resource; None if that depends on a variable without a value."""
         named = patterns.any_of(each.matches(resource, context) for each in self.resources)
         return None if named is None else named is not self.but_resources
 
     def applies_to(self, resource: str, context: Context) -> bool:
-        """If that depends on a variable without a value, a Deny applies and an Allow does not."""
+        """Whether it applies to this resource. If that depends on a variable without a value, a
+        Deny applies, and an Allow does not."""
         named = self.names_resource(resource, context)
         return not self.allows if named is None else named
 
 
 class Policy(Struct, frozen=True):
-    """`name` says where it is from, and `text` is its JSON."""
+    """`name` says where the policy comes from, and `text` is its JSON."""
 
     name: str
     statements: tuple[Statement, ...]
@@ -78,7 +79,7 @@ class Policy(Struct, frozen=True):
 
 
 def parse(text: str, name: str, of_resource: bool = False) -> Policy:
-    """A policy from its JSON; that of a resource has principals. Raises PolicyError."""
+    """The policy in a JSON text. Only a policy of a resource has principals. Raises PolicyError."""
     return Policy(name, tuple(_Reader(_decoded(text), of_resource).statements()), text)
 
 
@@ -197,7 +198,7 @@ def _check_members(members: dict[str, Any], known: set[str], place: str) -> None
 
 
 def _either(statement: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
-    """The texts of an element or of its Not-element, and whether it was the latter."""
+    """The texts of an element or of its Not-element, and whether it is the latter."""
     present = [each for each in (name, f"Not{name}") if each in statement]
     if len(present) != 1:
         raise PolicyError(f"{place}: must have either {name} or Not{name}")
@@ -219,7 +220,8 @@ def _read(read: Callable[[str], Pattern], text: str, place: str) -> Pattern:
 
 
 def _action(text: str) -> Pattern:
-    """Actions are compared in lower case. Those of other services are accepted and match nothing.
+    """The pattern of an action, in lower case. Actions of other services are accepted, and match
+    nothing.
 
     Raises ValueError.
     """

@@ -1,4 +1,4 @@
-"""Principals: the users and sessions that sign requests, with everything that limits them."""
+"""Principals: the users and sessions that sign requests, with the policies that limit them."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -11,9 +11,9 @@ REMEMBERED_MAX = 4096
 class Principal:
     """A user or a session of a role. `policies` are its own and those of its groups.
 
-    A request must be allowed by the `boundary` and the `session` policy too, if there are any.
-    `expires_at` is in epoch seconds. One with `full_access` is not asked about anything. It never
-    changes: a new generation of the access file has new principals.
+    A request must also be allowed by the `boundary` and the `session` policy, if there are any.
+    `expires_at` is in epoch seconds. For a principal with `full_access`, no policy is evaluated.
+    Principals never change: a new generation of the access file has new principals.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Principal:
         self.expires_at = expires_at
         self.full_access = full_access
         self.remembered: dict[Any, Any] = {}
-        """Answers to questions that depend on nothing else, at most `REMEMBERED_MAX`."""
+        """Results that depend on the principal and their key alone, at most `REMEMBERED_MAX`."""
 
     def remember(self, asked: Hashable, answer: Any) -> None:
         if len(self.remembered) >= REMEMBERED_MAX:
@@ -42,7 +42,8 @@ class Principal:
         self.remembered[asked] = answer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Without what is remembered, for a request that is evaluated in another process."""
+        """For a request that is evaluated in another process: the remembered results are left
+        out."""
         return type(self), (
             *(self.arn, self.policies, self.boundary, self.session),
             *(self.tags, self.expires_at, self.full_access),
@@ -59,14 +60,14 @@ class Principal:
 
     @property
     def role_arn(self) -> str:
-        """The ARN that `aws:PrincipalArn` has: of a session, that of its role."""
+        """The value of `aws:PrincipalArn`: for a session, the ARN of its role."""
         if not self.is_session:
             return self.arn
         partition, role = self.arn.split(":")[1], self.arn.split("/")[1]
         return f"arn:{partition}:iam::{self.account}:role/{role}"
 
     def keys(self) -> dict[str, tuple[str, ...]]:
-        """The condition keys that tell about the principal, by their names in lower case."""
+        """The condition keys about the principal, by their names in lower case."""
         keys: dict[str, tuple[str, ...]] = {
             "aws:principalarn": (self.role_arn,),
             "aws:principalaccount": (self.account,),

@@ -1,5 +1,5 @@
-"""Policies of tables and streams: which ones the service accepts, and the form in which it keeps
-them.
+"""Policies of tables and streams: which of them the service accepts, and the form in which it
+stores them.
 
 Source: developer guide, "Resource-based policies for DynamoDB" and its considerations. Texts marked
 (?) have not been seen in full.
@@ -15,7 +15,7 @@ from hashrange.access.policy import FIRST, Policy, PolicyError, Statement
 from hashrange.access.principals import Principal
 
 POLICY_BYTES_MAX = 20_480
-"""White space counts too."""
+"""White space is counted too."""
 
 PUT = f"{SERVICE}:PutResourcePolicy"
 
@@ -26,7 +26,7 @@ _NEVER = """
     DescribeGlobalTable DescribeGlobalTableSettings UpdateGlobalTableSettings
 """
 NEVER = frozenset(_NEVER.split())
-"""Actions that the policy of a resource cannot name."""
+"""Actions that the policy of a resource may not name."""
 
 _ORDER = ("Version", "Id", "Statement")
 _STATEMENT_ORDER = (
@@ -36,7 +36,7 @@ _STATEMENT_ORDER = (
 
 
 class LockOutError(Exception):
-    """The caller could not change the policy again."""
+    """With the new policy, the caller could not change it again."""
 
 
 def checked(text: str, name: str) -> Policy:
@@ -71,14 +71,15 @@ _PRINCIPAL = re.compile(
 
 
 def _check_principals(statement: Statement) -> None:
-    """A principal has no wildcards: a Deny for `user/*` would deny nobody anything."""
+    """A principal cannot have wildcards: a Deny for `user/*` would apply to nobody."""
     for each in statement.principals:
         if not _PRINCIPAL.fullmatch(each):
             raise PolicyError(f"{statement.place}.Principal: {each!r} is not a valid principal")
 
 
 def canonical(text: str) -> str:
-    """As the service shows it: without white space, and a list of one text as the text."""
+    """The policy as the service returns it: without white space, and with a single text in place of
+    a list of one."""
     import json  # imported late: a server without policies does not need it
 
     document = json.loads(text)

@@ -1,6 +1,6 @@
-"""The archive of a database file: copies of the file, and its log, as objects.
+"""The archive of a database file: copies of the file and the segments of its log, as objects.
 
-    generations/G              when a chain of segments began, and why
+    generations/G              when and why a chain of segments began
     log/G/N                    a segment: whole transactions of the log, about a second of them
     parts/G/ID/N               a part of a copy of the file, 16 MB before compression
     snapshots/G/N              a copy: its parts, and the segments that it needs

@@ -14,15 +14,15 @@ _ATTEMPTS = 100
 
 
 class Waiting(NamedTuple):
-    """A segment that is to be written, and its bytes."""
+    """A segment to be written, and its bytes."""
 
     segment: Segment
     body: bytes
 
 
 class Chain:
-    """The end of a generation. A segment is `add`ed when its frames were read, and is in the
-    archive when `write` has returned.
+    """The end of a generation, where segments are added. `add` takes a segment when its frames have
+    been read; after `write` has returned, it is in the archive.
     """
 
     def __init__(self, objects: Objects, generation: int, last: Read | None) -> None:
@@ -35,7 +35,7 @@ class Chain:
         self.digest = self._digest
         """The SHA-256 of the last segment that was written."""
         self.stored = 0
-        """The bytes of the segments since the last copy of the file."""
+        """The number of bytes of the segments since the last copy of the file."""
         self._settled = 0
 
     @classmethod
@@ -47,13 +47,13 @@ class Chain:
             try:
                 objects.put(f.generation_name(generation), f.encode(record))
             except Taken:
-                continue  # another server has begun one just now
+                continue  # another server has just begun it
             return cls(objects, generation, None)
         raise AssertionError("generations are begun all the time")
 
     @property
     def position(self) -> Position | None:
-        """Where the log goes on after the last segment that was added."""
+        """The position in the log after the last segment that was added."""
         if self.last is None:
             return None
         at = self.last
@@ -61,19 +61,19 @@ class Chain:
 
     @property
     def start(self) -> int:
-        """The number of a segment such that a copy of the file, as it is now or later, needs no
-        segment before it. All frames that are not in the file are those of the present log.
+        """The number of the first segment that a copy of the file, read now or later, may need. All
+        frames that are not in the file yet belong to the present log.
         """
         assert self.last is not None
         return max(self.last.log_begins, self._settled)
 
     def settle(self) -> None:
-        """Note that all that was written is in the file."""
+        """Call this when everything that was written is in the file."""
         assert self.last is not None
         self._settled = self.last.number
 
     def add(self, frames: Frames, page_bytes: int, now: float) -> None:
-        """The transactions after the last segment. `now` is a time after they were read."""
+        """Add the transactions after the last segment. `now` is a time after they were read."""
         last, end = self.last, frames.end
         number = last.number + 1 if last else 1
         log = end.log.hex()
@@ -98,7 +98,7 @@ class Chain:
         self.last, self._digest = segment, f.digest_of(body)
 
     def write(self) -> None:
-        """Write the segments that wait. Raises `Taken` if another server has written one."""
+        """Write the added segments. Raises `Taken` if another server has written one of them."""
         while self.waiting:
             segment, body = self.waiting[0]
             self._objects.put(f.segment_name(self.generation, segment.number), body)
@@ -121,12 +121,12 @@ class Copying:
         self._stored = 0
 
     def copy_part(self) -> bool:
-        """Returns whether there are more."""
+        """Returns whether there are more parts."""
         number = len(self._parts)
         first = number * f.PART_BYTES
         size = min(f.PART_BYTES, self._size - first)
         if size > 0:
-            # A file that has become shorter is filled up; what matters of it is in the log.
+            # If the file has become shorter, its last part is padded; the log has what matters.
             data = self._tail.file_piece(first, size).ljust(size, b"\0")
             packed = f.pack(data)
             self._objects.put(f.part_name(self._chain.generation, self._id, number), packed)
@@ -135,7 +135,7 @@ class Copying:
         return len(self._parts) * f.PART_BYTES < self._size
 
     def finish(self) -> Snapshot:
-        """All that was committed before the last part was read must have been written."""
+        """Call this after everything committed before the last part was read has been written."""
         last = self._chain.last
         assert last is not None
         assert not self._chain.waiting
@@ -153,7 +153,7 @@ class Copying:
             stored=self._stored,
         )
         name = f.snapshot_name(snapshot.generation, snapshot.through)
-        with suppress(Taken):  # it was written without an answer: either copy will do
+        with suppress(Taken):  # an attempt without an answer has written it: either copy will do
             self._objects.put(name, f.encode(snapshot))
         self._chain.stored = 0
         return snapshot

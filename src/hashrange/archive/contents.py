@@ -11,7 +11,7 @@ _STORED_MAX = f.SEGMENT_BYTES_MAX + (1 << 20)
 
 
 class Read(NamedTuple):
-    """A segment that was read. `digest` is the SHA-256 of its object."""
+    """A segment, as read. `digest` is the SHA-256 of its object."""
 
     segment: Segment
     frames: bytes
@@ -19,7 +19,8 @@ class Read(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The moments of one generation: every segment from `first` to `last` can be restored."""
+    """A part of one generation: the state after each segment from `first` to `last` can be
+    restored."""
 
     number: int
     generation: Generation
@@ -34,7 +35,7 @@ class Contents:
         self.objects = objects
 
     def generations(self) -> dict[int, Generation]:
-        """By number, in order."""
+        """In the order of their numbers."""
         return {
             f.number_in(each.name): self._manifest(each.name, Generation)
             for each in self.objects.list(f.GENERATIONS)
@@ -46,7 +47,7 @@ class Contents:
         return numbers[-1] if numbers else 0
 
     def snapshots(self, generation: int | None = None) -> list[Snapshot]:
-        """In order of their generations and moments."""
+        """In the order of their generations and moments."""
         below = f.SNAPSHOTS if generation is None else f"{f.SNAPSHOTS}{generation:08}/"
         return [self._snapshot(each.name) for each in self.objects.list(below)]
 
@@ -61,7 +62,7 @@ class Contents:
         return Read(segment, frames, f.digest_of(body))
 
     def segment_sizes(self, generation: int, after: int = 0) -> list[tuple[int, int]]:
-        """(number, stored bytes) of the segments after that one, in order."""
+        """(number, stored bytes) of the segments after this one, in order."""
         name = f.segment_name(generation, after)
         below = f"{f.LOG}{generation:08}/"
         listed = self.objects.list(below, name)
@@ -74,9 +75,9 @@ class Contents:
         return self.segment(generation, numbers[-1] if numbers else last)
 
     def chain(self, generation: int, start: int) -> Iterator[Read]:
-        """The segments from `start` on; each is checked to follow the one before it.
+        """The segments from `start` on, after a check that each follows the one before it.
 
-        Raises `ArchiveError` with the name of an object that is missing between others.
+        Raises `ArchiveError` with the name of a missing object if later ones exist.
         """
         before: Read | None = None
         number = start
@@ -106,9 +107,9 @@ class Contents:
                 yield Span(number, generation, snapshots[0] if snapshots else None, last.segment)
 
     def verify(self) -> int:
-        """Read every object that a restore may need. Returns how many there are.
+        """Read every object that a restore may need. Returns the number of objects.
 
-        Raises `ArchiveError` for the first that is damaged or missing.
+        Raises `ArchiveError` for the first object that is damaged or missing.
         """
         count = 0
         snapshots = self.snapshots()

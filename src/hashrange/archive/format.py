@@ -1,4 +1,4 @@
-"""The objects of an archive: their names, and their bytes, which are hostile until decoded."""
+"""The objects of an archive: their names, and their bytes, which are not trusted until decoded."""
 
 import zlib
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ PageBytes = Annotated[int, Meta(ge=512, le=65_536, multiple_of=512)]
 
 
 class ArchiveError(Exception):
-    """The archive cannot be used as asked; the message is one line with the object's name."""
+    """The archive cannot be used as requested; the message is one line with the object's name."""
 
 
 class Generation(Struct, forbid_unknown_fields=True, frozen=True):
@@ -43,17 +43,18 @@ class Generation(Struct, forbid_unknown_fields=True, frozen=True):
     time: Time
     reason: Annotated[str, Meta(max_length=1000)]
     id: Hex
-    """Two servers that begin a generation at once write different objects."""
+    """Different for each server, so that two servers that begin a generation at the same time write
+    different objects."""
 
 
 class Segment(Struct, forbid_unknown_fields=True, frozen=True):
     """The first line of a segment.
 
-    It has the frames after `first` and up to `frame` of the log with the salts `log`, without those
-    whose page is written again by a later one; `sums` is the checksum of the last. `before` is the
-    SHA-256 of the segment before it, empty in the first one. All its commits are at or before
-    `time`; `commits` counts those of the generation. `log_begins` is the number of the first
-    segment of the same log.
+    It has the frames after `first` up to `frame` of the log with the salts `log`, except frames
+    whose page is in a later frame of the segment; `sums` is the checksum of the last frame.
+    `before` is the SHA-256 of the previous segment, empty in the first one. All commits of the
+    segment were made at or before `time`; `commits` is the number of commits in the generation so
+    far. `log_begins` is the number of the first segment of the same log.
     """
 
     format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -73,8 +74,9 @@ class Segment(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Snapshot(Struct, forbid_unknown_fields=True, frozen=True):
-    """A copy of the file, of `size` bytes. It is consistent once the segments from `start` to
-    `through` are applied, whose last one has the SHA-256 `digest`; `time` is that segment's.
+    """A copy of the file, of `size` bytes. It is consistent after the segments from `start` to
+    `through` have been applied. `digest` and `time` are the SHA-256 and the time of the last of
+    them.
     """
 
     format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -88,7 +90,7 @@ class Snapshot(Struct, forbid_unknown_fields=True, frozen=True):
     id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
     parts: list[Digest]
     stored: Annotated[int, Meta(ge=0)]
-    """The size of all parts as they are stored."""
+    """The stored size of all parts together."""
 
 
 T = TypeVar("T", bound=Struct)
@@ -111,7 +113,7 @@ def snapshot_name(generation: int, through: int) -> str:
 
 
 def number_in(name: str) -> int:
-    """The number that a name ends with. Raises `ArchiveError` for an object that is not ours."""
+    """The number at the end of a name. Raises `ArchiveError` if the object is not one of ours."""
     digits = name.rpartition("/")[2]
     if not (digits.isascii() and digits.isdecimal()):
         raise ArchiveError(f"{name}: is not an object of an archive")
@@ -159,7 +161,8 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:
-    """The bytes of `packed`, of which there must be `size`; a bomb is not unpacked further."""
+    """The decompressed bytes of `packed`, which must be `size` bytes; no more than that is
+    decompressed."""
     unpacking = zlib.decompressobj()
     try:
         data = unpacking.decompress(packed, size + 1)
@@ -177,7 +180,7 @@ def digest_of(data: bytes) -> str:
 
 
 def stamped(now: float) -> float:
-    """A time that is not before `now`, in whole milliseconds: what people read is what it is."""
+    """A time that is not before `now`, in whole milliseconds, so that its text is exact."""
     return ceil(now * 1000) / 1000
 
 

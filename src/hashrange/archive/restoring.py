@@ -1,4 +1,4 @@
-"""Builds a database file from the objects of its archive, as it was at some moment."""
+"""Builds a database file as of some moment from the objects of its archive."""
 
 import os
 import time
@@ -21,9 +21,9 @@ from hashrange.storage.sqlite.tail import FRAME, FRAME_HEADER_BYTES
 
 
 class Restored(NamedTuple):
-    """The state that a restored file has: that after the commits of the segment.
+    """The state that a restored file will have: that after the commits of the segment.
 
-    `gap` says why the archive lacks commits between it and the wanted moment, if it may.
+    If the archive may lack commits between this state and the requested moment, `gap` says why.
     """
 
     segment: Segment
@@ -39,9 +39,11 @@ class Restored(NamedTuple):
 
 
 def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
-    """Build the new file `path` as of the last archived commit at or before `at`, or the latest.
+    """Build the new file `path` as of the last archived commit at or before `at`, by default the
+    latest.
 
-    Raises `StoreError` if the file exists, `ArchiveError` and `ObjectError`; then there is no file.
+    Raises `StoreError` if the file exists, `ArchiveError` and `ObjectError`. After an error there
+    is no new file.
     """
     path = os.path.abspath(path)
     check_folder(path)
@@ -62,7 +64,7 @@ def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
 
 
 def build(objects: Objects, path: str, at: float | None = None) -> Restored:
-    """Write the pages of that moment to a file that exists, and sync it."""
+    """Write the pages as of that moment to an existing file, and sync it."""
     contents = Contents(objects)
     generations = contents.generations()
     snapshot, until = _base(contents, generations, at)
@@ -81,10 +83,11 @@ def build(objects: Objects, path: str, at: float | None = None) -> Restored:
 def _base(
     contents: Contents, generations: dict[int, f.Generation], at: float | None
 ) -> tuple[Snapshot, float]:
-    """The snapshot to begin with, and the time after which no segment is applied.
+    """The copy of the file to begin with, and the time after which no segment is applied.
 
-    Segments that a generation got when the next one had begun are not part of the history: a
-    server wrote them that had been replaced and did not know.
+    Segments that were added to a generation after the next one had begun are not part of the
+    history: they were written by a server that did not know yet that another server had replaced
+    it.
     """
     if not generations:
         raise ArchiveError(f"{contents.objects.address}: there is no archive here")
@@ -139,7 +142,7 @@ def _apply(contents: Contents, snapshot: Snapshot, until: float, file: BinaryIO)
 def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
     """Write the pages of whole transactions to their places.
 
-    Returns how many pages the database has then; 0 if there are no frames.
+    Returns the number of pages that the database has afterwards; 0 if there are no frames.
     """
     name = f.segment_name(segment.generation, segment.number)
     salts = bytes.fromhex(segment.log)
@@ -158,7 +161,8 @@ def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
 
 @contextmanager
 def _announced(objects: Objects) -> Iterator[None]:
-    """While nothing of the archive is deleted, as far as this process may write to it."""
+    """While this is open, nothing in the archive is deleted, if this process may write to the
+    archive."""
     name = f"{f.RESTORES}{uuid4().hex}-{int(time.time())}"
     with suppress(ObjectError):
         objects.put(name, b"")

@@ -1,6 +1,6 @@
-"""Deletes what is no longer needed to restore the moments that are kept.
+"""Deletes objects that are not needed to restore any of the kept moments.
 
-What leads to an object is deleted before the object. So whoever reads the archive finds either all
+The object that names others is deleted before them. So a reader of the archive finds either all
 parts of a copy, or no copy.
 """
 
@@ -11,13 +11,13 @@ from hashrange.archive.contents import Contents
 from hashrange.archive.format import ArchiveError, Snapshot
 
 _RESTORE_SECONDS_MAX = 86_400
-"""What a restore has left that was killed is ignored after so long."""
+"""The mark that a killed restore has left is ignored after this time."""
 
 
 def delete_old(contents: Contents, now: float, seconds: float) -> Iterator[None]:
     """Keep every moment of the last `seconds`. Nothing is deleted while a restore runs.
 
-    Yields after each deletion; if it is not resumed, the rest is deleted another time.
+    Yields after each deletion. If the generator is not resumed, a later call deletes the rest.
     """
     if _restores_run(contents, now):
         return
@@ -47,8 +47,8 @@ def _restores_run(contents: Contents, now: float) -> bool:
 
 
 def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> Iterator[None]:
-    """Also those of copies that were never completed. No copy is under way in this generation or
-    an earlier one.
+    """Parts of copies that were never completed are deleted too. No copy may be under way in this
+    generation or an earlier one.
     """
     for each in list(contents.objects.list(f.PARTS)):
         _, generation, snapshot_id, _ = each.name.split("/")

@@ -1,6 +1,7 @@
-"""Ships the log of a database file to its archive, in a thread beside the requests.
+"""Ships the log of a database file to its archive, in a thread, while requests are served.
 
-One process of those that use the file does, and only it moves pages from the log into the file.
+Of the processes that use the file, one does this, and no other process moves pages from the log
+into the file.
 """
 
 import logging
@@ -22,14 +23,14 @@ EVERY_SECONDS = 1.0
 _COPY_BYTES_MIN = 64 << 20
 _COPY_SECONDS = 86_400.0
 _LOOK_SECONDS = 60.0
-"""How often it is looked whether another server has begun a generation."""
+"""The interval of the checks whether another server has begun a generation."""
 
 _log = logging.getLogger("hashrange")
 
 
 class Limits(NamedTuple):
-    """Every moment of the last `seconds` can be restored. While the store is away, the log is kept
-    up to `log_bytes_max`, for at most `log_seconds_max`.
+    """Every moment of the last `seconds` can be restored. While the object store cannot be reached,
+    the log is kept for up to `log_seconds_max`, and until it has `log_bytes_max`.
     """
 
     seconds: float = 35 * 86_400.0
@@ -38,8 +39,8 @@ class Limits(NamedTuple):
 
 
 class Shipper(Background):
-    """`now` tells the time of the database. `refuse` is called with the reason if it is not known
-    what is on the disk, so that nothing more may be written.
+    """`now` returns the time of the database. If the content of the disk is no longer known,
+    nothing more may be written, and `refuse` is called with the reason.
     """
 
     name = "hashrange-archive"
@@ -62,15 +63,16 @@ class Shipper(Background):
         self._chain: Chain | None = None
         self._copied: tuple[float, int] | None = None  # time and size of the last copy
         self._elected = False
-        self._discards = ""  # why the log is not kept, although it is not shipped
-        self._ended = ""  # why this process never ships again
+        self._discards = ""  # the reason why the log is discarded before it is shipped
+        self._ended = ""  # the reason why this process has stopped shipping for good
         self._complete_at = monotonic()
         self._look_at = 0.0
         self._failures = 0
         super().__init__()
 
     def check(self) -> None:
-        """Refuse a store where nothing can be kept. One that is away may be back later.
+        """Check that objects can be stored. A store that cannot be reached is accepted: it may be
+        back later.
 
         Raises `ObjectError`.
         """
@@ -103,7 +105,7 @@ class Shipper(Background):
         return EVERY_SECONDS
 
     def close(self) -> None:
-        """Ship what is committed, unless the store is away."""
+        """Ship everything that is committed, unless the object store cannot be reached."""
         super().close()
         if not self._failures:
             self.run_once()
@@ -111,7 +113,7 @@ class Shipper(Background):
             self._tail.close()
 
     def before_fork(self) -> None:
-        """A child must not inherit a connection of SQLite's."""
+        """A child must not inherit a connection to SQLite."""
         self._stepping.acquire()
         self._tail.pause()
 
@@ -162,7 +164,7 @@ class Shipper(Background):
             self._break_chain(str(error))
 
     def _open(self) -> None:
-        """Go on where the archive ends, or begin a new generation."""
+        """Continue at the end of the archive, or begin a new generation."""
         self._tail.pause()
         reason = self._discards or "the archive was empty"
         if self._chain is None and not self._discards:
@@ -199,7 +201,7 @@ class Shipper(Background):
         self._copied = None
         self._discards = ""
         _log.warning("generation %d of the archive begins: %s", self._chain.generation, reason)
-        # A segment without frames: the copy of the file begins with it.
+        # A segment without frames: the copy of the file starts from it.
         self._chain.add(self._tail.nothing(), self._tail.page_bytes, self._now())
         self._chain.write()
 
@@ -216,7 +218,7 @@ class Shipper(Background):
     def _move_pages(self) -> None:
         if self._tail.checkpoint_is_due():
             self._checkpoint()
-            # Until the archive knows the log that has begun, the chain breaks if the process ends.
+            # The chain breaks if the process ends before the archive knows the new log.
             self._ship()
 
     def _checkpoint(self) -> None:
@@ -246,7 +248,7 @@ class Shipper(Background):
         return chain.stored > 0 and self._now() >= at + _COPY_SECONDS
 
     def _copy(self) -> None:
-        self._checkpoint()  # so that the copy needs few segments
+        self._checkpoint()  # so that the copy needs only a few segments
         copying = Copying(self._objects, self._written_chain(), self._tail)
         while copying.copy_part():
             if self.closing:
@@ -261,7 +263,7 @@ class Shipper(Background):
             self._ship_if_due()
 
     def _ship_if_due(self) -> None:
-        """Called in the course of long work."""
+        """Called now and then during long work."""
         if monotonic() >= self._complete_at + EVERY_SECONDS:
             self._ship()
             self._move_pages()
@@ -269,7 +271,7 @@ class Shipper(Background):
     # ---- troubles ----
 
     def _look_for_others(self) -> None:
-        """A server that has begun a later generation has taken the place of this one."""
+        """Check whether another server has begun a later generation, and so replaced this one."""
         if self._chain is not None and monotonic() >= self._look_at:
             self._look_at = monotonic() + _LOOK_SECONDS
             last = self._contents.last_generation()
@@ -291,7 +293,7 @@ class Shipper(Background):
         return self._tail.log_bytes() > self._limits.log_bytes_max
 
     def _break_chain(self, reason: str) -> None:
-        """Writes go on. What is in the log now will not be in the archive as a moment."""
+        """Give up the present log, while writes continue. The archive will not have its moments."""
         _log.error("the chain of the archive is broken, and moments are lost: %s", reason)
         self._chain = None
         self._discards = reason
@@ -306,7 +308,7 @@ class Shipper(Background):
         self._discard()
 
     def _discard(self) -> None:
-        """Let the log begin again, although it is not shipped."""
+        """Let the log restart, although it has not been shipped."""
         try:
             if not self._tail.is_open:
                 self._tail.open(None)

@@ -1,8 +1,8 @@
 """boto3 answered in this process: no socket, no credentials, no waiting.
 
 `boto3_session` makes a session that a database answers; `hashrange.mock` answers the clients of any
-other code. botocore does everything but the sending: it validates, serializes, checks the CRC,
-parses and raises as it does with AWS.
+other code. botocore does everything except sending: it validates, serializes, checks the CRC,
+parses and raises as with AWS.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ def boto3_session(
 
 @cache
 def _loader(data_path: str | None) -> Loader:
-    """What reads botocore's description of the services: once, for all sessions."""
+    """The loader of botocore's descriptions of services, shared by all sessions."""
     return create_loader(data_path)
 
 
@@ -154,7 +154,7 @@ def _operation(request: AWSPreparedRequest) -> str:
 
 
 def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> AWSResponse:
-    if isinstance(outcome, ConnectionError):  # a fault on purpose
+    if isinstance(outcome, ConnectionError):  # an injected fault
         raise ConnectionClosedError(endpoint_url=request.url) from outcome
     if isinstance(outcome, Closed | WouldBlock):
         raise outcome  # the calling program's own mistake must not look like a server's error
@@ -182,7 +182,7 @@ def own_caller(database: Database, region: str, principal: str | None = None) ->
     acting(database, principal)
 
     def caller(request: AWSPreparedRequest) -> Caller:
-        """As of the generation of the access file that is in use."""
+        """The caller: the principal in the current generation of the access file."""
         now = acting(database, principal)
         check_expiry(now, time())
         return Caller(_region_of(request, region), now.account, "", now)

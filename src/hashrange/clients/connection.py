@@ -87,7 +87,7 @@ class _File:
 
 
 class _Pooled:
-    """A database each of whose answers takes a while, so several threads ask at once."""
+    """A database whose answers take a while, so several threads make requests at once."""
 
     in_process = False
 

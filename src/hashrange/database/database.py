@@ -111,7 +111,8 @@ class Database:
             raise
 
     def states(self) -> "States":
-        """States of a database in memory that can be restored; the first is the state of now."""
+        """States of a database in memory that can be restored; the first one is the present
+        state."""
         from hashrange.database.states import States
         from hashrange.storage.memory import MemoryStore
 

@@ -18,7 +18,7 @@ _CATALOG_BYTES = 8
 
 
 class States:
-    """The state at the creation of this object, and the later snapshots, by name."""
+    """The initial state, and later snapshots, by name."""
 
     def __init__(self, store: MemoryStore, runtime: BaseRuntime) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class States:
 
 
 def _following(now: State, wanted: State) -> State:
-    """The wanted rows, with versions that follow those of now."""
+    """The rows of an earlier state, with versions that follow the present ones."""
     rows = dict(wanted.spaces[kv.SYSTEM_SPACE])
     spaces, catalog = system.SPACES[1], system.CATALOG_VERSION[1]
     made = [system.decode_number(s.spaces[kv.SYSTEM_SPACE].get(spaces)) for s in (now, wanted)]

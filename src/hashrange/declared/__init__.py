@@ -1,5 +1,5 @@
-"""Tables as files declare them: templates, plans and models that were written for other tools.
+"""Tables that are declared in files: templates, plans and models written for other tools.
 
-`reading.read` recognises the file, and gives descriptions from which the tables can be created,
-with a remark for each part that is left out. `creating` creates those that a database lacks.
+`reading.read` recognises a file, and returns descriptions from which its tables can be created,
+with a remark for each part that is left out. `creating` creates the tables that a database lacks.
 """

@@ -19,9 +19,9 @@ _SCALING = "CapacityAutoScalingSettings"
 
 
 def tables_of(template: Json, stack: str | None = None) -> Declared:
-    """The tables among the resources of a template. Raises DataError if there is none.
+    """The tables among the resources of a template. Raises DataError if there are none.
 
-    `stack` is the name of the stack, if the file tells it.
+    `stack` is the name of the stack, if the file has it.
     """
     intrinsics = Intrinsics(template, stack)
     declared = Declared({}, [])
@@ -90,7 +90,7 @@ def _simple_table(properties: Json) -> Json:
 
 
 def _global_table(properties: Json) -> Json:
-    """A table with replicas, of which the first one is made."""
+    """A table with replicas: only the first replica becomes a table."""
     table = dict(properties)
     replicas = table.pop("Replicas", None) or [{}]
     replica = replicas[0] if isinstance(replicas, list) and isinstance(replicas[0], dict) else {}
@@ -134,7 +134,7 @@ def _scaled_parts(table: Json, replica: Json) -> Iterator[tuple[Json, Json]]:
 
 
 def _units(settings: Json, kind: str) -> Any:
-    """The fixed capacity, or the one from which automatic scaling begins."""
+    """The fixed capacity, or the initial capacity if it is scaled automatically."""
     scaling = settings.get(f"{kind}{_SCALING}")
     scaling = scaling if isinstance(scaling, dict) else {}
     fixed = settings.get(f"{kind}CapacityUnits", scaling.get("SeedCapacity"))

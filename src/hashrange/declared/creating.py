@@ -10,7 +10,7 @@ from hashrange.declared.tables import Description
 def create_missing(
     connection: JsonConnection, place: str, declared: dict[str, Description]
 ) -> Iterator[str]:
-    """Create each table that is missing. Gives a line for each table and for each setting that the
+    """Create each missing table. Yields a line for each table, and for each setting that the
     database refuses. Raises Refused if a table is refused."""
     for name, description in declared.items():
         try:
@@ -39,7 +39,7 @@ def _settings(connection: JsonConnection, name: str, description: Description) -
 
 
 def _compared(name: str, there: tables.Json, description: Description) -> str:
-    """A line about a table that exists already, which is left as it is."""
+    """A line about an existing table, which is left unchanged."""
     different = [
         part for part, shape in _shapes(description.table) if (part, shape) not in _shapes(there)
     ]

@@ -1,5 +1,5 @@
-"""Documents in JSON or YAML. CloudFormation's tags of YAML become what they are short for in JSON:
-`!Ref a` is `{"Ref": "a"}`, and `!GetAtt a.b` is `{"Fn::GetAtt": ["a", "b"]}`.
+"""Documents in JSON or YAML. CloudFormation's YAML tags are replaced by their long forms: `!Ref a`
+by `{"Ref": "a"}`, and `!GetAtt a.b` by `{"Fn::GetAtt": ["a", "b"]}`.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 Json = dict[str, Any]
 
 _WHOLE = ("Ref", "Condition")
-"""The functions whose names in JSON do not begin with `Fn::`."""
+"""The functions whose long names do not begin with `Fn::`."""
 
 
 class Unresolved(NamedTuple):

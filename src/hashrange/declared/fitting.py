@@ -1,7 +1,8 @@
-"""From the properties of a declared table to the requests that create it.
+"""Turns the properties of a declared table into the requests that create it.
 
-CreateTable takes most of them; others are settings that an operation of their own makes afterwards.
-Whatever cannot be known, or has no operation, is left out with a remark.
+Most of them are parameters of CreateTable; others are settings, each made afterwards by another
+operation. A property whose value is not known, or for which there is no operation, is left out with
+a remark.
 """
 
 from collections.abc import Iterator
@@ -42,16 +43,17 @@ _BOOLEANS = {
 
 
 class Declared(NamedTuple):
-    """The tables of a file, each by its name, and what a user should know about them."""
+    """The tables of a file by name, and remarks about them for the user."""
 
     tables: dict[str, Description]
     remarks: list[str]
 
 
 def fitted(label: str, properties: Json, remarks: list[str]) -> Description:
-    """The description of a table whose properties have the names of CloudFormation's.
+    """The description of a table from properties with CloudFormation's names.
 
-    `label` is the table's name if it declares none. Raises DataError if its keys are not known.
+    `label` is the table's name if the file declares none. Raises DataError if its keys are not
+    known.
     """
     table: Json = {"TableName": _name(label, properties, remarks)}
     name = table["TableName"]
@@ -96,7 +98,7 @@ def _unknown(part: Unresolved) -> str:
 
 
 def _keys_of(indexes: Any) -> Any:
-    """The parts of indexes without which there is no index."""
+    """The parts of indexes that an index cannot do without."""
     if not isinstance(indexes, list):
         return indexes
     essential = ("IndexName", "KeySchema", "Projection")
@@ -117,7 +119,8 @@ def _index(index: Any) -> Json:
 
 
 def _complete(table: Json) -> None:
-    """Give the table the members that its billing mode needs, and no others."""
+    """Add the members that the table's billing mode needs, and remove those that it does not
+    allow."""
     stream, encryption = table.get("StreamSpecification"), table.get("SSESpecification")
     if isinstance(stream, dict):
         table["StreamSpecification"] = {"StreamEnabled": "StreamViewType" in stream} | stream
@@ -145,7 +148,7 @@ def _expiry(properties: Json, name: str, remarks: list[str]) -> Json | None:
 
 
 def _setting(member: str, value: Any) -> Json:
-    """The members of the operation that makes a setting, without the table."""
+    """The request that makes a setting, without the table's name."""
     if not isinstance(value, dict):
         raise DataError(f"not a description of a table: its {member} is not an object")
     match member:
@@ -168,7 +171,7 @@ def _setting(member: str, value: Any) -> Json:
 
 
 def _typed(value: Any, member: str = "") -> Any:
-    """Values with the types that the API has; templates may write every scalar as a string."""
+    """The value with the types of the API, because templates may write any scalar as a string."""
     if isinstance(value, dict):
         return {name: _typed(part, name) for name, part in value.items()}
     if isinstance(value, list):
@@ -183,7 +186,7 @@ def _typed(value: Any, member: str = "") -> Any:
 
 
 def merged(parts: Iterator[Declared]) -> Declared:
-    """The tables of several files."""
+    """The tables of several files together."""
     tables: dict[str, Description] = {}
     remarks: list[str] = []
     for part in parts:

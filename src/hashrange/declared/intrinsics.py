@@ -1,7 +1,8 @@
-"""CloudFormation's intrinsic functions, as far as a template alone can resolve them.
+"""CloudFormation's intrinsic functions, as far as the template alone determines their results.
 
-Parameters have their defaults, and the pseudo parameters those of a server of this project. Source:
-the "Intrinsic function reference" and "Pseudo parameters reference" of CloudFormation's user guide.
+Parameters have their default values, and pseudo parameters have the values of a hashrange server.
+Source: the "Intrinsic function reference" and "Pseudo parameters reference" of CloudFormation's
+user guide.
 """
 
 import re
@@ -22,7 +23,8 @@ _NO_VALUE = object()
 
 
 class Intrinsics:
-    """Resolves the values of one template, whose stack has a name if the file tells it."""
+    """Resolves the values of one template. The name of the stack is known only if the file has
+    it."""
 
     def __init__(self, template: Json, stack: str | None = None) -> None:
         self._pseudo = PSEUDO | ({"AWS::StackName": stack} if stack else {})
@@ -39,7 +41,7 @@ class Intrinsics:
             raise DataError("its functions are nested too deeply") from None
 
     def condition(self, name: Any) -> Any:
-        """Whether a condition of the template holds: a boolean, or `Unresolved`."""
+        """Whether a condition of the template is true: a boolean, or `Unresolved`."""
         if not isinstance(name, str) or name not in self._conditions:
             return Unresolved(f"the condition {name}")
         if name not in self._outcomes:
@@ -161,7 +163,7 @@ def _is_function(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """As CloudFormation writes a scalar into a string."""
+    """A scalar as CloudFormation writes it into a string."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Recognises a file that declares tables, and reads it."""
+"""Recognises and reads files that declare tables."""
 
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ ASSEMBLY = "*.template.json"
 
 
 def read(path: Path) -> Declared:
-    """The tables that a file declares, or the folder of CDK's output. Raises DataError.
+    """The tables that a file, or the folder of CDK's output, declares. Raises DataError.
 
-    A file is a template of CloudFormation, SAM or CDK, serverless.yml, Terraform's plan or state as
-    JSON, a model of NoSQL Workbench, the answer of DescribeTable, or the input of CreateTable.
+    The file can be a template of CloudFormation, SAM or CDK, a serverless.yml, a plan or state of
+    Terraform as JSON, a model of NoSQL Workbench, the response of DescribeTable, or the input of
+    CreateTable.
     """
     if path.is_dir():
         templates = sorted(path.glob(ASSEMBLY))
@@ -35,12 +36,13 @@ def read(path: Path) -> Declared:
     except RecursionError:
         raise DataError(f"{path}: it is nested too deeply") from None
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        # Files come from anywhere; the readers of their parts take the form for granted.
+        # The file may come from anywhere, but the readers of its parts do not check their form.
         raise DataError(f"{path}: a part has the wrong form: {error!r}") from None
 
 
 def described(path: Path, name: str) -> Description:
-    """The table `name` of a file, or its only table, whatever its name. Raises DataError."""
+    """The table `name` of a file, or its only table, whatever the name of that. Raises
+    DataError."""
     tables = read(path).tables
     if len(tables) == 1:
         return next(iter(tables.values()))
@@ -94,7 +96,7 @@ def _workbench(tables: list[Any]) -> Declared:
 
 
 def _of_keys(properties: Json) -> Json:
-    """With the definitions of the attributes that keys have, as CreateTable wants them."""
+    """The table with the definitions of its key attributes, which CreateTable needs."""
     schemas = [properties["KeySchema"]]
     schemas += [index["KeySchema"] for index in properties["GlobalSecondaryIndexes"]]
     names = {key["AttributeName"] for schema in schemas for key in schema}

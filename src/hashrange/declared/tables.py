@@ -1,4 +1,4 @@
-"""Descriptions of tables, from which the same table can be created elsewhere."""
+"""Descriptions of tables, from which the same tables can be created elsewhere."""
 
 import time
 from pathlib import Path
@@ -26,8 +26,8 @@ _SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification"
 
 
 class Description(Struct, rename="pascal"):
-    """The parameters of CreateTable, tags included, and the settings made afterwards: time to live,
-    and requests without the table's name, by their operation."""
+    """The parameters of CreateTable, including tags, and the settings to make afterwards: time to
+    live, and requests without the table's name, by their operations."""
 
     table: Json
     time_to_live: Json | None = None
@@ -35,7 +35,8 @@ class Description(Struct, rename="pascal"):
 
 
 class TableInfo(Struct):
-    """A table as it is found. `types` are the types of its key attributes, also of indexes."""
+    """An existing table. `types` has the types of all key attributes, including those of
+    indexes."""
 
     name: str
     arn: str
@@ -88,7 +89,7 @@ def description(client: Any, place: str, name: str) -> Description:
 
 
 def _tags(client: Any, arn: str | None) -> list[dict[str, str]]:
-    """The tags of a table, or none if the server has no tags, as DynamoDB Local has not."""
+    """The tags of a table; none if the server does not support tags, like DynamoDB Local."""
     if not arn:
         return []
     pages = client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
@@ -101,11 +102,11 @@ def _tags(client: Any, arn: str | None) -> list[dict[str, str]]:
 
 
 def _of_aws(tag: dict[str, str]) -> bool:
-    return tag["Key"].startswith("aws:")  # reserved: CreateTable refuses them
+    return tag["Key"].startswith("aws:")  # reserved: CreateTable refuses such tags
 
 
 def creation(described: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of CreateTable for a table as DescribeTable has it."""
+    """The parameters of CreateTable for a table that DescribeTable has returned."""
     table = {name: described[name] for name in _SAME if described.get(name)}
     mode = described.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
     table["BillingMode"] = mode
@@ -141,7 +142,7 @@ def _units(described: dict[str, Any], mode: str) -> dict[str, Any]:
 
 
 def beside(path: Path) -> Path:
-    """The file with the description of the table whose items are at `path`."""
+    """The file for the description of the table whose items are at `path`."""
     return path.with_name(f"{path.name}.table.json")
 
 
@@ -152,7 +153,7 @@ def write(path: Path, description: Description) -> None:
 
 
 def of_key(text: str) -> Description:
-    """A table on demand whose key is `NAME[:TYPE][,NAME[:TYPE]]`. Raises DataError."""
+    """An on-demand table with the key `NAME[:TYPE][,NAME[:TYPE]]`. Raises DataError."""
     columns = [_column(part) for part in text.split(",")]
     if len(columns) > len(_KEY_KINDS):
         raise DataError(f"{text!r}: a key must be NAME, or NAME,NAME with a sort key")
@@ -184,7 +185,8 @@ def execute(connection: JsonConnection, operation: str, request: Json) -> Json:
 
 
 def find(connection: JsonConnection, name: str) -> Json | None:
-    """The table as DescribeTable has it, or None. Raises Refused for other reasons."""
+    """The table as DescribeTable returns it; None if there is none. Raises Refused for other
+    errors."""
     try:
         table: Json = execute(connection, "DescribeTable", {"TableName": name})["Table"]
     except Refused as refusal:

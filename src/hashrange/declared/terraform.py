@@ -1,4 +1,4 @@
-"""Terraform: a plan or a state as JSON, which `terraform show -json FILE` prints.
+"""Terraform: a plan or a state as JSON, as `terraform show -json FILE` prints it.
 
 Source: "JSON Output Format" of Terraform's documentation, and the AWS provider's `dynamodb_table`.
 """
@@ -15,7 +15,7 @@ _MODULES_MAX = 100
 
 
 def root_of(document: Json) -> Json | None:
-    """The root module of a plan or a state; None for another document."""
+    """The root module of a plan or a state; None for any other document."""
     values = document.get("planned_values") or document.get("values")
     root = values.get("root_module") if isinstance(values, dict) else None
     return root if isinstance(root, dict) else None
@@ -47,7 +47,7 @@ def _resources(module: Json) -> Iterator[Json]:
 
 
 def _properties(values: Json) -> Json:
-    """The table with the names that CloudFormation has."""
+    """The table with CloudFormation's names for its properties."""
     properties: Json = {
         "TableName": values.get("name"),
         "AttributeDefinitions": [

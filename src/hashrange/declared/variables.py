@@ -1,8 +1,9 @@
-"""The variables of serverless.yml, `${source:name, default}`, as far as its folder has them.
+"""The variables of serverless.yml, `${source:name, default}`, as far as its folder has their
+values.
 
-Source: the "Variables" pages of the Serverless Framework's documentation. Stacks, secrets, programs
-and files outside of the folder are not looked up: such a variable has its default, or is
-unresolved.
+Source: the "Variables" pages of the Serverless Framework's documentation. Values from stacks,
+secrets, programs, and files outside the folder are not looked up: such a variable has its default
+value, or is unresolved.
 """
 
 import os
@@ -23,7 +24,7 @@ _MISSING = object()
 
 
 class Variables:
-    """Resolves the variables of one document, whose file is in `folder`."""
+    """Resolves the variables of one document in `folder`."""
 
     def __init__(self, document: Json, folder: Path) -> None:
         self._document = document
@@ -33,7 +34,8 @@ class Variables:
         self._active: set[str] = set()
 
     def resolved(self, value: Any) -> Any:
-        """The value with its variables replaced. `Unresolved` stands for a text that has others."""
+        """The value with its variables replaced. A text with unresolved variables becomes
+        `Unresolved`."""
         if isinstance(value, dict):
             return {name: self.resolved(part) for name, part in value.items()}
         if isinstance(value, list):
@@ -63,8 +65,9 @@ class Variables:
         return _MISSING
 
     def _without_circle(self, alternative: str) -> Any:
-        """An alternative's value. One that refers to itself is missing at its second appearance:
-        `provider.stage` may be `${opt:stage, 'dev'}`, and an option has the value of `provider`.
+        """The value of an alternative. A variable that refers to itself has no value the second
+        time: `provider.stage` may be `${opt:stage, 'dev'}`, and the value of an option is that in
+        `provider`.
         """
         if alternative in self._active:
             return "dev" if alternative == "sls:stage" else _MISSING

@@ -28,7 +28,7 @@ _ENDS = {"function": "test", "module": "module", "session": "run"}
 
 
 class Scope:
-    """Of its databases, at most one is open at a time."""
+    """At most one of its databases is open at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -36,7 +36,7 @@ def put_all(
             refusals.append((number, error))
             continue
         changed[key] = change
-        if len(first) < len(puts):  # another put may have the same key
+        if len(first) < len(puts):  # several puts have the same key
             value = encode_row(put.key.raw, change.json(), change.new_size)
             now[key] = Old(Row(value), before[key].collection_size)
     for key, change in changed.items():

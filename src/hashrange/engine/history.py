@@ -74,7 +74,7 @@ def undo(table: Table, copying: Copying) -> Fetch[Undone]:
         epoch = row.json[:_EPOCH_BYTES]
         is_later = copying.after is not None and milliseconds > copying.after
         if not is_later and int.from_bytes(epoch, "big") < copying.epoch:
-            return Undone(rows, None)  # the other ones are from before the cut too
+            return Undone(rows, None)  # the remaining records are from before the cut too
         place, before = _before(table, row)
         rows[place] = before
     return Undone(rows, None if page.exhausted else page.rows[-1][0])
@@ -91,7 +91,7 @@ class Change(NamedTuple):
 def changes(
     table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
 ) -> Iterator[list[Change]]:
-    """The changes after a time, and until another one if it is given.
+    """The changes after a time, and with `until` those up to another one.
 
     The changes of an item are in order. `page` answers the reads. Without a history there are none.
     """

@@ -18,7 +18,7 @@ KEPT_SECONDS = 90 * 24 * 60 * 60
 FORGOTTEN_MAX = 100
 _READ_ROWS = 200
 _TOKEN_BYTES = 56
-"""A token of a list has at least 112 hexadecimal digits."""
+"""The least number of hexadecimal digits in a token of a list."""
 
 
 def find(kind: Kind, arn: str) -> Fetch[Job | None]:
@@ -88,7 +88,7 @@ def known(kind: Kind, token: str | None, moment: Moment) -> Fetch[Known]:
 
 
 def check_room(known: Known, most: int, what: str) -> None:
-    """Raises LimitExceededException if the largest allowed number of jobs is in progress."""
+    """Raises LimitExceededException if as many jobs as allowed are in progress."""
     if len(known.in_progress) >= most:
         raise LimitExceededException(f"Subscriber limit exceeded: at most {most} {what} at once")
 
@@ -131,5 +131,5 @@ def _parse_token(token: str) -> str:
 
 
 def cancelled(job: Job) -> Job:
-    """The job, marked to end after the step under way, unless it has ended."""
+    """The job, marked to end after the current step, unless it has ended."""
     return replace(job, status="CANCELLING") if job.in_progress else job

@@ -29,11 +29,11 @@ UPDATED_TO_WRONG_TYPE = f"{_UPDATED}the secondary index key to unsupported type"
 UPDATED_TOO_LONG = f"{_UPDATED}the secondary index key beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
 _SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
-"""No key is too long if its values have at most this many characters, of 4 bytes at most."""
+"""If its values have at most this many characters, of at most 4 bytes each, no key is too long."""
 
 
 def invalid_parameter(fault: str) -> ValidationException:
-    """The error of a parameter that has the right type but a value that is not allowed."""
+    """The error for a parameter of the right type with an invalid value."""
     return ValidationException(INVALID + fault)
 
 

@@ -144,7 +144,7 @@ def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
 
 
 def _width(owner: Table | Index, partition: Partition) -> tuple[int, int]:
-    """How much of the hash a partition has, and where that begins."""
+    """The part of the hash that a partition has, and where it begins."""
     start, end = _hash_at(partition.start), end_of(owner, partition)
     return (1 << 8 * HASH_BYTES if end is None else _hash_at(end)) - start, start
 

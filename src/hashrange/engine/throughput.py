@@ -51,7 +51,7 @@ class Limit(Struct, frozen=True):
     """A limit that has been reached: of a table or index (`index` None: of the table).
 
     `kind` is the middle of the reason's name: ProvisionedThroughput, KeyRangeThroughput,
-    MaxOnDemandThroughput, or as a fault on purpose AccountLimit.
+    MaxOnDemandThroughput or, for an injected fault, AccountLimit.
     """
 
     table: Table

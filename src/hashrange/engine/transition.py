@@ -172,7 +172,7 @@ def _stream(change: StreamChange) -> list[kv.Write]:
 
 
 def _job(change: JobChange) -> list[kv.Write]:
-    """The row of a job that begins, goes on, ends or is forgotten."""
+    """The row of a job that begins, continues, ends or is forgotten."""
     writes: list[kv.Write] = []
     old, new = (
         job and system.job_row(job.kind, job.id, job.in_progress)

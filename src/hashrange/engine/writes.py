@@ -128,7 +128,7 @@ def update(
 
 
 def _check_condition(table: Table, condition: Condition) -> None:
-    """Raises ValidationException if a condition looks into a key."""
+    """Raises ValidationException if a condition has a path into a key attribute."""
     if condition.containers:
         keys.check_scalar(table, condition.containers)
 
@@ -150,7 +150,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
 
 
 def admission(write: ItemWrite) -> fetch.Admit:
-    """The question whether a write is admitted, with the least units that it consumes."""
+    """The question whether a write is admitted, with the least number of units that it consumes."""
     table, units = write.table, write_units(write.size or 0)
     return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)
 
@@ -193,8 +193,8 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
 def _check_local_size(
     write: ItemWrite, before: Old, new: Item, size: int, moment: fetch.Moment
 ) -> None:
-    """Raises an error if an item of a table with local indexes would be too large, together with
-    its entries in them, or its collection.
+    """For a table with local indexes: raises an error if the item and its index entries, or its
+    item collection, would be too large.
     """
     table, old, collection_size = write.table, before.row, before.collection_size
     assert collection_size is not None
@@ -220,7 +220,7 @@ def condition_failed() -> ConditionalCheckFailedException:
 
 
 def _refused(error: ApiError, write: ItemWrite, old: Row | None) -> ApiError:
-    """The error, with the units that the write consumes nevertheless."""
+    """The error; its receipt has the units that the write consumes nevertheless."""
     error.receipt = Receipt()
     error.receipt.add_refused(write.table, write.key, old.size if old else 0)
     return error

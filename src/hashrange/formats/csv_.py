@@ -43,7 +43,7 @@ class TooManyColumns(DataError):
 
 
 def columns_of(items: Iterable[bytes]) -> list[Column]:
-    """The columns that hold all of the items' attributes, in the order in which they appear."""
+    """The columns for all attributes of the items, in the order in which these appear."""
     columns: dict[Column, None] = {}
     for item in items:
         for name, value in decode(item).items():

@@ -1,8 +1,9 @@
 """The columns of a CSV file: their delimiter, names and types.
 
-A column that neither its header nor the caller gives a type has the type of all of its cells: a
-number in its usual spelling (`12`, `-0.5`, `94.0`, but neither `007` nor `1e5`), `true` or `false`,
-or else a text. If they differ, the file is refused, because no query could rely on the attribute.
+If neither the header nor the caller gives a column a type, its cells decide: each is a number in
+its usual spelling (`12`, `-0.5`, `94.0`, but neither `007` nor `1e5`), a boolean (`true` or
+`false`), or else a text. If the types of a column's cells differ, the file is refused, because no
+query could rely on the attribute.
 """
 
 import re
@@ -24,7 +25,7 @@ Column = tuple[str, str]
 _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a |"}
 _LOOK_ROWS = 20
 _NAMED_MAX = 5
-"""How many columns a message names."""
+"""The largest number of columns that a message names."""
 _is_number = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?").fullmatch
 _KIND_NAMES = {"N": "number", "BOOL": "boolean", "S": "text"}
 
@@ -45,7 +46,7 @@ class Hints(NamedTuple):
 
 
 def delimiter_of(source: Input, hints: Hints) -> str:
-    """The delimiter for which the first rows look like a table."""
+    """The delimiter with which the first rows look most like a table."""
     scores = {each: _score(source, each, hints.key) for each in _DELIMITERS}
     best = max(scores, key=lambda each: scores[each])
     if best != ",":
@@ -56,7 +57,7 @@ def delimiter_of(source: Input, hints: Hints) -> str:
 def _score(source: Input, delimiter: str, key: Sequence[str]) -> tuple[bool, bool, int]:
     try:
         first_rows = [row for _, row in islice(rows(source, delimiter), _LOOK_ROWS) if row]
-    except DataError:  # if it is so with the right delimiter too, the reader will say so
+    except DataError:  # if the right delimiter has the same fault, the reader reports it
         return False, False, 0
     if not first_rows or len(first_rows[0]) == 1:
         return False, False, 0
@@ -112,7 +113,7 @@ class _Count:
 
     @property
     def kind(self) -> str:
-        """The type of a column whose cells have one."""
+        """The type of the column, if all of its cells have the same type."""
         return next(iter(self.kinds), "S")
 
     def note(self, cell: str, line: int) -> None:
@@ -146,7 +147,7 @@ def _kind(cell: str) -> str:
 
 
 def _digits(number: str) -> int:
-    """The significant digits of a number in its usual spelling."""
+    """The number of significant digits of a number in its usual spelling."""
     whole, _, fraction = number.lstrip("-").partition(".")
     fraction = fraction.rstrip("0")
     return len((whole + fraction).lstrip("0") if fraction else whole.rstrip("0"))

@@ -10,7 +10,7 @@ from hashrange.formats.files import Source, not_utf8
 from hashrange.formats.items import ITEM_JSON_BYTES_MAX, DataError, one_line
 
 _undecoded = re.compile("[\udc80-\udcff]").search
-"""Finds a byte that is not UTF-8, as `surrogateescape` stands for it."""
+"""Finds a byte that is not UTF-8, in the form into which `surrogateescape` decodes it."""
 
 
 def rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -28,7 +28,7 @@ def rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 class _Lines:
-    """The lines of a file as text, for the csv module, which may need several for a row."""
+    """The lines of a file as text, for the csv module, which may read several lines for one row."""
 
     def __init__(self, source: Source) -> None:
         self._number = 0
@@ -60,13 +60,14 @@ class _Lines:
         return text
 
     def end_row(self) -> int:
-        """A row is complete. Returns the number of the line where the next one begins."""
+        """Call this when a row is complete. Returns the number of the line where the next row
+        begins."""
         self._row_characters = 0
         return self._number + 1
 
 
 class _Chunked(io.RawIOBase):
-    """The bytes of a file, whose faults are DataErrors."""
+    """The bytes of a file. Raises DataError if they cannot be read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

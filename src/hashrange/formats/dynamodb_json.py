@@ -54,7 +54,7 @@ def _record(source: Source, number: int, text: bytes) -> Record:
 
 
 def _put(source: Source, number: int, text: bytes) -> Record:
-    """An item with a condition on which it is to be put."""
+    """An item, and the condition under which it is put."""
     try:
         record = _record(source, number, text)
     except DataError:
@@ -71,11 +71,11 @@ def _put(source: Source, number: int, text: bytes) -> Record:
 
 
 def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
-    """The same for values that need no lines of their own, as the service's import reads them.
+    """The same for values that need not be on separate lines, as the service's import reads them.
 
-    A value that is not an item is a DataError among the records. After text that is not JSON, where
-    the next value begins is not known: then a DataError is raised. With `conditions`, an item may
-    have one.
+    For a value that is not an item, a DataError is yielded in place of a record. A DataError is
+    raised for text that is not JSON, because it is not known where the next value begins. With
+    `conditions`, an item may have a condition.
     """
     read = _put if conditions else _record
     cutter = _Cutter()
@@ -83,7 +83,7 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
         if not cutter.begun:
             try:
                 yield read(source, number, text)
-                continue  # a line of its own, as nearly all have
+                continue  # the usual case: the value has a line of its own
             except DataError:
                 pass
         for first, value in cutter.objects(number, text):
@@ -108,9 +108,10 @@ def _record_or_error(
 
 
 class _Cutter:
-    """Cuts lines into objects. `begun` is the one that has not ended, from the line `first` on.
+    """Cuts lines into objects. `begun` is the beginning of an unfinished object, from line `first`
+    on.
 
-    The cutter is `lost` if there is something else between two objects.
+    The cutter is `lost` if it has met anything else between two objects.
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class Source:
-    """Bytes that are read from their beginning to their end. `name` is for messages.
+    """Bytes that are read from beginning to end. `name` is for messages.
 
     Raises DataError.
     """
@@ -27,7 +27,7 @@ class Source:
         self.name = name
 
     def rewind(self) -> None:
-        """Read from the beginning again. Before the first read, this can be done to any stream."""
+        """Read from the beginning again. Before the first read, every stream can do this."""
         if self.stream.seekable():
             self.stream.seek(0)
 
@@ -44,10 +44,11 @@ class Source:
             yield chunk
 
     def lines(self, line: int = 1) -> Iterator[tuple[int, bytes]]:
-        """The lines with their numbers, without those that are blank. The first one is `line`."""
+        """The lines that are not blank, with their numbers. The number of the first line is
+        `line`."""
         rest = b""
         for chunk in self.chunks():
-            if not rest and chunk.isspace():  # a file of blank lines may be packed very small
+            if not rest and chunk.isspace():  # blank lines compress very well
                 line += chunk.count(b"\n")
                 rest = chunk[chunk.rfind(b"\n") + 1 :]
                 continue
@@ -74,10 +75,10 @@ class Source:
 
 
 class Input(Source):
-    """A file that is read from its beginning to its end, unpacked if its content is gzip.
+    """A file that is read from beginning to end, and decompressed if its content is gzip.
 
-    `packed` says whether it is gzip. `doing` says what the file is read for, if it is not yet for
-    its items. Raises DataError.
+    `packed` says whether it is gzip. `doing` says why the file is being read, until its items are
+    read. Raises DataError.
     """
 
     def __init__(self, path: Path, name: str = "") -> None:
@@ -111,38 +112,38 @@ class Input(Source):
         """The share of the file that has been read, from 0 to 1."""
         try:
             return self._file.tell() / self.size if self.size else 1.0
-        except ValueError:  # it was closed meanwhile
+        except ValueError:  # the file has been closed meanwhile
             return 1.0
 
 
 def head(path: Path, size: int) -> bytes:
-    """The first bytes of a file's content, for a look at its format."""
+    """The first bytes of a file's content, from which its format can be recognised."""
     with Input(path) as source:
         try:
             return source.read(size)
-        except DataError:  # a short file that is damaged; its reader will say so
+        except DataError:  # a short file that is damaged: its reader reports that
             return b""
 
 
 def open_new(path: Path) -> IO[bytes]:
-    """Open a new file for writing, in place of one that was left behind.
+    """Open a new file for writing, and replace one that an earlier run has left behind.
 
-    A link that somebody has put there is removed and not followed.
+    If somebody has put a link there, it is removed, not followed.
     """
     path.unlink(missing_ok=True)
     return open(path, "xb")
 
 
 def unfinished(path: Path) -> Path:
-    """The name of a file or folder until it is complete."""
+    """The name that a file or folder has until it is complete."""
     return path.with_name(f"{path.name}.unfinished")
 
 
 @contextmanager
 def appearing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written that gets its name when it is complete and on disk.
+    """A file to be written, which gets its name when it is complete and on disk.
 
-    Until then it is `NAME.unfinished`, which is removed after an error.
+    Until then it is called `NAME.unfinished`; after an error it is removed.
     """
     growing = unfinished(path)
     try:
@@ -158,7 +159,7 @@ def appearing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file that appears when it is complete; packed if its name ends in `.gz`."""
+    """Write a file that appears when it is complete; it is compressed if its name ends in `.gz`."""
     with appearing(path) as file:
         if path.name.endswith(".gz"):
             with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
@@ -175,7 +176,7 @@ def not_utf8(name: str, line: int, byte: int) -> DataError:
 
 
 def check_absent(path: Path) -> None:
-    """Raises DataError if there is something at `path`, or if it could not be created there."""
+    """Raises DataError if `path` exists, or if no file could be created there."""
     if not path.parent.is_dir():
         raise DataError(f"{path}: there is no directory {path.parent}; create it first")
     if path.exists():

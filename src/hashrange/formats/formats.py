@@ -1,4 +1,4 @@
-"""The formats by name, and the format of a file.
+"""The formats by name, and how the format of a file is recognised.
 
 A writer takes an iterable of items, each the bytes of its DynamoDB JSON, and returns chunks of
 bytes. Some writers read the items twice, and need an iterable that can begin again, such as a list.
@@ -15,8 +15,8 @@ from hashrange.formats.items import DataError, Record
 
 
 class Format(NamedTuple):
-    """`suffixes` are of the files that have the format unless another is named. A `text` file may
-    be packed by gzip. `read` takes hints for a file that does not tell the types of attributes.
+    """Files with these `suffixes` have the format unless another one is named. A `text` file may be
+    compressed with gzip. `read` takes hints for files that do not tell the types of attributes.
     `library` imports the package that the format needs, and raises DataError if it is missing."""
 
     name: str
@@ -88,7 +88,7 @@ FORMATS = {
     )
 }
 S3_EXPORT = "s3-export"
-"""The format that is a folder, and not a file."""
+"""The format of a folder, not a file."""
 NAMES = (*FORMATS, S3_EXPORT)
 
 _LOOK_BYTES = 4096
@@ -107,7 +107,7 @@ def for_output(path: Path, name: str | None) -> Format | None:
 
 
 def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
-    """The format of a file to read, which messages call `shown`; None for a folder.
+    """The format of a file to read; None for a folder. Messages call the file `shown`.
 
     Raises DataError.
     """
@@ -124,7 +124,8 @@ def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
 
 
 def _installed(format_: Format) -> Format:
-    """Check that the format's library is there before a table is read or made. Raises DataError."""
+    """Check, before a table is read or created, that the library of a format is installed. Raises
+    DataError."""
     if format_.library is not None:
         format_.library()
     return format_
@@ -139,7 +140,8 @@ def _by_suffix(path: Path) -> Format | None:
 
 
 def _by_content(path: Path) -> Format | None:
-    """Which kind of JSON a file has: programs give all of them the same suffixes."""
+    """The kind of JSON in a file. Its suffix does not tell, because programs use the same for
+    all."""
     start = head(path, _LOOK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
         return FORMATS["json"]

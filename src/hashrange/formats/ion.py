@@ -1,4 +1,4 @@
-"""Amazon Ion, as the service's exports and imports have it: `{Item:{pk:"x",n:12.}}` for each item.
+"""Amazon Ion, as in the service's exports and imports: `{Item:{pk:"x",n:12.}}` for each item.
 
     S, BOOL, NULL     string, bool, null
     N                 decimal, or an integer
@@ -45,7 +45,7 @@ def library() -> Any:
 
 
 class _Bounded:
-    """A source that ends in a DataError if one value takes too much of it."""
+    """A source that raises DataError if a single value takes too many of its bytes."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -62,7 +62,8 @@ class _Bounded:
 
 
 def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
-    """The items. See `dynamodb_json.read_values`; the numbers are those of the values."""
+    """The items. See `dynamodb_json.read_values`; the number of a record counts values, not
+    lines."""
     simpleion = library()
     stream = _Bounded(source)
     number = 0
@@ -75,7 +76,7 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
             return
         except (DataError, MemoryError):
             raise
-        except Exception as error:  # the library raises many kinds for text that is not Ion
+        except Exception as error:  # of many kinds, for text that is not Ion
             raise DataError(f"{source.name}:{number}: not Ion: {one_line(error)[:200]}") from None
         stream.since = 0
         try:
@@ -87,7 +88,7 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
 
 
 def read(source: Source) -> Iterator[Record]:
-    """The items. Raises DataError for a value that is no item."""
+    """The items. Raises DataError for a value that is not an item."""
     for record in read_values(source):
         if isinstance(record, DataError):
             raise record
@@ -95,7 +96,7 @@ def read(source: Source) -> Iterator[Record]:
 
 
 def _condition(members: dict[str, Any]) -> bytes:
-    """The condition of an item, which is taken out of the members of its struct."""
+    """The condition of an item; it is removed from the members of the item's struct."""
     condition: dict[str, Any] = {}
     if "ConditionExpression" in members:
         condition["ConditionExpression"] = str(members.pop("ConditionExpression"))
@@ -127,7 +128,7 @@ def _wire(value: Any, level: int) -> dict[str, Any]:
     if level > _DEPTH_MAX:
         raise ValueError("a value is nested too deeply")
     kind = value.ion_type.name
-    if kind == "NULL" or type(value).__name__ == "IonPyNull":  # every type has a null
+    if kind == "NULL" or type(value).__name__ == "IonPyNull":  # each type has a null
         return {"NULL": True}
     notes = [note.text for note in value.ion_annotations]
     if kind == "LIST" and notes and notes[0] in _SETS:
@@ -216,7 +217,7 @@ def _string(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """The name of a field, as a symbol in quotes unless it is a plain word that means nothing."""
+    """The name of a field: a symbol in quotes, unless it is an identifier and not a keyword."""
     plain = text.isascii() and text.isidentifier()
     return text if plain and text not in ("null", "true", "false", "nan") else f"'{_escaped(text)}'"
 
@@ -226,7 +227,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _escaped(text: str) -> str:
-    """Everything but quotes, backslashes and control characters is written as it is."""
+    """Escape quotes, backslashes and control characters, and nothing else."""
     return _needs_escape.sub(lambda match: _escape(match[0]), text)
 
 

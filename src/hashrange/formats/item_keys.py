@@ -1,6 +1,6 @@
-"""The keys of items that are still JSON, each in one spelling.
+"""The keys of items that are still JSON, in a canonical form.
 
-The same key may be written in many ways: 1 and 1.0, "a" and "\\u0061", with spaces, and with its
+The same key can be written in many ways: 1 or 1.0, "a" or "\\u0061", with spaces, or with its
 attributes in another order.
 """
 
@@ -14,11 +14,11 @@ from hashrange.model.errors import ApiError
 from hashrange.model.numbers import canonical
 
 ItemKey = tuple[dict[str, str], ...]
-"""The values of the key attributes, in their order, each a type and a text."""
+"""The values of the key attributes in the order of the key; each is a type and a text."""
 
 
 class ItemKeys:
-    """Finds keys; `names` are the key attributes of a table."""
+    """Gets the keys of items; `names` are the key attributes of their table."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -29,7 +29,7 @@ class ItemKeys:
         ).decode
 
     def of(self, item: bytes) -> ItemKey | None:
-        """The key of an item; None if it has none, so that the database will refuse the item."""
+        """The key of an item; None if it has no valid key, so that the database will refuse it."""
         try:
             values: ItemKey = msgspec.structs.astuple(self._decode(item))
             for value in values:

@@ -1,4 +1,4 @@
-"""Items, places in files, and the error that names one."""
+"""Items, their places in files, and the error for data that cannot be read."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,19 +13,19 @@ encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
 
 ITEM_JSON_BYTES_MAX = 8 * 1024 * 1024
-"""The longest text that a reader takes for one item. An item of 400 KB, each of whose characters is
-escaped, has less than half of that."""
+"""The longest text that a reader accepts for one item. An item of 400 KB takes less than half of
+that, even if all of its characters are escaped."""
 
 
 class DataError(Exception):
-    """Data cannot be read or written; the message is one line for the user."""
+    """Data that cannot be read or written; the message is one line for the user."""
 
 
 class Record(Struct, frozen=True, gc=False):
-    """An item that was read: its DynamoDB JSON, and the line or number where it begins.
+    """An item from a file: its DynamoDB JSON, and the line or number where it begins.
 
-    With `delete`, it is the key of an item to delete. `condition` has the other members of a
-    PutItem of the item, each after a comma, if the file has conditions.
+    With `delete`, it is the key of an item to delete. If the file has conditions, `condition` has
+    the further members of the PutItem that puts the item, each preceded by a comma.
     """
 
     item: bytes
@@ -35,7 +35,7 @@ class Record(Struct, frozen=True, gc=False):
 
 
 def decode(item: bytes) -> WireItem:
-    """The attributes of an item that comes from a table."""
+    """The attributes of an item from a table."""
     return _decode(item)
 
 
@@ -46,5 +46,5 @@ def shown(item: bytes, names: Iterable[str]) -> str:
 
 
 def one_line(text: object) -> str:
-    """A message from elsewhere, without line breaks or control characters."""
+    """A message of another program or library, without line breaks or control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in str(text)).strip()

@@ -1,4 +1,4 @@
-"""Parquet, by pyarrow: a column for each attribute, and for each of its types if it has several.
+"""Parquet, written and read by pyarrow: a column for each attribute and each of its types.
 
     S, B, BOOL     string, binary, bool
     N              int64 if all numbers of the column fit; else decimal128 if they do; else string
@@ -60,7 +60,7 @@ class _Column:
         self.fraction = 0
 
     def note(self, text: str) -> None:
-        """See a number of the column."""
+        """Take a number of the column into account."""
         whole, _, fraction = text.lstrip("-").partition(".")
         self.whole = max(self.whole, len(whole))
         self.fraction = max(self.fraction, len(fraction))
@@ -132,11 +132,11 @@ def _fields(columns: list[_Column], arrow: Any) -> list[Any]:
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
-    """The items are gone through twice: first for the columns."""
+    """Reads the items twice: first for the columns."""
     arrow = library()
     columns = _columns(items)
     fields = _fields(columns, arrow)
-    # A file needs a column, also if the table is empty.
+    # A file needs at least one column, even if the table is empty.
     schema = arrow.schema(fields or [arrow.field("empty", arrow.bool_())])
     sink = _Sink()
     with arrow.parquet.ParquetWriter(arrow.PythonFile(sink, mode="w"), schema) as writer:
@@ -173,7 +173,7 @@ def _group(rest: Iterator[bytes]) -> list[WireItem]:
 
 
 class _Sink:
-    """A file for pyarrow to write to, from which the bytes are taken."""
+    """A file that pyarrow writes to, and from which the written bytes are taken."""
 
     closed = False
 

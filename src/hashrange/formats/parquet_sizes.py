@@ -1,4 +1,4 @@
-"""How much of a Parquet file is in memory at once: a small file may hold very large values."""
+"""Limits how much of a Parquet file is in memory at once: small files can hold huge values."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +10,13 @@ from hashrange.model.limits import ITEM_BYTES_MAX
 _READ_ROWS = 1_000
 _READ_BYTES = 16 * 1024 * 1024
 _REPEATING_ROWS = 8
-"""How many rows are read at once where a few bytes may stand for a large text, in a dictionary
-that is not kept."""
+"""The number of rows that are read at once if a few bytes may stand for a large text, because the
+dictionary of a column is not kept."""
 
 
 def opened(arrow: Any, path: Path) -> Any:
-    """The file, whose small dictionaries of texts are kept: otherwise, each row of a column that
-    repeats a large text would get a copy of it."""
+    """The file. Small dictionaries of texts are kept as dictionaries: otherwise each row of a
+    column that repeats a large text would get a copy of it."""
     with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         kept = {
             chunk.path_in_schema
@@ -33,22 +33,23 @@ def _chunks(metadata: Any) -> Iterator[Any]:
 
 
 def _repeats(chunk: Any) -> bool:
-    """Whether a value in the chunk of a column may be larger in memory than in the file."""
+    """Whether a value in a column's chunk may be larger in memory than in the file."""
     return bool(chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page)
 
 
 def rows_at_once(metadata: Any, ours: bool) -> int:
-    """How many rows are read at once, so that memory does not grow with their size.
+    """The number of rows to read at once, so that the memory does not depend on their size.
 
-    `ours` tells that hashrange wrote the file, whose maps are JSON. Raises ValueError if the rows
-    are larger than any item, because whole pages of them would be unpacked.
+    `ours` says that hashrange wrote the file, so that its maps are JSON. Raises ValueError if rows
+    are larger than any item, because whole pages of them would be decompressed.
     """
     size_max = ITEM_JSON_BYTES_MAX if ours else 2 * ITEM_BYTES_MAX
     widest = 1
     for at in range(metadata.num_row_groups):
         group = metadata.row_group(at)
         columns = [group.column(number) for number in range(group.num_columns)]
-        # A run of equal values has next to no bytes in the file, but eight or so in memory.
+        # In a run of equal values, each takes almost no bytes in the file, but about eight in
+        # memory.
         mean = sum(each.total_uncompressed_size for each in columns) // max(group.num_rows, 1)
         if mean > size_max:
             raise ValueError(f"its rows have {mean:,} bytes on average, more than any item")
@@ -63,7 +64,7 @@ def rows_at_once(metadata: Any, ours: bool) -> int:
 
 
 def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
-    """The batch in pieces that have few bytes when their dictionaries are written out.
+    """The batch in pieces that are small even after their dictionaries are expanded.
 
     Raises ValueError for a row that is larger than any item.
     """
@@ -81,7 +82,8 @@ def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
 
 
 def _bytes(arrow: Any, array: Any) -> int:
-    """How many bytes the values of an array have, those of a dictionary each time they occur."""
+    """The number of bytes in the values of an array; a dictionary's value counts at each
+    occurrence."""
     kind = array.type
     if arrow.types.is_dictionary(kind):
         import pyarrow.compute as compute

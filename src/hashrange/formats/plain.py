@@ -4,8 +4,8 @@
     B                         {"$B": "base64"}
     SS, NS, BS                {"$SS": ["a"]}, {"$NS": [1, 2.5]}, {"$BS": ["base64"]}
 
-A map whose only member has one of these names is written as {"$M": {...}}. Numbers keep all of
-their digits, which other programs may round when they read them.
+A map whose only member has one of these names is written as {"$M": {...}}. Numbers are written with
+all of their digits; other programs may round them when they read the file.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ class Number(str):
 
 
 class NotPlain(ValueError):
-    """A value that stands for no attribute value; the message says which."""
+    """A value that does not represent an attribute value; the message says which."""
 
 
 def to_plain(item: WireItem, number: Callable[[str], Any]) -> dict[str, Any]:
-    """An item's attributes as plain values; `number` makes one of a number's text."""
+    """An item's attributes as plain values; `number` converts the text of a number."""
     return {name: _plain(value, number) for name, value in item.items()}
 
 

@@ -1,4 +1,4 @@
-"""Plain JSON: an array of objects, or an object in each line, with values as in `plain`."""
+"""Plain JSON: an array of objects, or one object per line, with values as in `plain`."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -65,7 +65,7 @@ def read_array(source: Input) -> Iterator[Record]:
 
 
 class _Text:
-    """A window on the text of a file, which moves forward."""
+    """A window that moves forward over the text of a file."""
 
     def __init__(self, source: Input) -> None:
         self.line = 1
@@ -80,7 +80,7 @@ class _Text:
         return DataError(f"{self._source.name}:{self.line}: {message}")
 
     def skip(self, letters: str) -> str:
-        """Move to the first character that is not one of these, and return it, or "" at the end."""
+        """Skip these characters, and return the next one, or "" at the end of the file."""
         while True:
             rest = self._window[self._at : self._at + 64]
             left = rest.lstrip(letters)
@@ -95,7 +95,7 @@ class _Text:
         self._at += count
 
     def item(self) -> bytes:
-        """Read an object, whose first character comes next."""
+        """Read the object that begins at the next character."""
         while True:
             try:
                 content, end = _decoder.raw_decode(self._window, self._at)
@@ -113,7 +113,7 @@ class _Text:
                 return item
 
     def _more(self) -> bool:
-        """Read on. Returns False at the end of the file."""
+        """Read more of the file. Returns False at its end."""
         if self._ended:
             return False
         chunk = next(self._chunks, b"")

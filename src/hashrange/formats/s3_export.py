@@ -1,4 +1,4 @@
-"""The folder that DynamoDB's own export to S3 makes.
+"""The folder of an export of DynamoDB to S3.
 
     AWSDynamoDB/01234567890123-a1b2c3d4/
         _started
@@ -39,7 +39,7 @@ SUMMARY = "manifest-summary.json"
 FILES = "manifest-files.json"
 FILE_ITEMS = 500_000
 _MANIFEST_BYTES_MAX = 64 * 1024 * 1024
-"""A line for each data file has some 200 bytes."""
+"""The line of a data file has about 200 bytes."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _LINES_A_BLOCK = 1000
 
@@ -52,7 +52,7 @@ class DataFile(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What an incremental export shows: the changes between two moments."""
+    """The changes that an incremental export has: those between two moments."""
 
     since: datetime
     until: datetime
@@ -62,8 +62,8 @@ class Changes(NamedTuple):
 class About(NamedTuple):
     """An export and its table, as the manifest describes them.
 
-    `shows` is the moment that the items are of. `id` names the folder. An export that is made in a
-    folder, and not in a bucket, has neither `bucket` nor `prefix`.
+    The items are as of the moment `shows`. `id` names the folder. An export to a folder, not to a
+    bucket, has neither `bucket` nor `prefix`.
     """
 
     table_arn: str
@@ -81,7 +81,7 @@ class About(NamedTuple):
 
     @property
     def data(self) -> str:
-        """What the keys of the data files begin with. Incremental exports share a folder."""
+        """The beginning of the keys of data files. Incremental exports share a folder."""
         if self.changes is None:
             return f"{self.folder}/data/"
         digest = hashlib.sha256(self.id.encode()).digest()
@@ -89,7 +89,7 @@ class About(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """What the keys of all its objects begin with."""
+        """The beginning of the keys of all objects of the export."""
         return f"{self.prefix}/{FOLDER}/{self.id}" if self.prefix else f"{FOLDER}/{self.id}"
 
     @property
@@ -98,7 +98,7 @@ class About(NamedTuple):
 
 
 class _Summary(msgspec.Struct):
-    """The members of a summary that are read, with their names there."""
+    """The members of a summary that are used, under their own names."""
 
     outputFormat: str = ""  # noqa: N815
     exportType: str = "FULL_EXPORT"  # noqa: N815
@@ -108,7 +108,7 @@ _COUNT_MAX = (1 << 63) - 1
 
 
 class _Entry(msgspec.Struct):
-    """The members of a data file's line that are read, with their names there."""
+    """The members of a data file's line that are used, under their own names."""
 
     dataFileS3Key: str  # noqa: N815
     itemCount: Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)] = 0  # noqa: N815
@@ -154,7 +154,7 @@ def read_file(file: DataFile, source: Input, line: int = 1) -> Iterator[Record]:
 
 
 def _export(path: Path) -> Path:
-    """The folder with the manifests: `path` itself, or the only one below it."""
+    """The folder with the manifests: `path` itself, or the only such folder below it."""
     if not path.is_dir():
         raise DataError(f"{path}: no such folder")
     if (path / SUMMARY).is_file():
@@ -182,7 +182,7 @@ def _manifest(folder: Path, name: str) -> bytes:
 
 
 def _bounded(path: Path) -> bytes:
-    """The content of a manifest's file. Raises DataError, and FileNotFoundError."""
+    """The content of a file of the manifest. Raises DataError and FileNotFoundError."""
     try:
         with open(path, "rb") as file:
             content = file.read(_MANIFEST_BYTES_MAX + 1)
@@ -217,7 +217,7 @@ def new_id() -> str:
 
 
 def write(items: Iterable[bytes], path: Path, about: About) -> None:
-    """Make the folder `path` with one export, which appears when it is complete."""
+    """Write one export to the folder `path`, which appears when the export is complete."""
     growing = unfinished(path)
     shutil.rmtree(growing, ignore_errors=True)
     try:
@@ -231,9 +231,9 @@ def write(items: Iterable[bytes], path: Path, about: About) -> None:
 def write_objects(
     items: Iterable[bytes], path: Path, about: About, done: Callable[[str], None]
 ) -> int:
-    """Make the objects of an export below the folder `path`, and return the number of its items.
+    """Write the objects of an export below the folder `path`, and return the number of its items.
 
-    `done` is called with the key of each object when it is complete; it may remove the file.
+    `done` is called with the key of each object after it is complete, and may remove the file.
     """
     folder = path / about.folder
     folder.mkdir(parents=True)
@@ -312,7 +312,7 @@ def _change_lines(changes: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Way(NamedTuple):
-    """How a data file is named, written, and read from a line on."""
+    """How data files of one format are named, written, and read from a given line on."""
 
     suffix: str
     write: Callable[[Iterable[bytes]], Iterator[bytes]]
@@ -327,7 +327,7 @@ _WAYS = {
 
 
 def _etag(md5: str) -> str:
-    """S3's tag of a file that was uploaded in one part of a multipart upload."""
+    """The ETag that S3 gives to a file uploaded as the single part of a multipart upload."""
     return hashlib.md5(b64decode(md5), usedforsecurity=False).hexdigest() + "-1"
 
 

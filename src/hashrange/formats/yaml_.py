@@ -1,7 +1,7 @@
-"""YAML, for small fixtures: a list of items, whose values are written as in `plain`.
+"""YAML, for small fixtures: a list of items with values as in `plain`.
 
-It is read as YAML 1.2 does: `yes` and `2026-11-21` are texts. Aliases are refused, because a small
-file could stand for an enormous one.
+It is read as YAML 1.2: `yes` and `2026-11-21` are texts. Aliases are refused, because a small file
+could expand to an enormous one.
 """
 
 import re
@@ -57,7 +57,7 @@ def read(source: Input) -> Iterator[Record]:
         raise DataError(f"{source.name}:{line}: it is nested too deeply") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise DataError(f"{source.name}:{line}: {one_line(error)}") from None
-    except (LookupError, AttributeError):  # PyYAML's, if a tag and its text do not go together
+    except (LookupError, AttributeError):  # raised by PyYAML if a tag does not fit its text
         raise DataError(f"{source.name}:{line}: a tag does not fit its value") from None
 
 
@@ -81,7 +81,7 @@ def write(items: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _resolve(yaml: Any, base: type) -> Any:
-    """A class like `base` that knows the plain scalars of YAML 1.2 alone."""
+    """A class like `base` that resolves plain scalars only as YAML 1.2 does."""
     made: Any = type(base.__name__, (base,), {"yaml_implicit_resolvers": {}})
     for kind, pattern, first in _RESOLVERS:
         letters = ["" if letter == "\0" else letter for letter in first]
@@ -118,6 +118,6 @@ def _dumper(yaml: Any) -> Any:
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """With escapes for the breaks that PyYAML would fold into spaces."""
+    """The text in quotes, with escapes, if it has breaks that PyYAML would fold into spaces."""
     quoted = '"' if any(letter in text for letter in "\r\x85\u2028\u2029\ufeff") else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=quoted)

@@ -11,7 +11,7 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.buckets import Bucket
 
 Expected = dict[Bucket, float]
-"""The least units that the admitted members of a batch will consume, by bucket."""
+"""The least number of units that the admitted members of a batch will consume, by bucket."""
 
 
 class Admitting(Protocol):
@@ -24,7 +24,8 @@ class Admitting(Protocol):
 
 
 class Account(Struct, gc=False):
-    """The answers that a request got to its questions of admission, and whether it was charged.
+    """The answers of the meter to a request's questions of admission, and whether the request has
+    been charged.
 
     A request that is run again, because it lost a race, gets the same answers and is charged once.
     """
@@ -37,7 +38,7 @@ class Account(Struct, gc=False):
     charged: bool = False
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
-        """The answer that the same question got before, if the request is run again."""
+        """The answer to the same question in an earlier run of the request."""
         number = self.asked
         self.asked = number + 1
         if number < len(self.answers):

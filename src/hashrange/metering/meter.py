@@ -58,7 +58,7 @@ class Meter:
         self.late: set[int] = set()
         """The spaces of global indexes that may not show all of their entries."""
         self.tells = False
-        """Whether each response is to know what its request consumed (`Metered`)."""
+        """Whether each response includes the consumption of its request (`Metered`)."""
         self._usage = Usage(seed)
         self._settings = settings
         self._wake_upkeep = wake_upkeep
@@ -109,7 +109,7 @@ class Meter:
             source = self._of(table, asked.source, written)
         part = source.parts[bisect_right(source.starts, asked.key) - 1]
         wanted = expected.get(part, 0) if expected else 0
-        if source.plain and part.credit > wanted:  # what it has gained since does not matter
+        if source.plain and part.credit > wanted:  # the credit gained since then does not matter
             expected[part] = wanted + asked.units
             return NO_LIMITS
         whole, limits = source.whole, list[Limit]()
@@ -246,7 +246,7 @@ class Meter:
                 self._follow(charge, units)
 
     def _follow(self, charge: Charge, units: float) -> None:
-        """Let the partitions, and the throughput on demand, follow the load.
+        """Adapt the partitions, and the throughput of on-demand tables, to the load.
 
         `units` are those that the charge stands for.
         """
@@ -267,7 +267,7 @@ class Meter:
             self._grow(source, source.growth, now)
 
     def _grow(self, source: SourceBuckets, growth: Growth, now: float) -> None:
-        """End the minute that is over, and raise the warm throughput when that is due."""
+        """End the past minute, and raise the warm throughput when that is due."""
         table, owner, written = source.table, source.source, source.written
         warm = owner.warm.write if written else owner.warm.read
         wanted = growth.note(self._usage.of(table, owner).units(written), warm, now)

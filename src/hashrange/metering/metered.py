@@ -18,7 +18,7 @@ class Metered(bytes):
 
     @property
     def tables(self) -> list[str]:
-        """The names of the tables that were used, each once."""
+        """The names of the tables that the request used, each once."""
         charges = self.receipt.charges
         if len(charges) == 1:
             return [charges[0].table.name]

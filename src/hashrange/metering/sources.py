@@ -61,11 +61,11 @@ class SourceBuckets:
             if bucket.pay(units, now) < self._least:
                 self.behind.add(bucket)
         if self.queue is not None:
-            self.queue.oldest(self._places, now)  # forgets entries that are there
+            self.queue.oldest(self._places, now)  # forgets entries that have become visible
             self.queue.add(key, units, buckets, now)
 
     def waits(self, entry: Waiting, now: float, lag: float) -> bool:
-        """Whether an entry of a global index was not there yet `lag` seconds ago."""
+        """Whether an entry of a global index was not visible yet `lag` seconds ago."""
         return self.queue is not None and self.queue.waits(entry, self._places, now, lag)
 
     def waiting_since(self, now: float) -> float | None:

@@ -59,8 +59,8 @@ class Head(Struct, kw_only=True):
 
 
 class Ask(Struct, array_like=True, gc=False):
-    """The question whether a read or write is admitted, and the limits that refused it, each a
-    space and a kind."""
+    """The question whether a read or write is admitted, and the limits because of which it was
+    refused: for each, the space and the kind."""
 
     space: int
     key: bytes
@@ -79,8 +79,8 @@ class Paid(Struct, array_like=True, gc=False):
 
 
 class Event(Struct, array_like=True, gc=False):
-    """`whole` tells whether one refused question refuses the whole request. `paid` is None if the
-    request has not been charged (yet)."""
+    """`whole` says whether the whole request is refused if one of its questions is. `paid` is None
+    if the request has not been charged (yet)."""
 
     time: int
     id: int
@@ -101,7 +101,7 @@ class Gone(Struct):
 
 
 class Note(Struct):
-    """Something that the recorder of the load could not see."""
+    """Something that the recorder could not see."""
 
     note: str
 
@@ -180,7 +180,7 @@ class TraceWriter:
             self._write(_encode(Head(started=now, **self._head)))
 
     def define(self, table: Table) -> None:
-        """Write the definition of a table, unless it is the one that was written last."""
+        """Write the definition of a table, unless it has not changed since it was last written."""
         if self._tables.get(table.space) != table:
             self._write(_encode(Definition(self.positions.table(table))))
         self._tables[table.space] = table

@@ -9,7 +9,8 @@ from hashrange.kv import PARTITION_BYTES
 from hashrange.model.tables import Index, Table
 
 REFUSED_SHARE = 0.25
-"""(?) A partition is hot if it refused requests in this share of the seconds: not after a burst."""
+"""(?) A partition is hot if it refused requests in this share of the seconds; after a mere burst,
+it is not."""
 SAMPLE_KEYS = 64
 SIDE_SHARE = 0.25
 
@@ -28,7 +29,8 @@ class Trial(NamedTuple):
         return key >= self.low and (self.high is None or key < self.high)
 
     def cuts(self, source: Table | Index) -> list[bytes]:
-        """The keys at which partitions are divided, the last first, so that numbers stay valid."""
+        """The keys at which partitions are divided, in descending order, so that numbers stay
+        valid."""
         taken = source.partition_starts
         return [at for at in (self.high, self.low) if at is not None and at not in taken]
 
@@ -56,7 +58,8 @@ class Window:
         self.inside = 0.0
         self.units = 0.0
         self.refused_seconds = 0
-        """In how many seconds requests were refused; `refused_at` is the last of them."""
+        """The number of seconds in which requests were refused; `refused_at` is the last of
+        them."""
         self.refused_at = -1
         self.seen = 0
         self.keys: list[bytes] = []

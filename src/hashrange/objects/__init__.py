@@ -1,7 +1,7 @@
 """Object stores: a folder, or a bucket of any S3-compatible service.
 
-An object is written once and never changed, so whoever was interrupted, or was answered too late,
-can try again without harm.
+An object is written once and never changed, so a writer that was interrupted, or did not get an
+answer, can try again without harm.
 """
 
 from hashrange.objects.address import open_objects

@@ -1,4 +1,4 @@
-"""Objects in a folder of a file system: the slashes of their names are folders in it."""
+"""Objects in a folder of a file system; slashes in their names separate subfolders."""
 
 import os
 import shutil
@@ -14,16 +14,16 @@ from hashrange.objects.store import Listed, NoSuchObject, ObjectError, expect_sa
 
 _CHUNK_BYTES = 8 << 20
 _UNFINISHED = ".unfinished"
-"""The folder of objects that are being written. What a killed process left there is removed when it
-is a day old."""
+"""The folder of objects that are being written. Files that a killed process has left there are
+removed after a day."""
 
 _UNFINISHED_SECONDS = 86_400
 
 
 class Folder:
-    """An object is linked to its name when all its bytes are on the disk, so it is there completely
-    or not at all, and `link` never replaces one. Parts of names that begin with a dot are not
-    objects.
+    """An object is linked to its name after all its bytes are on disk, so it exists completely or
+    not at all, and `link` never replaces another one. Names with a part that begins with a dot are
+    not objects.
     """
 
     def __init__(self, path: str) -> None:
@@ -57,7 +57,7 @@ class Folder:
             encoded = (each.encode() for each in self._below(prefix))
             names = sorted(each for each in encoded if each > start)
             for name in (each.decode() for each in names):
-                with suppress(FileNotFoundError):  # it was just deleted
+                with suppress(FileNotFoundError):  # it has just been deleted
                     yield Listed(name, os.path.getsize(self._path(name)))
 
     def delete(self, name: str) -> None:
@@ -70,7 +70,7 @@ class Folder:
         path = self._path(name)
         if os.path.exists(path):
             expect_same(self, name, digest)
-            _sync_folder(os.path.dirname(path))  # the process that linked it may not have done so
+            _sync_folder(os.path.dirname(path))  # whoever linked it may not have
             return
         unfinished = self._unfinished()
         try:
@@ -99,7 +99,7 @@ class Folder:
         return os.path.join(folder, uuid4().hex)
 
     def _make_folders(self, path: str) -> None:
-        """Like `os.makedirs`; afterwards the new folders survive a power cut."""
+        """Like `os.makedirs`, but the new folders survive a power cut."""
         if os.path.isdir(path):
             return
         parent = os.path.dirname(path)
@@ -143,12 +143,13 @@ def _is_name(name: str) -> bool:
 
 
 def _for_the_owner(path: str, flags: int) -> int:
-    """Only its owner can read an object, as it is with a database file."""
+    """Open a file that only its owner can read, as with a database file."""
     return os.open(path, flags, 0o600)
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """A pipe that nobody writes to is opened at once too, and then refused."""
+    """Open a file without waiting, even if it is a pipe that nobody writes to; a pipe is then
+    refused."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

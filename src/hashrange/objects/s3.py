@@ -22,10 +22,10 @@ _PARTS_MAX = 10_000
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.05
 _EXISTS = frozenset({"PreconditionFailed", "412", "NoSuchUpload"})
-"""NoSuchUpload: an upload that is completed a second time, because the first answer was lost."""
+"""NoSuchUpload is the error if an upload is completed again, because the first answer was lost."""
 
 _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
-"""Two conditional writes of one name met: the service asks to send the request again."""
+"""Two conditional writes of one name have met: the service wants the request to be sent again."""
 
 _PAST_THE_END = frozenset({"InvalidRange", "416"})
 
@@ -35,15 +35,16 @@ _CONFIG = Config(
     connect_timeout=5,
     read_timeout=30,
     retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-    # The signature covers the bytes, which every service checks. The checksums that boto3 would
-    # add of itself are not understood by all.
+    # The signature, which every service checks, covers the bytes. Not all services understand the
+    # checksums that boto3 adds by default.
     request_checksum_calculation="when_required",
     s3={"payload_signing_enabled": True},
 )
 
 
 class _Piece(NamedTuple):
-    """Some bytes of an object, how many it has, and the condition for reading more of the same."""
+    """Some bytes of an object, its size, and the condition with which further reads are of the same
+    object."""
 
     body: bytes
     size: int
@@ -52,7 +53,7 @@ class _Piece(NamedTuple):
 
 class S3:
     """Large objects are uploaded in parts of 16 MB or more, and read in ranges of 8 MB, so that
-    each request that fails is repeated by itself.
+    only the request that fails is repeated.
     """
 
     def __init__(self, bucket: str, prefix: str = "", endpoint_url: str | None = None) -> None:
@@ -86,7 +87,7 @@ class S3:
             for part in iter(lambda: file.read(_CHUNK_BYTES), b""):
                 digest.update(part)
             if any(each.name == name for each in islice(self.list(name), 1)):
-                # Some services ignore the condition when an upload in parts is completed.
+                # Some services ignore the condition at the end of a multipart upload.
                 expect_same(self, name, digest.digest())
                 return
             with self._explained(name):
@@ -121,7 +122,8 @@ class S3:
         return {"Bucket": self._bucket, "Key": self._prefix + name}
 
     def _unless_there(self, name: str, digest: bytes, write: Callable[[], object]) -> None:
-        """Write, unless the object is there: a lost answer makes boto3 repeat what was done."""
+        """Write the object unless it exists. If an answer is lost, boto3 repeats a request that has
+        succeeded."""
         for attempt in range(_ATTEMPTS):
             try:
                 write()
@@ -155,12 +157,13 @@ class S3:
             raise
 
     def _abort(self, upload: dict[str, str]) -> None:
-        """The parts of an upload that is not aborted are kept, and paid for."""
+        """Abort the upload: otherwise its parts would be kept, at a cost."""
         with suppress(BotoCoreError, ClientError):
             self._client.abort_multipart_upload(**upload)
 
     def _range(self, name: str, first: int, condition: dict[str, str]) -> _Piece:
-        """boto3 repeats a request that fails, but not the reading of its body."""
+        """Read the body, again if that fails: boto3 repeats failed requests, but not the reading of
+        a body."""
         span = f"bytes={first}-{first + _CHUNK_BYTES - 1}"
         for attempt in range(_ATTEMPTS):
             try:
@@ -206,5 +209,5 @@ class S3:
 
 
 def _part_bytes(size: int) -> int:
-    """An upload has at most 10,000 parts."""
+    """The size of the parts: an upload has at most 10,000 of them."""
     return max(_PART_BYTES, -(-size // _PARTS_MAX))

@@ -1,4 +1,4 @@
-"""The interface of an object store, its errors, and the probe of what it promises."""
+"""The interface of an object store, its errors, and a probe of its promises."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,19 +12,19 @@ class ObjectError(Exception):
 
 
 class Unreachable(ObjectError):
-    """The store does not answer, or only with failures of its own. It may be back later."""
+    """The store does not answer, or answers with internal errors. It may be back later."""
 
 
 class NoSuchObject(ObjectError):
-    """There is no object of this name."""
+    """There is no object with this name."""
 
 
 class Taken(ObjectError):
-    """There is an object of this name already, with other bytes."""
+    """There is already an object with this name and other bytes."""
 
 
 class ObjectTooLarge(ObjectError):
-    """The object has more bytes than its reader takes."""
+    """The object has more bytes than its reader accepts."""
 
 
 class Listed(NamedTuple):
@@ -33,28 +33,28 @@ class Listed(NamedTuple):
 
 
 class Objects(Protocol):
-    """Named bytes. Names have slashes between their parts, and begin at `address`.
+    """Named bytes. The parts of a name are separated by slashes; names are relative to `address`.
 
-    Calls block, and may be made by several threads at once. All raise `ObjectError`. A call that
-    fails for a passing reason has been repeated before it raises.
+    Calls block, and several threads may make them at once. All raise `ObjectError`. After a
+    temporary failure, a call is repeated before it raises.
     """
 
     address: str
-    """As an operator writes it: a folder, or `s3://bucket/prefix`."""
+    """A folder, or `s3://bucket/prefix`."""
 
     def put(self, name: str, body: bytes) -> None:
-        """Write an object that does not exist; once this returns, it survives a power cut.
+        """Write a new object, which survives a power cut after this returns.
 
-        If the object exists with the same bytes, this is an attempt that succeeded without an
-        answer, and the call returns. Raises `Taken` if it exists with others.
+        If the object exists with the same bytes, an earlier attempt has succeeded without an
+        answer, and the call returns. Raises `Taken` if it exists with other bytes.
         """
 
     def put_file(self, name: str, path: str) -> None:
-        """The same with the bytes of a file, of any size, in bounded memory."""
+        """The same with the bytes of a file of any size, in bounded memory."""
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of an object, of any size, in pieces of some megabytes. Raises `NoSuchObject`
-        with the first piece.
+        """The bytes of an object of any size, in pieces of a few megabytes. The first piece raises
+        `NoSuchObject` if there is no such object.
         """
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[Listed]:
@@ -63,7 +63,7 @@ class Objects(Protocol):
         """
 
     def delete(self, name: str) -> None:
-        """Delete an object. It is no error if there is none."""
+        """Delete an object if it exists."""
 
 
 def get(objects: Objects, name: str, bytes_max: int) -> bytes:
@@ -77,7 +77,7 @@ def get(objects: Objects, name: str, bytes_max: int) -> bytes:
 
 
 def expect_same(objects: Objects, name: str, digest: bytes) -> None:
-    """Raise `Taken` unless the object has the bytes with this SHA-256."""
+    """Raise `Taken` unless the bytes of the object have this SHA-256."""
     hasher = sha256()
     for chunk in objects.chunks(name):
         hasher.update(chunk)
@@ -88,11 +88,11 @@ def expect_same(objects: Objects, name: str, digest: bytes) -> None:
 def probe(objects: Objects) -> None:
     """Check that objects can be written, listed and deleted, and that none is ever replaced.
 
-    Raises `ObjectError`. Some services take the header If-None-Match and ignore it, and two writers
-    would destroy each other's objects there.
+    Raises `ObjectError`. Some services accept the header If-None-Match and ignore it; with them,
+    two writers would destroy each other's objects.
     """
     name = f"probe-{uuid4().hex}"
-    objects.put(name, b"one")  # if it fails, the service is not asked to delete it either
+    objects.put(name, b"one")  # outside of `try`: if it fails, there is nothing to delete
     try:
         with suppress(Taken):
             objects.put(name, b"other")

@@ -1,7 +1,8 @@
 """How connections are accepted: all of them, or a fair share if several processes listen.
 
-The loop's own servers are not used: uvloop's accepts one connection in each turn of the loop. If a
-thousand clients connected at once with expensive requests, the last one would wait for all answers.
+The event loop's own server is not used, because uvloop's accepts only one connection in each turn
+of the loop. If a thousand clients connected at once with expensive requests, the last one would
+have to wait for all answers.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ HEAD_START_SECONDS = 0.001
 """The time for which a process leaves a connection to processes with fewer clients."""
 
 FULL_SECONDS = 1.0
-"""The pause in accepting after the system had no room for another connection."""
+"""The pause in accepting after the system has run out of resources for another connection."""
 
 _FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -86,7 +87,7 @@ class Accepting:
         self._resume()
 
     def close(self) -> None:
-        if self._sock.fileno() == -1:  # it is closed already
+        if self._sock.fileno() == -1:  # it has been closed
             return
         if self._paused is None:
             self._loop.remove_reader(self._sock)
@@ -126,7 +127,7 @@ class Accepting:
         try:
             connection, _ = self._sock.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return False  # there is none, another process was quicker, or the client has gone
+            return False  # there is none, another process was faster, or the client is gone
         except OSError as error:
             if error.errno not in _FULL:
                 raise
@@ -149,4 +150,4 @@ class Accepting:
                 ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self._tls else None,
             )
         except OSError:
-            connection.close()  # the client has gone, or its handshake failed
+            connection.close()  # the client is gone, or its handshake failed

@@ -1,4 +1,4 @@
-"""The access log: one line for each answered call. It never has keys or values of items."""
+"""The access log: one line for each answered call. It never contains keys or values of items."""
 
 import logging
 from urllib.parse import quote
@@ -69,12 +69,13 @@ def log_access(answered: Answered) -> None:
 
 
 def _safe(text: str) -> str:
-    """Text of a client, without line breaks or blanks: those would begin lines or fields."""
+    """A client's text without line breaks or blanks, which would begin a new line or field."""
     return quote(text, safe=":/,")
 
 
 def _tables(body: bytes) -> list[str]:
-    """The tables that a request names, some if there are many; none for PartiQL and bad JSON."""
+    """The tables that a request names, but not all if there are many; none for PartiQL and invalid
+    JSON."""
     try:
         request = _decode(body)
     except (msgspec.DecodeError, RecursionError):

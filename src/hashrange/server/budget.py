@@ -1,12 +1,13 @@
-"""The limits of the memory that clients of a server may use, each client and all together.
+"""Limits the memory that the clients of a server may use, each of them and all together.
 
     bodies   requests that are being received, or that wait until they are run
     work     requests that have been decoded and are not answered yet
     unsent   answers that their clients have not read
 
-A body gets its room before it is read, so a body that is admitted can always be completed. Small
-requests need no room, larger ones do not queue behind the largest, and strangers (clients that
-have not sent a valid request yet) have a share of their own. docs/reference/limits.md has the sum.
+The memory for a body is reserved before the body is read, so an admitted body can always be
+completed. Small requests need no reservation, larger ones do not queue behind the largest, and
+strangers (clients that have not sent a valid request yet) have a share of their own.
+docs/reference/limits.md has the total.
 """
 
 from collections import deque
@@ -20,17 +21,17 @@ KB = 1024
 MB = 1024 * KB
 
 STRANGER_BYTES = 4 * KB
-"""The part of an unfinished request that a stranger may hold without room; the size of its
+"""The part of an unfinished request that a stranger may hold without a reservation; the size of its
 reads."""
 
 CLIENT_BYTES = 16 * KB
 """The same for other clients."""
 
 BODY_READ_BYTES = 256 * KB
-"""The size of a read into a body that has room."""
+"""The size of a read into a body with a reservation."""
 
 HEAD_RESERVED_BYTES = 24 * KB
-"""The room for a head of the largest size."""
+"""The reservation for a head of the largest size."""
 
 LARGE_BYTES = 512 * KB
 """Bodies above this size do not delay smaller ones. It is above the largest item."""
@@ -56,13 +57,13 @@ _ROUND_SECONDS = 0.2
 
 
 class Waiting(Protocol):
-    """A client that waits for room."""
+    """A client that waits for a reservation."""
 
     def reserved(self) -> None: ...
 
 
 class Share:
-    """Memory that some clients share. Bodies that do not fit wait, first come, first served."""
+    """Memory that clients share. Bodies that do not fit wait, first come, first served."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -70,7 +71,8 @@ class Share:
         self.waiting: dict[Waiting, int] = {}
 
     def take(self, size: int, client: Waiting) -> bool:
-        """Returns whether there is room now; otherwise `client.reserved` is called later."""
+        """Returns whether the memory is reserved now; otherwise `client.reserved` is called
+        later."""
         if not self.waiting and size <= self.free:
             self.free -= size
             return True
@@ -105,7 +107,7 @@ class DecodedCalls:
         self.waiting: deque[tuple[int, Callable[[], object]]] = deque()
 
     def leave(self, size: int) -> None:
-        """Release the room of an answered request, and let the next waiting requests take it."""
+        """Release the memory of an answered request, and let the next waiting requests take it."""
         self.held -= size
         while self.waiting and self.held < self.bytes_max:
             size, begin = self.waiting.popleft()
@@ -121,11 +123,11 @@ class Slow(Protocol):
 
 
 class Unsent:
-    """Answers that clients have not read. Beyond a limit, the slowest client is disconnected."""
+    """Answers that clients have not read. Above a limit, the slowest client is disconnected."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._clients: dict[Slow, tuple[int, float]] = {}  # bytes at first, and since when
+        self._clients: dict[Slow, tuple[int, float]] = {}  # the bytes at first, and since when
         self._bytes_at_first = 0
 
     def add(self, client: Slow) -> None:
@@ -149,7 +151,7 @@ class Unsent:
             slowest.abort()
 
     def _slowest(self, now: float) -> Slow:
-        """The slowest of the clients that have had a moment to read, if there are any."""
+        """The slowest of the clients that have had time to read, if there are any."""
 
         def rate(client: Slow) -> float:
             size, since = self._clients[client]
@@ -164,7 +166,7 @@ class Budget:
 
     def __init__(self) -> None:
         self.calls = DecodedCalls(24 * MB), DecodedCalls(32 * MB)
-        """Of small calls, and of others."""
+        """Small calls, and other calls."""
         self.unsent = Unsent(40 * MB)
         self._bodies = Share(16 * MB)
         self._large_bodies = Share(50 * MB)
@@ -182,7 +184,7 @@ class Budget:
         self.stranger_buffer = buffer[:STRANGER_BYTES]
 
     def share(self, size: int, stranger: bool) -> Share:
-        """The share from which a body of this size takes its room."""
+        """The share in which the memory for a body of this size is reserved."""
         if stranger:
             return self._strangers_large_bodies if size > LARGE_BYTES else self._strangers_bodies
         return self._large_bodies if size > LARGE_BYTES else self._bodies
@@ -231,7 +233,7 @@ def _may_have_too_many_values(body: bytes) -> bool:
 
 
 def _values(body: bytes) -> int:
-    """The number of values, or some number above the limit. Text within strings does not count."""
+    """The number of values, or some number above the limit. Text within strings is not counted."""
     commas = braces = 0
     in_string, cut_off = 0, b""
     for at in range(0, len(body), _COUNTED_BYTES):

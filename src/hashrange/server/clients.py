@@ -16,7 +16,7 @@ from hashrange.server.turns import Turns
 
 
 class Answered(msgspec.Struct, gc=False):
-    """A request that has been answered. `client` is the address it came from, as `host:port`.
+    """An answered request. `client` is the address from which it came, as `host:port`.
 
     `call` is None for a request that did not become a call: one that was refused, because of its
     signature for example, or a health check. Then `outcome` is empty, and a refusal
@@ -85,7 +85,7 @@ class Clients:
         self._compressing = ThreadPoolExecutor(1, "hashrange-compress")
 
     def admit(self, client: Client) -> bool:
-        """Register a client. Returns whether there is room for it.
+        """Register a client. Returns whether it gets a place.
 
         If all places are taken, the stranger that connected first is disconnected or, if there is
         no stranger, the client that has been idle longest.

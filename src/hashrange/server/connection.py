@@ -44,30 +44,31 @@ from hashrange.server.patience import (
 )
 
 ROOM_SECONDS_MAX = 30
-"""The longest wait for room, after which the client is told to try again later."""
+"""The longest wait for a reservation of memory, after which the client is told to try again
+later."""
 
 LINGER_SECONDS = 2
 """A refused client stays connected for this time, so that it can read the refusal. Nothing else
 that it sends is handled."""
 
 THROTTLED_SECONDS = 0.5
-"""A client that is throttled gets its answer after this time, or up to twice that: it may not wait
-by itself before it tries again, and hundreds of them should not try again at the same moment."""
+"""A throttled client gets its answer after this time, or up to twice that: it may not wait by
+itself before it tries again, and hundreds of clients should not try again at the same moment."""
 
 LARGE_REFUSAL_SECONDS = 0.01
-"""For each megabyte of a large request that is refused, its answer waits so long. Otherwise clients
-that send invalid requests of 16 MB as fast as they can would keep a core busy with reading."""
+"""The delay of the answer to a large refused request, for each of its megabytes. Otherwise clients
+that send invalid requests of 16 MB as fast as they can would keep a core busy with reading them."""
 
 _NO_LINGER = pack("ii", 1, 0)
 
 _TAKEN_PER_TURN = 16
-"""How many requests of one client are taken before the event loop serves the others."""
+"""The number of requests of one client that are handled before the event loop serves others."""
 
 _CONTINUE = b"HTTP/1.1 100 "
-"""The beginning of an answer that is followed by another one."""
+"""The first bytes of an answer that is followed by another one."""
 
 _OUTBOX_BYTES_MAX = 64 * 1024
-"""Answers are joined up to this size; for larger ones the copy would cost more than it saves."""
+"""Answers are joined up to this size; copying larger ones would cost more than it saves."""
 
 
 _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
@@ -77,8 +78,8 @@ _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
 def _takes_long(call: wire.Call) -> bool:
     """Whether a call is decoded in a thread, because the event loop has other clients to serve.
 
-    PartiQL takes longest to parse. A detour through a thread would make a request for one large
-    item cost a third more; that matters less if it has many values.
+    PartiQL takes longest to parse. Decoding in a thread makes a request for one large item cost a
+    third more; that matters less if the item has many values.
     """
     body = call.body
     return (
@@ -89,7 +90,7 @@ def _takes_long(call: wire.Call) -> bool:
 
 
 def _delay_seconds(call: wire.Call, refused: BaseException) -> float:
-    """How long the refusal of a call waits before it is sent."""
+    """The delay before the refusal of a call is sent."""
     if isinstance(refused, ThrottlingException):
         return THROTTLED_SECONDS * (1 + random())
     size = len(call.body)
@@ -107,7 +108,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._waiting: deque[wire.Event] = deque()
         self._call: wire.Call | None = None
         self._decoded = clients.budget.calls
-        self._counted_in: DecodedCalls | None = None  # the call has room in it
+        self._counted_in: DecodedCalls | None = (
+            None  # the calls among which the running call is counted
+        )
         self._counted_bytes = 0
         self._aside: Future[bytes] | None = None
         self._call_started = 0.0
@@ -134,7 +137,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._wire.secure = transport.get_extra_info("sslcontext") is not None
         if self._observer:
             self._client = ":".join(map(str, peer))
-        self._transport.set_write_buffer_limits(1)  # so each answer that is not taken is counted
+        self._transport.set_write_buffer_limits(1)  # so that each unread answer is counted
         if not self._clients.admit(self):
             self._ended = True
             self._transport.write(wire.unavailable())
@@ -180,8 +183,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
-        """Disconnect at once. If an answer is not sent completely, what the system holds of it is
-        dropped: a slow client would otherwise seem connected until it has read all of that."""
+        """Disconnect at once. Unsent bytes of an answer that the system holds are dropped:
+        otherwise a slow client would seem connected until it has read them all."""
         if self.unsent_bytes():
             socket = self._transport.get_extra_info("socket")
             socket.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
@@ -200,7 +203,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Run the waiting requests until one has to wait. Calls answered at once do not recurse."""
+        """Run the waiting requests until one has to wait. Calls that are answered at once do not
+        recurse."""
         if self._advancing:
             return
         self._advancing = True
@@ -252,7 +256,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._clients.strangers.pop(self, None)
 
     def _enter(self, call: wire.Call) -> None:
-        """Run a call if there is room for its decoded form, or let it wait for room."""
+        """Run a call when there is memory for its decoded form; until then it waits."""
         small, large = self._decoded
         calls = small if len(call.body) <= SMALL_CALL_BYTES else large
         if calls.held >= calls.bytes_max:
@@ -301,7 +305,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             else:
                 answer = wire.succeed(outcome, form)
             self._answer(call, outcome, answer, last)
-        except Exception:  # internal error: no answer will come, so do not let the client wait
+        except Exception:  # an internal error: no answer will come, so the client must not wait
             self._transport.abort()
             raise
 
@@ -365,7 +369,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def idle_seconds(self) -> float:
-        """How long it has been since anything moved; 0 while a request is under way."""
+        """The seconds since the last progress; 0 while a request is under way."""
         busy = self._call or self._waiting or self._wire.reading or self.unsent_bytes()
         return 0 if busy else self._patience.seconds
 
@@ -389,7 +393,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.abort()
 
     def _pace(self) -> tuple[int, int]:
-        """How many bytes per second the client has to move now, and after how many seconds."""
+        """The number of bytes per second that the client has to move now, and the seconds that it
+        is given."""
         if self._intake.contended:
             return CONTENDED_RATE_MIN, CONTENDED_SECONDS_MAX
         answers, unsent, held = self._swept

@@ -1,8 +1,8 @@
-"""Limits how much one client may send: the buffer of its next read, the room for its request.
+"""Limits how much one client may send: the buffer of its next read, and the memory for its request.
 
-A request that is larger than a client may hold gets room in the budget before it is read, and keeps
-it until it is answered. Nothing more is read from the client while it waits for room, or while
-a request that has room is run.
+For a larger request than a client may hold, memory is reserved in the budget before the request is
+read, and released when it is answered. Nothing more is read from the client while it waits for a
+reservation, or while a request with a reservation is run.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,27 +21,29 @@ def _nothing() -> None: ...
 
 
 class Intake:
-    """`go_on` is called when a client that had to wait may send again."""
+    """`go_on` is called when a client that had to wait may send more."""
 
     def __init__(self, budget: Budget, parser: wire.Connection, go_on: Callable[[], None]) -> None:
         self.buffer = budget.stranger_buffer
-        """Where the next piece of data is read to. All clients share it."""
+        """The buffer for the next piece of data, which all clients share."""
         self.blocked = False
-        """Whether nothing may be read for now."""
+        """Whether reading is suspended."""
         self.waits = False
-        """Whether the client waits for room."""
+        """Whether the client waits for a reservation."""
         self._budget = budget
         self._parser = parser
         self._go_on = go_on
         self._stranger = True
         self.share: Share | None = None
-        """Where the request has its room, or waits for it."""
+        """The share in which the request has its reservation, or waits for one."""
         self._size = 0
-        self._owner: wire.Event | None = None  # the request that has the room, once it is complete
+        self._owner: wire.Event | None = (
+            None  # the request with the reservation, once it is complete
+        )
 
     @property
     def contended(self) -> bool:
-        """Whether others wait for the room that this client has."""
+        """Whether others wait for the memory that this client has reserved."""
         return self.share is not None and bool(self.share.waiting)
 
     def admit(self) -> None:
@@ -51,7 +53,7 @@ class Intake:
             self.buffer = self._budget.client_buffer
 
     def fed(self, events: Sequence[wire.Event]) -> None:
-        """Call this after data was parsed, if a request is unfinished or has room."""
+        """Call this after data has been parsed, if a request is unfinished or has a reservation."""
         if self.share is not None and self._owner is None:
             self._owner = next((event for event in events if event is not wire.GO_ON), None)
             self.blocked = self.waits or self._owner is not None
@@ -65,13 +67,13 @@ class Intake:
                 self._reserve()
 
     def lost(self, running: wire.Event | None) -> None:
-        """The client has gone. A request that runs keeps its room until it is answered."""
+        """The client is gone. A running request keeps its reservation until it is answered."""
         self._go_on = _nothing  # it refers to the connection, which refers to this
         if running is None or running is not self._owner:
             self.close()
 
     def close(self) -> None:
-        """Give the room back."""
+        """Release the reservation."""
         share, self.share = self.share, None
         self._owner = None
         self.blocked = False

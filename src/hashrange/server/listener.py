@@ -28,8 +28,8 @@ KEYS_VARIABLE = "HASHRANGE_KEYS"
 _log = logging.getLogger("hashrange")
 
 _OTHER_FILES = 128
-"""Descriptors kept for everything but connections, half of them for connections of the database
-that read."""
+"""Descriptors reserved for everything except clients' connections; half of them are for the
+database's connections that read."""
 
 
 class ServerError(Failure):
@@ -37,9 +37,9 @@ class ServerError(Failure):
 
 
 class Listener(NamedTuple):
-    """An open socket. Without keys any well-formed credentials are accepted; without TLS all
-    traffic is readable. Web pages are served from `origins` alone. `access` is the access file as
-    it was at the start.
+    """An open socket. Without keys, any well-formed credentials are accepted; without TLS, all
+    traffic is readable. Only web pages of the `origins` are served. `access` is the access file as
+    of the start.
     """
 
     sock: socket.socket
@@ -102,7 +102,8 @@ def is_loopback(host: str) -> bool:
 
 
 def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys | None:
-    """The keys of a file, else of the environment, else None. Raises ServerError or OSError.
+    """The keys in a file or else in the environment; None if there are none. Raises ServerError or
+    OSError.
 
     Logs a warning if other users can read the file.
     """
@@ -134,7 +135,7 @@ class Credentials(NamedTuple):
 def credentials(
     keys_path: Path | None, access_path: Path | None, environment: Mapping[str, str]
 ) -> Credentials | None:
-    """The keys that a server accepts, None if it accepts any. Raises ServerError or OSError."""
+    """The keys that a server accepts; None if it accepts any. Raises ServerError or OSError."""
     if access_path is None:
         keys = configured_keys(keys_path, environment)
         return None if keys is None else Credentials(keys, None)
@@ -183,7 +184,7 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 
 
 def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
-    """Raises ServerError; then the context may have the certificate without its key."""
+    """Raises ServerError; afterwards the context may have the certificate without its key."""
     try:
         # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
@@ -196,7 +197,8 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | Non
 
 
 def connections_possible(connections_max: int) -> int:
-    """How many connections fit the system's limit of open files, raised as far as allowed."""
+    """The number of connections within the system's limit of open files, which is raised as far as
+    allowed."""
     if sys.platform == "win32":
         return connections_max
     import resource

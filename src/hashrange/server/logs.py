@@ -1,4 +1,4 @@
-"""The log that the server writes on stderr: lines of text, or one JSON object for each line."""
+"""The log that the server writes to stderr: lines of text, or one JSON object per line."""
 
 import logging
 from contextlib import AbstractContextManager, nullcontext
@@ -45,7 +45,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class _Handler(logging.StreamHandler[Any]):
-    """Writes on stderr while it holds a lock, so that lines of other processes do not mix in."""
+    """Writes to stderr while holding a lock, so that lines of several processes do not mix."""
 
     def __init__(self, lock: AbstractContextManager[object]) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def configure(
     worker: int | None = None,
     lock: AbstractContextManager[object] | None = None,
 ) -> None:
-    """Write warnings and errors of every library, and the server's own notes, on stderr.
+    """Write warnings and errors of every library, and the server's own notes, to stderr.
 
     If several processes write there, they share a `lock`, and each `worker` has a number.
     """

@@ -9,7 +9,7 @@ average over `SLOW_SECONDS_MAX` is disconnected."""
 SLOW_SECONDS_MAX = 20
 
 CONTENDED_RATE_MIN = 64 * 1024
-"""The same, after `CONTENDED_SECONDS_MAX`, for a request whose room other clients wait for."""
+"""The same, after `CONTENDED_SECONDS_MAX`, for a request whose memory other clients wait for."""
 
 CONTENDED_SECONDS_MAX = 5
 
@@ -22,10 +22,10 @@ IDLE_SECONDS_MAX = 600
 
 @dataclass(slots=True)
 class Patience:
-    """The bytes that a client has moved since it was last not awaited.
+    """The bytes that a client has moved since the server last began to wait for it.
 
-    The average over the whole time counts, so that a client cannot stay by moving a few bytes just
-    before each check.
+    The average over the whole time counts, so that a client cannot stay connected by moving a few
+    bytes just before each check.
     """
 
     seconds: float = 0.0
@@ -35,7 +35,8 @@ class Patience:
         self.seconds, self.moved_bytes = 0.0, 0
 
     def is_over(self, seconds: float, moved_bytes: int, rate_min: int, seconds_max: int) -> bool:
-        """Whether a client that has moved so much in the last seconds was too slow for too long.
+        """Whether a client that has moved this many bytes in the last seconds has been too slow for
+        too long.
 
         With a `rate_min` of 0, one byte is enough.
         """

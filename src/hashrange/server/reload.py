@@ -35,8 +35,8 @@ class Reload:
     """Runs beside the server. A faulty file changes nothing, and is reported in one line of the
     log.
 
-    The console acts as a principal of `database.access`, which every generation must have
-    (`console_as`).
+    The console acts as a principal of `database.access` (`console_as`), which every generation must
+    have.
     """
 
     def __init__(
@@ -53,7 +53,8 @@ class Reload:
         self._console_as = console_as
 
     async def start(self) -> None:
-        """Without files the signal ends the process, as usual. Windows has no such signal."""
+        """Without files to read, the signal ends the process, as usual. Windows has no such
+        signal."""
         if any(self._files) and hasattr(signal, "SIGHUP"):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, self.reload)
@@ -77,7 +78,7 @@ class Reload:
 
     @property
     def credentials(self) -> Credentials | None:
-        """The generation that is in use; None if the server accepts any keys."""
+        """The current generation; None if the server accepts any keys."""
         ring = self._listener.ring
         return None if ring is None else Credentials(ring.keys, self._access)
 
@@ -90,7 +91,8 @@ class Reload:
                 self._database.access = generation.access
 
     def _read_keys(self) -> None:
-        """Raises ServerError, also if the account is another one, because tables keep theirs."""
+        """Raises ServerError, also if the account has changed, because tables keep their
+        account."""
         read = credentials(self._files.keys, self._files.access, {})
         began = self._access
         assert read is not None, "a file without keys is an error"

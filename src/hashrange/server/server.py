@@ -30,8 +30,8 @@ LARGE_BLOCK_BYTES = 1024 * 1024
 _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 SWITCH_SECONDS = 0.0005
-"""The time for which a thread may keep the interpreter while the event loop waits; Python's default
-is ten times as long. Threads of a server do work that would take too long on the loop."""
+"""The time for which a thread may hold the interpreter lock while the event loop waits; Python's
+default is ten times as long. A server's threads do work that would take too long on the loop."""
 
 
 class Server:
@@ -127,8 +127,8 @@ def serve(
 def _give_large_blocks_back() -> None:
     """Let glibc take each large block of memory from the system, and give it back when it is freed.
 
-    After the first few such blocks it would keep them among the small ones instead, and hold
-    several times as much as is used.
+    After the first few such blocks, glibc would otherwise allocate them among small ones, and hold
+    several times as much memory as is used.
     """
     with suppress(AttributeError, OSError, TypeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
@@ -153,7 +153,7 @@ async def _serve(server: Server, beside: Sequence[Beside], ready: Callable[[], N
         for service in beside:
             await service.start()
         ended = _ended()
-        gc.freeze()  # the garbage collector need not look at the modules loaded so far
+        gc.freeze()  # the garbage collector need not scan the modules loaded so far
         ready()
         await ended.wait()
     finally:

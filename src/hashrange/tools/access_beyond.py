@@ -24,8 +24,8 @@ _OF_STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator"})
 def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iterator[str]:
     """A line for each action on a table or index that no request of the model needs.
 
-    A request is taken to have no condition keys but those of the principal: an Allow whose
-    condition holds only with certain keys is not reported.
+    Requests are assumed to have no condition keys except those of the principal, so an Allow whose
+    condition needs other keys is not reported.
     """
     if principal.full_access:
         yield f"{principal.arn} has full access"
@@ -48,7 +48,7 @@ def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iter
 
 
 def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
-    """Like `beyond`, for a policy alone, of whatever account and region it names first."""
+    """Like `beyond`, for a policy alone, in the account and region that it names first."""
     texts = [each.text for statement in policy.statements for each in statement.resources]
     named = next(filter(None, map(_ARN.match, texts)), None)
     region, account = named.groups() if named else (DEFAULT_REGION, _ACCOUNT)
@@ -57,7 +57,7 @@ def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
 
 
 def _needed(tables: "Sequence[Table]") -> set[tuple[str, str]]:
-    """Actions with tables and indexes, as the policy has them that a model is exported to."""
+    """The actions on tables and indexes, in the form of the policy that a model is exported to."""
     from hashrange.design.exchange import iam
 
     document: dict[str, Any] = json.loads(iam.export(tables).text)

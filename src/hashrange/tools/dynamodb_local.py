@@ -1,9 +1,9 @@
-"""DynamoDB Local's command line, for the image that stands in its place: its `java` runs this.
+"""DynamoDB Local's command line, for the image that replaces it, whose `java` runs this module.
 
     java -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb
 
-Source: "DynamoDB local usage notes" of the developer guide. An option that would mean something
-else here is refused with one line; one that means nothing here is ignored.
+Source: "DynamoDB local usage notes" of the developer guide. An option that would have another
+effect here is refused with one line; an option without an effect here is ignored.
 """
 
 import sys
@@ -27,8 +27,8 @@ def main() -> None:
 
 
 def arguments(words: Sequence[str]) -> list[str]:
-    """The arguments of hashrange for those of `java`. Ends the process with one line if they have
-    no meaning here."""
+    """The arguments of hashrange for those of `java`. If they have no equivalent here, the process
+    ends with one line."""
     options = dict(_options(iter(words)))
     if "-version" in options:
         return ["--version"]

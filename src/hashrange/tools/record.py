@@ -1,8 +1,8 @@
-"""`hashrange.record`: a boto3 client tells what its requests consume, on AWS or elsewhere.
+"""`hashrange.record`: records the consumption of a boto3 client's requests, on AWS or elsewhere.
 
-It sees what the service answers: units by table and index. It does not see the map of partitions,
-nor the keys of index entries that a request does not name. Such units are placed at random, and the
-trace says which share of all units they are.
+It sees the responses of the service: units by table and index. It sees neither the map of
+partitions nor the keys of index entries that a request does not name. Units of such entries get
+random positions, and the trace says which share of all units they are.
 """
 
 import json
@@ -62,7 +62,7 @@ class Recording:
             client.meta.events.register(f"{event}.dynamodb", handler, unique_id=self._id(event))
 
     def close(self) -> None:
-        """Stop recording, and write what could not be seen."""
+        """Stop recording, and write notes about what could not be seen."""
         for event in EVENTS:
             self._client.meta.events.unregister(f"{event}.dynamodb", unique_id=self._id(event))
         with self._lock:
@@ -95,7 +95,7 @@ class Recording:
     # ---- events of botocore ----
 
     def _provide_client_params(self, params: Json, model: Any, **_: Any) -> Json | None:
-        """Ask for the units of each index, unless the program has asked for something."""
+        """Ask for the units of each index, unless the program asks for its own choice."""
         members = model.input_shape.members if model.input_shape else {}
         if "ReturnConsumedCapacity" not in members or "ReturnConsumedCapacity" in params:
             return None
@@ -171,7 +171,7 @@ class Recording:
         return payments
 
     def _at(self, source: Table | Index, attributes: Json) -> tuple[int, bytes, bytes, bool]:
-        """Where an item or entry lies, and whether its key was seen."""
+        """The position of an item or entry, and whether its key was seen."""
         positions = self._writer.positions
         place = row_key(source, attributes)
         if place is None:
@@ -180,7 +180,8 @@ class Recording:
         return source.space, key, positions.raw(place.raw), True
 
     def _table(self, name: str) -> Table | None:
-        """The definition of a table, as the service describes it; None if that may not be asked."""
+        """The definition of a table, as the service describes it; None if describing it is not
+        allowed."""
         if name not in self._tables:
             self._tables[name] = None  # the description itself is a request of this client
             try:

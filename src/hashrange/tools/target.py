@@ -47,7 +47,8 @@ class Target:
     database: "Database | None" = None
 
     def connection(self, threads: int) -> JsonConnection:
-        """For JSON in and out. `threads` is how many requests are sent to a server at once."""
+        """A connection for requests as JSON. `threads` is the number of requests sent to a server
+        at once."""
         if self.database is None:
             return remote_connection(self.client, self.name, threads)
         return connection_of(self.database.runtime, threads)
@@ -63,7 +64,7 @@ class Target:
 
 @contextmanager
 def open_target(name: str, *, create: bool = False, **config: Any) -> Iterator[Target]:
-    """Open the database `name`; `create` lets a file be made that does not exist.
+    """Open the database `name`; with `create`, a missing file is created.
 
     `config` is handed to botocore's Config for servers and AWS, e.g. `max_pool_connections`.
     Raises `TargetError`, and `StoreError` for a file that is not a database.
@@ -81,8 +82,8 @@ def target_of(
 ) -> Target:
     """A database that is open in this process.
 
-    As the `principal` with this ARN there are only its clients, without a way around its policies.
-    Raises ValueError if the access file names no such principal.
+    With a `principal`, the ARN of one, the target has only clients of that principal, which cannot
+    bypass its policies. Raises ValueError if the access file names no such principal.
     """
     session = database.boto3_session(principal=principal)
     clients = session.client("dynamodb"), session.client("dynamodbstreams")
@@ -100,7 +101,7 @@ def _printed(name: str) -> str:
 def server_arguments(session: Any, url: str) -> dict[str, Any]:
     """The arguments of a boto3 client of a server, which needs a region and credentials.
 
-    Where the boto3 session has none, they are made up: on loopback any are accepted.
+    If the boto3 session has none, dummies are used, because on loopback any are accepted.
     """
     arguments = {"endpoint_url": url, "region_name": session.region_name or "us-east-1"}
     if session.get_credentials() is None:

@@ -1,7 +1,7 @@
 """The buckets that imports read from and exports write to.
 
-`serve --objects` names them: a folder, each of whose subfolders is a bucket, or `s3://` for those
-of S3 or a service with its API.
+`serve --objects` says where they are: in a folder whose subfolders are the buckets, or, with
+`s3://`, in S3 or a service with its API.
 """
 
 import io
@@ -21,7 +21,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Failed(Exception):
-    """Why a job fails: the code that the service has for it, and a message."""
+    """The reason why a job fails: the service's code for it, and a message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class Buckets:
         self._address = address
 
     def bucket(self, name: str) -> Objects:
-        """The bucket of this name, which need not exist on S3. Raises Failed."""
+        """The bucket with this name. In S3 it need not exist. Raises Failed."""
         if self._address == S3:
             return open_objects(S3 + name)
         path = os.path.join(self._address, name)
@@ -44,7 +44,7 @@ class Buckets:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Turn the errors of a store into the failure of a job."""
+    """Convert the errors of an object store into the failure of a job."""
     try:
         yield
     except ObjectError as error:
@@ -53,9 +53,10 @@ def failing() -> Iterator[None]:
 
 
 def failure(error: Exception, arn: str) -> tuple[str, str]:
-    """Why a job fails. Raises errors of the database again: then it is tried later.
+    """The reason why a job fails. Errors of the database are raised again, and the job is tried
+    later.
 
-    Our own mistakes, damage and full disks are in the log.
+    Internal errors, damage and full disks are logged.
     """
     if isinstance(error, ApiError | StoreError):
         raise error
@@ -66,7 +67,7 @@ def failure(error: Exception, arn: str) -> tuple[str, str]:
 
 
 class Stream(io.RawIOBase):
-    """An object as a file that is read once. `position` counts the bytes that were read."""
+    """An object as a file that can be read once. `position` is the number of bytes read so far."""
 
     def __init__(self, objects: Objects, name: str) -> None:
         self._chunks = objects.chunks(name)

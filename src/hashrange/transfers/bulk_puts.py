@@ -1,8 +1,9 @@
-"""Bulk puts: has the items of objects put into a table that exists, and reports the others.
+"""Bulk puts: puts the items of objects into an existing table, and reports items that it cannot
+put.
 
-A report is an object of JSON lines for each step and type. Its lines are kept with the job until it
-is written, so that none is lost and none comes twice. What the service's reports are called is not
-known; the names here are ours (?).
+A report is an object of JSON lines, one for each step and type. Its lines are stored with the job
+until the report is written, so that no line is lost or repeated. The names of the service's reports
+are not known; these names are ours (?).
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from hashrange.transfers.buckets import Buckets, Failed, failing
 from hashrange.transfers.loading import Json, Loader, Part
 
 REST_SECONDS = 0.05
-"""How often it looks whether a job with MaxWriteRequestUnits has rested."""
+"""The interval of checking whether a job with MaxWriteRequestUnits may continue."""
 
 
 class BulkPuts(Loader):
@@ -68,7 +69,7 @@ class BulkPuts(Loader):
         return True
 
     def end(self, job: Json, failure: tuple[str, str] | None) -> None:
-        """The last report is written, and a manifest of all, before the job ends."""
+        """Before the job ends, the last report and a manifest of all reports are written."""
         try:
             self._write_reports(job, job["Reports"], job["Pending"])
             if job["Reports"]:

@@ -1,6 +1,6 @@
 """Exports: writes all items of a table, as of one moment, to the objects of a bucket.
 
-An export that was interrupted begins again: the objects that it had written are removed first.
+An interrupted export starts again: first the objects that it has written are deleted.
 """
 
 import os
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 class Closing(Exception):
-    """The database is being closed: the export begins again when it is opened."""
+    """The database is being closed: the export starts again when the database is opened."""
 
 
 class HasCuts(RunsUpkeep, Protocol):
@@ -60,7 +60,7 @@ class Exports(Worker):
         return True
 
     def _export(self, job: Json, is_ours: Callable[[], bool]) -> Json:
-        """What is known of the job at its end. Raises Failed and Closing."""
+        """The description of the job at its end. Raises Failed and Closing."""
         bucket = self._buckets.bucket(job["Request"]["S3Bucket"])
         with closing(self._source.cut(job["TableName"])) as cut, TemporaryDirectory() as folder:
             if cut.table is None or cut.table.id != job["TableId"]:
@@ -78,7 +78,8 @@ class Exports(Worker):
 
 
 def _shown(cut: Cut, job: Json) -> Iterator[bytes]:
-    """The items of a full export, or the changes of an incremental one, as they are written."""
+    """The items of a full export, or the changes of an incremental one, in the form in which they
+    are written."""
     specification = job["Request"].get("FilterSpecification", {})
     changes, until = _changes(job), _milliseconds(job["Shows"])
     if changes is None:
@@ -96,7 +97,7 @@ def _shown(cut: Cut, job: Json) -> Iterator[bytes]:
 
 
 def _changes(job: Json) -> s3_export.Changes | None:
-    """What an incremental export shows."""
+    """The changes that an incremental export has."""
     if job["Request"].get("ExportType") != "INCREMENTAL_EXPORT":
         return None
     asked = job["Request"]["IncrementalExportSpecification"]
@@ -108,7 +109,7 @@ def _changes(job: Json) -> s3_export.Changes | None:
 
 
 class _Upload:
-    """Puts files into a bucket as soon as they are complete, until the worker is to stop."""
+    """Puts each file into a bucket as soon as it is complete, until the worker is told to stop."""
 
     def __init__(self, bucket: Objects, folder: Path, stops: Callable[[], bool]) -> None:
         self._bucket = bucket
@@ -135,15 +136,16 @@ class _Upload:
 
 _LOOK_ITEMS = 1000
 _TICK_SECONDS = 0.002
-"""Times are kept in milliseconds, rounded up."""
+"""A pause after which commits have a later time: times are stored in milliseconds, rounded up."""
 CHANGES_BYTES_MIN = 10_000_000
-"""An incremental export is billed for so much at least; here it is for no more."""
+"""The least size that an incremental export is billed for; here it is billed for exactly this
+size."""
 NO_HISTORY = "Point in time recovery was disabled meanwhile"
 """(?)"""
 
 
 def _milliseconds(seconds: float) -> int:
-    """No commit before the moment is after it in milliseconds."""
+    """The moment in milliseconds, rounded up, so that no commit before it has a later time."""
     return ceil(seconds * 1000)
 
 

@@ -1,4 +1,4 @@
-"""Imports: has the items of objects put into a new table. See `loading`."""
+"""Imports: puts the items of objects into a new table. See `loading`."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from hashrange.transfers.buckets import Buckets
 from hashrange.transfers.loading import Json, Loader, Part
 
 LOGGED_MAX = 100
-"""How many faulty items of an import are logged. The rest are only counted."""
+"""The number of faulty items of an import that are logged. The others are only counted."""
 
 _log = logging.getLogger("hashrange")
 
@@ -34,7 +34,7 @@ class Imports(Loader):
         return reading.way(job["Request"])
 
     def begin(self, job: Json, objects: Iterator[Listed]) -> None:
-        """No table is made if the bucket cannot be listed."""
+        """Create the table. This happens only if the bucket can be listed."""
         next(objects, None)
         ask(self.runtime, "upkeep.BeginImport", {"Id": job["Id"]})
 
@@ -58,7 +58,7 @@ class Imports(Loader):
             _log.warning("%s: %d more items are faulty", job["Arn"], left)
 
     def _log_fault(self, job: Json, key: str, number: int, fault: str) -> None:
-        """As the service logs it; its items are counted from 0 (?)."""
+        """A line of the log as the service writes it; it counts items from 0 (?)."""
         told = {
             "itemS3Pointer": {
                 "bucket": self.source(job)["S3Bucket"],

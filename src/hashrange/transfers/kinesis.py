@@ -1,7 +1,7 @@
 """Sends the records of feeds to a service with the API of Kinesis, or to a file.
 
-A batch is sent, and then it is kept that it was. If the process ends in between, the batch is sent
-again: each record arrives at least once, and those of an item in order.
+After a batch has been sent, the feed's position is stored. If the process ends in between, the
+batch is sent again: each record arrives at least once, and the records of an item arrive in order.
 """
 
 import logging
@@ -16,9 +16,9 @@ from hashrange.failing import needing
 from hashrange.runtime.background import RunsUpkeep, Worker, ask
 
 RECORD_BYTES_MAX = 10 * 1024 * 1024
-"""The largest record that Kinesis takes."""
+"""The size of the largest record that Kinesis accepts."""
 REQUEST_BYTES_MAX = 4 * 1024 * 1024
-"""One request has more only if it has a single record. Kinesis takes 10 MiB, and took 5 before."""
+"""Only a request with a single record may be larger. Kinesis accepts 10 MiB, formerly 5."""
 ATTEMPTS_MAX = 5
 TIMEOUT_SECONDS = 5
 _TAIL_BYTES = 1 << 20
@@ -43,7 +43,7 @@ class Batch(msgspec.Struct, rename="pascal"):
 
 
 class NotSent(Exception):
-    """The destination is away, or has no room. The same records are sent again later."""
+    """The destination cannot be reached, or is full. The same records are sent again later."""
 
 
 class NoStream(Exception):
@@ -52,11 +52,11 @@ class NoStream(Exception):
 
 class Sink(Protocol):
     def send(self, stream_arn: str, entries: Sequence[Entry]) -> None:
-        """Returns when the records have been taken. Raises NotSent and NoStream."""
+        """Returns when the records have been accepted. Raises NotSent and NoStream."""
 
 
 class FileSink:
-    """A file with a line of JSON for each record: what would be the data of the record."""
+    """A file with a line of JSON for each record: the data that the record would have."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -79,7 +79,7 @@ class FileSink:
 
 
 def _cut_incomplete_line(descriptor: int) -> None:
-    """Remove what a process that was killed has left of a line, which will be sent again."""
+    """Remove an incomplete line that a killed process has left; its record will be sent again."""
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - _TAIL_BYTES)
@@ -118,7 +118,7 @@ class ServiceSink:
         return self._clients[region]
 
     def _put(self, stream_arn: str, entries: list[Entry]) -> None:
-        """One request. Records that were not taken are sent again before later ones."""
+        """Send one request. Records that were not accepted are sent again before later ones."""
         for _ in range(ATTEMPTS_MAX):
             results = self._answer(stream_arn, entries)
             entries = [
@@ -149,9 +149,10 @@ class ServiceSink:
 
 
 def _requests(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """The records in requests, each with at most one record of an item.
+    """Divides records into requests, each with at most one record of an item.
 
-    The service does not promise the order of records in one request: some may be refused.
+    The service does not promise to keep the order of the records of one request, because it may
+    refuse some of them.
     """
     request: dict[str, Entry] = {}
     size = 0
@@ -174,7 +175,7 @@ class Deliveries(Worker):
     def __init__(self, runtime: RunsUpkeep, sink: Sink) -> None:
         self._sink = sink
         self._trouble: dict[str, str] = {}
-        """What was logged about a data stream that could not be sent to."""
+        """The last message logged for each data stream to which records could not be sent."""
         super().__init__(runtime, "kinesis")
 
     def step(self, is_ours: Callable[[], bool]) -> bool:
@@ -183,7 +184,7 @@ class Deliveries(Worker):
             return False
         more = False
         unfinished: set[str] = set()
-        for feed in feeds:  # those of a table are in the order in which they were enabled
+        for feed in feeds:  # the feeds of a table are in the order in which they were enabled
             if feed["TableName"] not in unfinished and not self.closing and is_ours():
                 left = self._deliver(feed)
                 more = more or bool(left)
@@ -192,9 +193,10 @@ class Deliveries(Worker):
         return more
 
     def _deliver(self, feed: dict[str, str]) -> bool | None:
-        """Send the next records of a feed. Returns whether there are more; None if these are left.
+        """Send the next records of a feed. Returns whether there are more, or None if these could
+        not be sent.
 
-        Records come together while the worker rests, so each commit is for many.
+        Records accumulate while the worker pauses, so each commit serves many.
         """
         place = {"TableName": feed["TableName"], "Label": feed["Label"]}
         body = msgspec.json.encode(place)
@@ -224,7 +226,8 @@ _decode_batch = msgspec.json.Decoder(Batch).decode
 
 
 def _fits(entry: Entry, arn: str) -> bool:
-    """Whether the record is not too large to be sent, as it may be on the service."""
+    """Whether the record is small enough to be sent. On the service a record may be too large as
+    well."""
     size = len(bytes(entry.data))
     if size > RECORD_BYTES_MAX:
         start = bytes(entry.data)[:200]
@@ -233,7 +236,7 @@ def _fits(entry: Entry, arn: str) -> bool:
 
 
 def sink_of(place: str) -> Sink:
-    """The sink that `serve --kinesis` names: a URL or a file."""
+    """The sink that `serve --kinesis` names, a URL or a file."""
     if place.startswith(("http://", "https://")):
         return ServiceSink(place)
     return FileSink(Path(place))

@@ -1,7 +1,7 @@
-"""Reads the objects of a bucket in steps, and has their items put into a table.
+"""Reads the objects of a bucket in steps, and puts their items into a table.
 
-Each step is one commit, with the position that it has reached. If the process ends, the next one
-reads the object under way again up to that position, and goes on.
+Each step is one commit, which also stores the position that the job has reached. If the process
+ends, the next one reads the current object again up to that position, and continues there.
 """
 
 import io
@@ -19,20 +19,20 @@ from hashrange.transfers import reading
 from hashrange.transfers.buckets import Buckets, Failed, Stream, failing, failure
 
 STEP_ITEMS = 250
-"""How many items one commit puts: about five milliseconds of work."""
+"""The number of items that one commit puts: about five milliseconds of work."""
 TURN_STEPS = 10
 GROUP_ITEMS = 50_000
 GROUP_BYTES = 16 * 1024 * 1024
-"""So much of an object is in memory."""
+"""The number of bytes of an object that are in memory at once."""
 _BUFFER_BYTES = 1 << 16
 Json = dict[str, Any]
 Position = tuple[str, int, int, int]
 Numbered = tuple[int, Record | DataError]
-"""A record and its number in the object."""
+"""A record (or the error in its place) and its number in the object."""
 
 
 class Part(NamedTuple):
-    """What a step does: some records of a group, and the position after it. See `Job`."""
+    """The input of a step: some records of a group, and the position after them. See `Job`."""
 
     before: Position
     items: list[Record]
@@ -43,10 +43,10 @@ class Part(NamedTuple):
 
 
 class Reading:
-    """The parts of an import that are left, when it is at a position.
+    """The remaining parts of a job, from its position on.
 
-    The records of an object are taken in groups, and those of a group are put in the order in which
-    they are stored: then each commit changes few pages of a file.
+    The records of an object are read in groups, and the records of a group are put in the order in
+    which they are stored, so that each commit changes only a few pages of a file.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Reading:
                 yield from self._of_object(each, *begun)
 
     def _of_object(self, each: Listed, start: int, count: int, done: int) -> Iterator[Part]:
-        """The parts of an object from the record `start` on. A first group that is given must have
-        the same `count` of records as before."""
+        """The parts of an object from the record `start` on. If `count` is not 0, the first group
+        has that many records, as it had before."""
         with closing(Stream(self._bucket, each.name)) as stream:
             packed = io.BufferedReader(stream, _BUFFER_BYTES)
             records = _numbered(reading.items(packed, each.name, self._way, self._stopped))
@@ -129,7 +129,8 @@ def listed(bucket: Objects, prefix: str) -> Iterator[Listed]:
 
 
 def _numbered(records: reading.Read) -> Iterator[Numbered]:
-    """The records with their numbers in the object; what ends the reading is a record too."""
+    """The records with their numbers in the object. An error that ends the reading is the last
+    record."""
     number = 0
     try:
         for number, record in enumerate(records, 1):
@@ -139,7 +140,7 @@ def _numbered(records: reading.Read) -> Iterator[Numbered]:
 
 
 def _group(records: Iterator[Numbered], count: int) -> Iterator[Numbered]:
-    """The next records: as many as are asked for, or else as many as a group has."""
+    """The next records: `count` of them, or as many as a group may have if it is 0."""
     size = 0
     for taken, (number, record) in enumerate(records, 1):
         yield number, record
@@ -149,7 +150,7 @@ def _group(records: Iterator[Numbered], count: int) -> Iterator[Numbered]:
 
 
 class Loader(Worker):
-    """Does all jobs of a kind in progress, some steps of each in turn.
+    """Does all jobs of one kind that are in progress, a few steps of each in turn.
 
     Subclasses say how the objects of a job are read, and what a step is.
     """
@@ -169,15 +170,16 @@ class Loader(Worker):
         raise NotImplementedError
 
     def begin(self, job: Json, objects: Iterator[Listed]) -> None:
-        """What is done before the first step, if the bucket can be listed."""
+        """Called before the first step, if the bucket can be listed."""
         raise NotImplementedError
 
     def put(self, job: Json, body: Json, part: Part) -> bool:
-        """Do a step. Returns whether the job was where it begins. Raises Failed."""
+        """Do a step. Returns whether the job was at the position where the step begins. Raises
+        Failed."""
         raise NotImplementedError
 
     def rests(self, job: Json) -> bool:
-        """Whether nothing is to be done for the job now."""
+        """Whether the job has to wait."""
         return False
 
     def step(self, is_ours: Callable[[], bool]) -> bool:
@@ -208,7 +210,7 @@ class Loader(Worker):
         self.begin(job, objects)
 
     def _advance(self, job: Json) -> None:
-        """Some steps of a job that is at the position that its row has."""
+        """Do some steps of a job from the position in its row on."""
         there = self.readings.get(job["Id"])
         if there is None or there.position != tuple(job["Position"]):
             there = Reading(*self._place(job), self.way(job), job, lambda: self.closing)
@@ -221,12 +223,12 @@ class Loader(Worker):
                 self.end(job, None)
                 return
             if not self.put(job, _body(job, there, part), part):
-                del self.readings[job["Id"]]  # it has ended, or another process had its turn
+                del self.readings[job["Id"]]  # it has ended, or another process has continued it
                 return
             there.position = part.before
 
     def _place(self, job: Json) -> tuple[Objects, str]:
-        """The bucket, and what the names of the objects begin with."""
+        """The bucket, and the prefix of the names of the objects."""
         source = self.source(job)
         return self.buckets.bucket(source["S3Bucket"]), source.get("S3KeyPrefix", "")
 

@@ -1,7 +1,7 @@
-"""Reads the objects of an import or a bulk put: unpacks them, and takes them apart into items.
+"""Reads the objects of an import or a bulk put: decompresses them and extracts the items.
 
-Every step is bounded: an object is unpacked in small pieces, and an item that is longer than any
-item can be ends the reading of its object.
+Every step is bounded: an object is decompressed in small pieces, and its reading ends at an item
+that is longer than any item may be.
 """
 
 import gzip
@@ -14,20 +14,20 @@ from hashrange.formats.files import Source
 from hashrange.formats.items import DataError, Record, encode
 
 _PACKED_BYTES = 1024
-"""How much of an object is given to the unpacker of zstd, which may make 32 MB of it."""
+"""The number of bytes passed to zstd's decompressor at once, which may expand them to 32 MB."""
 _WINDOW_BYTES_MAX = 1 << 27
 
 Read = Iterator[Record | DataError]
-"""The items of an object. A DataError among them is one that cannot be an item; if a DataError is
-raised instead, the rest of the object cannot be read."""
+"""The items of an object. A DataError among them stands for a value that is not an item. If a
+DataError is raised instead, the rest of the object cannot be read."""
 
 
 class Interrupted(Exception):
-    """The job is to go on later."""
+    """The job has to continue later."""
 
 
 class _Interruptible(Source):
-    """Many blank lines may take long, and come without an item between them."""
+    """An object may have many blank lines in a row, which take long to skip."""
 
     def __init__(self, stream: IO[bytes], name: str, stopped: Callable[[], bool]) -> None:
         super().__init__(stream, name)
@@ -75,7 +75,7 @@ def items(stream: IO[bytes], name: str, way: Way, stopped: Callable[[], bool]) -
 
 
 def _csv_items(source: Source, way: Way) -> Read:
-    """All attributes are strings, but those that are keys of the table or of an index."""
+    """All attributes are strings, except key attributes of the table or an index."""
     names = way.header
     for line, row in csv_rows.rows(source, way.delimiter):
         if names is None:
@@ -107,7 +107,7 @@ _UNPACK: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
 
 
 def needed_library(way: Way) -> None:
-    """Raises DataError if the library is missing that an import needs."""
+    """Raises DataError if a library that an import needs is missing."""
     if way.format == "ION":
         ion.library()
     if way.compression == "ZSTD":
@@ -123,12 +123,12 @@ def _zstandard() -> Any:
 
 
 class Zstd(io.RawIOBase):
-    """Unpacks zstd. Its library's own reader does not tell a whole object from one cut short."""
+    """Decompresses zstd. The library's own reader does not notice that an object is cut short."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._library = _zstandard()
         self._stream = stream
-        self._left = b""  # packed
+        self._left = b""  # still compressed
         self._ready = memoryview(b"")
         self._frame: Any = None
 

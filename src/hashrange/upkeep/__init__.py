@@ -1,1 +1,1 @@
-"""The work that becomes due with time, and the search for damage."""
+"""Scheduled work, and the search for damage."""

@@ -21,14 +21,14 @@ from hashrange.runtime import source
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
-"""The size of the items of a page, at most. The entries that belong to them are read together."""
+"""The largest size of the items of a page. The index entries of a page are read together."""
 
 _Check = tuple[AnyIndex, Fetch[Checked]]
-"""The check of an index's row for one item, not begun yet."""
+"""A check of the row of an index for one item, not begun yet."""
 
 
 def problems(store: kv.Store) -> Iterator[str]:
-    """Yield one line per problem, as of one moment."""
+    """Yield one line for each problem; the check is as of one moment."""
     snapshot = store.snapshot()
     try:
         for _, value in _rows(snapshot, kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES):
@@ -56,7 +56,8 @@ def _pages(
 
 
 class TableCheck:
-    """Checks one table: its items, and that its indexes have the rows of each item and no others.
+    """Checks one table: its items, and that its indexes have the rows for these items and no
+    others.
 
     An index that follows from a log is compared with the items as they were at the log's first
     records.
@@ -66,9 +67,9 @@ class TableCheck:
         self.snapshot = snapshot
         self._table = table
         self._expected: Counter[int] = Counter()
-        """How many rows each space should have."""
+        """The number of rows that each space should have."""
         self._counters: Counters = defaultdict(int)
-        """The values that counters and the sizes of item collections should have."""
+        """The correct values of counters and of the sizes of item collections."""
 
     def problems(self) -> Iterator[str]:
         for rows in _pages(self.snapshot, self._table.space):
@@ -87,7 +88,7 @@ class TableCheck:
             yield f"table {self._table.name}, {problem}"
 
     def item_problems(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[str]:
-        """Check rows of the table, and together the rows of its indexes that belong to them."""
+        """Check some rows of the table, and the rows of its indexes that belong to them."""
         checks: list[_Check] = []
         for key, value in rows:
             yield from self._row_problems(key, value, checks)
@@ -107,7 +108,7 @@ class TableCheck:
                 yield f"{_name(index)}: {checked.problem}"
 
     def _row_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
-        """Check a row of the table by itself, and collect the `checks` of its rows in indexes."""
+        """Check a row of the table, and add the checks of its rows in indexes to `checks`."""
         where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
@@ -129,7 +130,8 @@ class TableCheck:
                 checks.append(self._check(index, owner, row))
 
     def entry_problems(self, index: AnyIndex, key: bytes, value: bytes) -> Iterator[str]:
-        """Check that a row of an index belongs to an item, and equals the one it should have."""
+        """Check that a row of an index belongs to an item, and is the one that the item should
+        have."""
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:
             owner = maintainer.owner(self._table, Row(value))
@@ -151,14 +153,14 @@ class TableCheck:
         return {} if log is None else propagation.shown(self._table, _rows(self.snapshot, log))
 
     def _row_shown(self, index: AnyIndex, owner: RowKey) -> Row | None:
-        """The item's row as an index has to show it."""
+        """The item's row as the index should show it."""
         if (index.space, owner.key) in self._shown:
             return self._shown[index.space, owner.key][1]
         stored = source.row(self.snapshot, self._table.space, owner.key)
         return None if stored is None else Row(stored)
 
     def _answers(self, checks: Sequence[Fetch[Checked]]) -> list[Checked]:
-        """Run checks side by side: the rows that they ask for next are one read."""
+        """Run checks in parallel: the rows that they request next are read together."""
         results: dict[int, Checked] = {}
         replies: dict[int, Any] = dict.fromkeys(range(len(checks)))
         while replies:

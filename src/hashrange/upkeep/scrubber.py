@@ -1,12 +1,12 @@
 """A thread that looks for damage in the background, slowly, and stops all writes if it finds some.
 
-A damaged page of a file rarely gives an error. More often a row is no longer found, and a read
-answers as if the item did not exist. Only comparisons find that: between items and the entries of
+A damaged page of a file rarely causes an error. More often a row is no longer found, and a read
+answers as if the item did not exist. Only comparisons reveal that: between items and the entries of
 their indexes, in both directions, and between the two trees that a store keeps of each space.
-Nothing should be written on top of damage, so the database becomes read-only if any is found.
+Nothing should be written to a damaged file, so the database becomes read-only when damage is found.
 
-The work is done in parts of a few milliseconds, each on a snapshot of its own, which holds up no
-checkpoint. In between the thread rests, so that it takes a small share of one core.
+The work is done in parts of a few milliseconds, each on a snapshot of its own, so that no
+checkpoint has to wait. Between parts the thread pauses, so that it uses a small share of one core.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,14 +24,16 @@ from hashrange.runtime import source
 from hashrange.upkeep.integrity import TableCheck
 
 SHARE = 0.02
-"""The part of one core that the thread takes, at most."""
+"""The largest share of one core that the thread uses."""
 
 PART_SECONDS = 0.002
 PASS_SECONDS_MIN = 60.0
-"""A pass over everything begins this long after the one before it began, or when that one ends."""
+"""The time from the beginning of a pass over everything to that of the next one, which waits for
+the end of the previous pass if that takes longer."""
 
 ELECTION_SECONDS = 2.0
-"""How often a process that leaves the search to another one asks whether it is its own now."""
+"""The interval at which a process that leaves the search to another process asks whether it has
+been elected meanwhile."""
 
 _ROWS = 50
 _BYTES = 256 * 1024
@@ -44,7 +46,7 @@ class RefusesWrites(Protocol):
 
 
 class Scrubber(forks.Forkable):
-    """Call `start` once; `close` returns when the part under way is done."""
+    """Call `start` once. `close` returns when the current part is done."""
 
     def __init__(self, store: kv.Store, runtime: RefusesWrites) -> None:
         self._store = store
@@ -55,7 +57,7 @@ class Scrubber(forks.Forkable):
         self._problem = ""
         self._tell: Callable[[str], None] = lambda reason: None
         self.passes = 0
-        """How often it has looked at everything."""
+        """The number of complete passes."""
         forks.watch(self)
 
     def start(self) -> None:
@@ -65,8 +67,8 @@ class Scrubber(forks.Forkable):
                 self._thread.start()
 
     def on_damage(self, tell: Callable[[str], None]) -> None:
-        """Have `tell` called, in any thread, with one line about the damage that is found, or that
-        was found before.
+        """Call `tell`, in any thread, with one line about damage as soon as damage is found, or now
+        if it was found before.
         """
         with self._lock:
             self._tell = tell
@@ -80,7 +82,7 @@ class Scrubber(forks.Forkable):
             self._thread.join()
 
     def after_fork_in_child(self) -> None:
-        """The thread is the parent's, which goes on looking."""
+        """The thread stays with the parent, which continues the search."""
         self._lock = Lock()
         self._closing = Event()
         self._thread = None
@@ -111,7 +113,7 @@ class Scrubber(forks.Forkable):
             self._closing.wait(PASS_SECONDS_MIN - (monotonic() - begun))
 
     def _pass(self) -> str:
-        """Look at everything once. Returns the first problem, or nothing."""
+        """Search everything once. Returns the first problem, or an empty text."""
         parts = scrub(self._store, PART_SECONDS)
         while not self._closing.is_set():
             begun = perf_counter()
@@ -136,7 +138,8 @@ class Scrubber(forks.Forkable):
 
 
 def scrub(store: kv.Store, seconds: float) -> Iterator[list[str]]:
-    """Look for damage in parts of about so many seconds, and yield the problems of each."""
+    """Search for damage in parts of about this many seconds, and yield the problems of each
+    part."""
     return chain(store.scrub(seconds), _table_parts(store, seconds))
 
 
@@ -155,7 +158,7 @@ def _table_names(store: kv.Store) -> list[str]:
 
 
 class _Walk:
-    """Through one table and its indexes, until the end or until the table is changed."""
+    """Search one table and its indexes, until the end or until the table's definition changes."""
 
     def __init__(self, store: kv.Store, name: str, seconds: float) -> None:
         self._store = store
@@ -181,7 +184,7 @@ class _Walk:
         try:
             table = _read_table(snapshot, self._name)
             if table is None or table != self._table:
-                return None  # it has been changed; the next pass looks at it
+                return None  # its definition has changed: the next pass searches it
             check = TableCheck(snapshot, table)
             space = table.space if index is None else index.space
             page = source.page(

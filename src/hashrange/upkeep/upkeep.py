@@ -1,8 +1,8 @@
-"""A thread that runs upkeep: at once when a table has changed, and at intervals.
+"""A thread that does upkeep: at once when a table has changed, and at intervals.
 
-If several processes use one file, each does the work that its own changes make at once. Work that
-becomes due with time, such as the deletion of expired items, is done by the one process that the
-store has elected, so that its rate does not multiply. A database on another machine elects no
+If several processes use one file, each does the work that its own changes cause, at once. Scheduled
+work, such as the deletion of expired items, is done only by the process that the store has elected,
+so that the rate does not depend on the number of processes. A database on another machine elects no
 process: there the upkeep takes a lease.
 """
 
@@ -16,21 +16,21 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.background import Background, Duty, RunsUpkeep, ask
 
 PAUSE_SECONDS = 2.0
-"""How often the thread looks for work that no commit of this process has announced."""
+"""The interval of looking for work that no commit of this process has announced."""
 
 ROUND_SECONDS = 30.0
-"""How often it looks in a shared database, if no process has asked for work. Each look is several
-statements."""
+"""The same interval in a shared database, unless a process has asked for work. Each time takes
+several statements."""
 
 RETRY_GROWTH = 1.1
-"""A partition that could not be split is tried again when it is so many times larger: finding
-the middle of its bytes means reading half of it."""
+"""A partition that could not be split is tried again when it has grown by this factor, because each
+attempt reads half of it to find the middle of its bytes."""
 
 
 class Upkeep(Background):
-    """`asked` returns steps to do besides those that are found in the database. `elected` tells
-    whether this process does the work that becomes due with time. If the database is `shared`, only
-    the process that has a lease works. `timer` counts seconds: see `Duty`.
+    """`asked` returns steps to do in addition to those that the database needs. `elected` tells
+    whether this process does the scheduled work. If the database is `shared`, only the process with
+    the lease works. `timer` counts seconds: see `Duty`.
     """
 
     name = "hashrange-upkeep"
@@ -49,14 +49,14 @@ class Upkeep(Background):
         self._shared = shared
         self._next_round = 0.0  # of the timer
         self._seen = 0.0
-        """The last `asked` of the duty after which there was no work."""
+        """`Duty.asked` as of the last time that no work was left."""
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
         self._settings = settings
         self.expired: Counter[str] = Counter()
-        """How many items were deleted for their age, by table."""
-        self._expire_from = 0.0  # of the timer; until then no item is deleted for its age
+        """The number of expired items that were deleted, by table."""
+        self._expire_from = 0.0  # of the timer; until then no expired item is deleted
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         super().__init__()
 
@@ -65,14 +65,15 @@ class Upkeep(Background):
         super().after_fork_in_child()
 
     def close(self) -> None:
-        """Returns when the step under way is done."""
+        """Returns when the current step is done."""
         super().close()
         self._duty.end()
 
     def run_once(self, expire: bool = True) -> bool:
-        """One step of each kind of work that is waiting. Returns whether there was any.
+        """Do one step of each kind of waiting work. Returns whether there was any.
 
-        One thread at a time: a step that another has just done would look like no work.
+        Only one thread at a time may call it: a step that another thread has just done would look
+        as if there were no work.
         """
         with self._stepping:
             return self._run_once(expire)
@@ -99,7 +100,8 @@ class Upkeep(Background):
         return self._halve(step)
 
     def _halve(self, step: dict[str, Any]) -> dict[str, Any]:
-        """Split a large partition. One that cannot be split is tried again when it has grown."""
+        """Split a large partition. If that is impossible, it is tried again when the partition has
+        grown."""
         body = step["Body"]
         place = body["TableName"], body["IndexName"], body["Number"]
         if body["Size"] < self._retry_from.get(place, 0):

@@ -27,7 +27,7 @@ class TooLargeError(Exception):
 
 @lru_cache(maxsize=64)
 def preferred(accepted: bytes) -> bytes:
-    """The coding that an Accept-Encoding header prefers; empty for none.
+    """The preferred coding of an Accept-Encoding header; empty for none.
 
     If two are equal, the first one counts; `*` stands for all codings that are not named.
     """

@@ -38,7 +38,7 @@ from hashrange.wire.routing import NotFoundError, Sent, Targets, admit, content_
 from hashrange.wire.signature import Digest, Verifier
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
-HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known; it answers 400, too
+HEAD_BYTES_MAX = 16 * 1024  # the service's own limit is not known; its answer is 400 as well
 HEADERS_MAX = 64
 
 INVOCATION_BYTES_MAX = 64
@@ -77,7 +77,7 @@ GO_ON = Answer(CONTINUE, close=False)
 
 
 def decoded(call: Call) -> bytes:
-    """The body without its coding. It may take long; in a thread it keeps nobody waiting.
+    """The decoded body. Decoding may take long, so it is best done in a thread.
 
     Raises SerializationException or RequestTooLargeException.
     """
@@ -135,7 +135,7 @@ class Connection:
         self._events: list[Event] = []
         self._tells_attempts = tells_attempts
         self.address, self.secure = "", False
-        """Of the client, and whether it uses TLS: for policies."""
+        """The client's address, and whether it uses TLS, for policies."""
         self._closed = False
         # The request being read. `_operation` is known by the head if the header cache admits it.
         self._url: list[bytes] = []
@@ -160,13 +160,13 @@ class Connection:
 
     @property
     def held_bytes(self) -> int:
-        """How much memory the request that is being read takes now."""
+        """The memory that the request being read takes now."""
         overhead = HEADER_OVERHEAD_BYTES * len(self._fields)
         return self._stray_bytes + overhead + len(self._body)
 
     @property
     def needed_bytes(self) -> int:
-        """How much memory it may take before it is complete, as far as its head tells."""
+        """The memory that it may take until it is complete, according to its head."""
         if self._operation is None and not self._headers:
             return self.held_bytes  # the head is not complete
         lengths = {name.lower(): value for name, value in self._fields.items()}

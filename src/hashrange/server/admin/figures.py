@@ -16,7 +16,7 @@ class Figure(NamedTuple):
 
     meaning: str
     join: Callable[[int, int], int] = _added
-    """How the values of two workers are combined; a figure of the file is the same for all."""
+    """Combines the values of two workers. A figure of the file is the same for all of them."""
     rises: bool = False
 
 

@@ -22,10 +22,10 @@ PROBE_SECONDS_MAX = 5.0
 """The longest time that a caller waits for a probe."""
 
 FREE_BYTES_MIN = 8 * 1024 * 1024
-"""With less room on the disk, a large transaction may not fit."""
+"""With less free space on the disk, a large transaction may not fit."""
 
 FULL_SECONDS = 10.0
-"""After a request found the disk full, the server is not ready for this time."""
+"""After a request has failed because the disk is full, the server is not ready for this time."""
 
 _FRESH_SECONDS = 1.0
 
@@ -93,7 +93,7 @@ class Health:
         return readiness(self.problem(), remark)
 
     def problem(self) -> str:
-        """The reason why the server is not ready, or an empty text. This may wait for a disk."""
+        """The reason why the server is not ready; empty if it is. This may wait for a disk."""
         try:
             problem = self._latest().result(PROBE_SECONDS_MAX)
         except TimeoutError:
@@ -101,7 +101,7 @@ class Health:
         return problem or self._damage or self._lack_of_room() or self._lag_of_archive()
 
     def _latest(self) -> "Future[str]":
-        """The probe that is under way or fresh, or a new one."""
+        """The probe that is under way or recent, or else a new one."""
         with self._lock:
             probe = self._probing
             if probe is None or (probe.done() and self._clock() >= self._fresh_until):

@@ -133,7 +133,7 @@ def rendered(
 
 
 class _Collector:
-    """A function, in the form that the registry of prometheus-client takes."""
+    """A collector for prometheus-client's registry that calls a function."""
 
     def __init__(self, families: "Callable[[], Iterable[Metric]]") -> None:
         self.collect = families

@@ -52,7 +52,7 @@ class AdminPort:
         self._threads = ThreadPoolExecutor(_THREADS, "hashrange-admin")
         self._serving: set[asyncio.Task[None]] = set()
         self._strangers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        """Those whose request is not there yet, the oldest first."""
+        """Clients whose request has not arrived yet, oldest first."""
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(
@@ -60,7 +60,7 @@ class AdminPort:
         )
 
     def stop(self) -> None:
-        """Answer nothing more."""
+        """Stop answering."""
         self._server.close()
         for task in self._serving:
             task.cancel()
@@ -85,9 +85,9 @@ class AdminPort:
                 writer.close()
                 await writer.wait_closed()
         except (TimeoutError, OSError, EOFError, asyncio.LimitOverrunError):
-            pass  # the client has gone, or is too slow, or sends too much
+            pass  # the client is gone, is too slow, or sends too much
         except asyncio.CancelledError:
-            pass  # the port is closed: asyncio would log a task that is cancelled
+            pass  # the port is closed: asyncio would log a cancelled task
         finally:
             self._serving.discard(task)
             self._strangers.pop(task, None)
@@ -144,7 +144,7 @@ class AdminPort:
 
 
 class _Request(NamedTuple):
-    """Names of headers are in lower case; of a repeated one, the last counts."""
+    """Names of headers are in lower case; the last of repeated headers counts."""
 
     method: str
     path: str

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 Query = Mapping[str, str]
-"""The parameters of the request's query string; of one that is repeated, the last."""
+"""The parameters of the request's query string; the last of repeated ones counts."""
 
 
 Figures = Callable[[], Mapping[str, int]]
@@ -23,8 +23,8 @@ class Answer(NamedTuple):
 
 class Route(NamedTuple):
     """`answer` is called in a thread of the admin port, several of them at once, so it may wait for
-    a disk, but it must not touch what belongs to the event loop. An `open` route needs no token.
-    One that `changes` something is for POST, the others for GET and HEAD.
+    a disk, but it must not touch what belongs to the event loop. An `open` route needs no token. A
+    route that `changes` something is for POST, the others are for GET and HEAD.
     """
 
     answer: Callable[[Query], Answer]

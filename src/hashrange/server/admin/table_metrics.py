@@ -35,11 +35,11 @@ THROTTLED = (ProvisionedThroughputExceededException, RequestLimitExceeded, Throt
 BY = ["table_name", "operation"]
 
 TableOperation = tuple[str, str]
-"""The names of both."""
+"""The names of both metrics."""
 
 
 class _Page(msgspec.Struct):
-    """The response of GetRecords, with its records as they are."""
+    """The response of GetRecords; its records are not decoded."""
 
     records: list[msgspec.Raw] = msgspec.field(default_factory=list, name="Records")
 
@@ -180,7 +180,7 @@ def _tables_named(call: wire.Call) -> list[str]:
 
 
 def _kinds(error: BaseException) -> dict[str, int]:
-    """How often each metric counts an error, by the metric's name."""
+    """How many times each metric counts an error, by the metric's name."""
     if isinstance(error, THROTTLED):
         return {"throttled_requests": 1}
     if isinstance(error, InternalServerError) or not isinstance(error, ApiError):

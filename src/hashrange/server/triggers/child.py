@@ -77,7 +77,7 @@ def _answer(call: Any, *arguments: Any) -> bytes:
 
 
 def _print(error: BaseException) -> None:
-    """Print the traceback as far as it concerns files of the user's, if it does."""
+    """Print the part of the traceback that concerns the user's files, if there is one."""
     frames = traceback.extract_tb(error.__traceback__)
     if any(frame.filename != __file__ and frame.filename[0] != "<" for frame in frames):
         traceback.print_exception(error)

@@ -1,7 +1,7 @@
 """The functions that triggers call: in a process of their own, or over HTTP.
 
-A function is not trusted: it may fail, hang, end its process, or answer without end. Its methods
-may block, so call them through `called`, which limits their time.
+A function is not trusted: it may fail, hang, end its process, or send an endless answer. Its
+methods may block, so call them through `called`, which limits their time.
 """
 
 import json
@@ -27,7 +27,7 @@ from hashrange.server.triggers import child
 from hashrange.server.triggers.settings import Trigger
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024
-"""As on Lambda."""
+"""The same as on Lambda."""
 CONNECTING_SECONDS = 5.0
 PIECE_BYTES = 64 * 1024
 MESSAGE_LETTERS_MAX = 500
@@ -50,7 +50,7 @@ class NotReached(Failed):
 
 
 class Abandoned(Exception):
-    """The call was given up, because this process ends or another process has taken over."""
+    """The call was abandoned, because this process ends or another process has taken over."""
 
 
 class Function(Protocol):
@@ -71,7 +71,8 @@ def called(
 ) -> T:
     """The result of `work`, which may take some seconds and is supervised meanwhile.
 
-    Raises the exceptions of `work`, Failed after the time limit, and Abandoned if it is given up.
+    Raises the exceptions of `work`, Failed after the time limit, and Abandoned if the call is
+    abandoned.
     """
     end = monotonic() + seconds
     future: Future[T] = Future()
@@ -86,7 +87,9 @@ def called(
             continue
         late = monotonic() >= end
         left = monotonic() + ABANDONING_SECONDS
-        while not future.done() and monotonic() < left:  # what does not end then is left behind
+        while (
+            not future.done() and monotonic() < left
+        ):  # work that has not ended by then is left behind
             abandon()
             with suppress(BaseException):
                 future.result(LOOK_SECONDS)
@@ -147,7 +150,7 @@ class ChildFunction:
             return
         _kill(process)
         process.wait()
-        if not self._receiving:  # else a process that it has started holds the pipe open
+        if not self._receiving:  # otherwise a process that it has started holds the pipe open
             with suppress(OSError):
                 cast(BinaryIO, process.stdin).close()
             cast(BinaryIO, process.stdout).close()
@@ -173,7 +176,7 @@ class ChildFunction:
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """With the processes that it has started."""
+    """Kill the process and the processes that it has started."""
     if sys.platform == "win32":
         process.kill()
         return
@@ -193,7 +196,7 @@ class HttpFunction:
         self._socket: socket.socket | None = None
 
     def load(self) -> None:
-        """There is nothing to do."""
+        """Do nothing: there is nothing to prepare."""
 
     def call(self, event: bytes) -> Any:
         connection = self._connected()
@@ -221,7 +224,7 @@ class HttpFunction:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """No connection is kept."""
+        """Do nothing: no connection is kept."""
 
     def _connected(self) -> HTTPConnection:
         kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
@@ -251,7 +254,7 @@ def _decoded(content: bytes, error: str | None) -> Any:
 
 
 def one_line(text: object) -> str:
-    """For the log: printable, and not too long."""
+    """The text for the log: printable, and not too long."""
     line = " ".join(str(text)[:MESSAGE_LETTERS_MAX].split())
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 

@@ -11,7 +11,7 @@ from hashrange.design.streams.shards import Record, Shard
 from hashrange.server.triggers.settings import Trigger
 
 EVENT_BYTES_MAX = 6 * 1024 * 1024 - 64 * 1024
-"""Lambda takes 6 MB; the rest is for the event around the records."""
+"""Lambda accepts 6 MB; the rest is for the event around the records."""
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
 
 
@@ -30,10 +30,12 @@ def event_record(record: Record, stream_arn: str) -> Record:
 
 @dataclass
 class Lane:
-    """One shard. `handled` is its checkpoint, and `passed` the last record that was read.
+    """The records of one shard. `handled` is its checkpoint, and `passed` the last record that was
+    read.
 
-    `records` match the filters and wait since `since`. After a failure they are forgotten, and
-    read again after a pause. `parts` are the sizes of the next batches after a batch was divided.
+    `records` have matched the filters, and have been waiting since `since`. After a failure they
+    are forgotten, and read again after a pause. `parts` are the sizes of the next batches after a
+    batch was divided.
     """
 
     shard: Shard
@@ -70,7 +72,7 @@ class Lane:
         return self.parts[0] if self.parts else self.trigger.batch_size
 
     def add(self, records: list[Record], matches: Callable[[Record], bool]) -> None:
-        """Add records that were read; the matching ones wait for the function."""
+        """Add records that have been read. The matching ones wait for the function."""
         if not records:
             return
         self.passed = number_of(records[-1])
@@ -97,7 +99,8 @@ class Lane:
         return monotonic() >= self.since + self.trigger.maximum_batching_window_in_seconds
 
     def done(self, count: int) -> str:
-        """The first records have been handled, or given up. Returns the new checkpoint."""
+        """Remove the first records, which have been handled or discarded. Returns the new
+        checkpoint."""
         last = self.records[count - 1 : count]
         del self.records[:count]
         del self.sizes[:count]

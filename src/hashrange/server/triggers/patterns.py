@@ -17,7 +17,7 @@ Matches = Callable[[Any], bool]
 ABSENT = object()
 OR = "$or"
 DEPTH_MAX = 40
-"""A record nests at most 32 levels of an item below its own."""
+"""In a record, the levels of an item, at most 32, are below those of the record itself."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -62,7 +62,7 @@ def _member(name: str, rules: Any, depth: int) -> Matches:
 
 
 def _leaf(rules: Sequence[Any]) -> Matches:
-    """Of a list in the record, one element has to match."""
+    """If the record has a list, one of its elements has to match."""
     if not rules:
         raise PatternError("a list of rules is empty, so nothing would match")
     choices = [_rule(rule) for rule in rules]
@@ -91,7 +91,7 @@ def _rule(rule: Any) -> Matches:
 
 
 def _equal(value: Any, wanted: Any) -> bool:
-    """As in JSON, where true is not 1, but 1 is 1.0."""
+    """Equality as in JSON, where true is not 1, but 1 is 1.0."""
     if _is_number(wanted):
         return _is_number(value) and bool(value == wanted)
     return type(value) is type(wanted) and bool(value == wanted)
@@ -123,7 +123,7 @@ def _equals_ignore_case(operand: Any) -> Matches:
 
 
 def _anything_but(operand: Any) -> Matches:
-    """A value that is there and is none of these; or does not match an operator."""
+    """Matches a value that exists and is none of these, or does not match an operator."""
     rules = operand if isinstance(operand, list) else [operand]
     excluded = [_rule(rule) for rule in rules]
     if not excluded:
@@ -132,14 +132,14 @@ def _anything_but(operand: Any) -> Matches:
 
 
 def _exists(operand: Any) -> Matches:
-    """Of a leaf: what has members of its own does not exist in this sense."""
+    """Whether a leaf exists: a value with members does not exist in this sense."""
     if not isinstance(operand, bool):
         raise PatternError(f"exists needs true or false, not {operand!r}")
     return lambda value: (value is not ABSENT and not isinstance(value, Mapping)) is operand
 
 
 def _numeric(operand: Any) -> Matches:
-    """Numbers of JSON, not those of DynamoDB, which are texts."""
+    """Matches numbers of JSON, not those of DynamoDB, which are strings."""
     pairs = [*zip(operand[::2], operand[1::2], strict=False)] if isinstance(operand, list) else []
     if not 1 <= len(pairs) <= 2 or 2 * len(pairs) != len(operand):
         raise PatternError('numeric needs one or two comparisons, such as [">", 0, "<=", 5]')

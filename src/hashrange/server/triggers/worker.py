@@ -1,6 +1,6 @@
-"""Reads the streams of a table and calls its function: one server, one batch at a time.
+"""Reads the streams of a table and calls its function: only one server does, one batch at a time.
 
-The checkpoint of a shard is kept after its batch has been handled. If the server ends in between,
+The checkpoint of a shard is stored after its batch has been handled. If the server ends in between,
 the batch is handled again: each record arrives at least once, and the records of an item arrive in
 order.
 """
@@ -37,7 +37,7 @@ GRACE_SECONDS = 2.0
 """The time that a running call may still take when the server ends."""
 READ_RECORDS_MAX = 1000
 CROWDED_RECORDS = 50_000
-"""If more records than this wait, no batch waits for more."""
+"""If more records than this are waiting, no batch waits for more."""
 
 _log = logging.getLogger("hashrange")
 
@@ -87,7 +87,7 @@ class Calls(Worker):
     # ---- streams ----
 
     def _open_readings(self, is_ours: Callable[[], bool]) -> Iterator[Reading]:
-        """The table's streams that have something left, the oldest first."""
+        """The table's streams that have unread records, oldest first."""
         table = self._trigger.table_name
         arns = [each["StreamArn"] for each in self._ask("ListStreams", TableName=table)["Streams"]]
         latest = self._latest(table)
@@ -100,7 +100,7 @@ class Calls(Worker):
             if reading is not None and not reading.is_over:
                 yield reading
                 if not reading.is_over and arn != latest:
-                    return  # its records come before those of the next stream
+                    return  # its records precede those of the next stream
         self._has_looked = True
         for arn in self._readings.keys() - set(arns):
             del self._readings[arn]
@@ -126,7 +126,7 @@ class Calls(Worker):
             return True
         if not is_ours():
             return False
-        # The records of a stream that was enabled meanwhile are all later than the start.
+        # All records of a stream that was enabled meanwhile are later than the start.
         latest = self._trigger.starting_position == "LATEST" and not self._has_looked
         ask(self.runtime, "upkeep.BeginReading", {**self._place(arn), "Latest": latest})
         return True
@@ -146,7 +146,7 @@ class Calls(Worker):
             parent = reading.lanes.get(lane.shard.parent or "")
             if self.closing or (parent is not None and not parent.finished):
                 continue
-            if handled.get(id) != lane.handled:  # another server has read on
+            if handled.get(id) != lane.handled:  # another server has continued
                 lane.begin_at(handled.get(id))
             more |= self._advance(reading, lane, is_ours)
         if gone := [id for id in handled if id not in known]:
@@ -167,7 +167,7 @@ class Calls(Worker):
         if not is_ours() or self._reader(reading.arn)["Handled"].get(lane.shard.id) != lane.handled:
             lane.begin_at(lane.handled)
             return False
-        if not lane.records:  # nothing that was read matches
+        if not lane.records:  # no record that was read matches
             self._keep(reading, lane, lane.done(0))
             return True
         return self._call(reading, lane, is_ours)
@@ -240,7 +240,7 @@ class Calls(Worker):
         return called(lambda: function.call(event), function.abandon, seconds, wanted)
 
     def _failed(self, reading: Reading, lane: Lane, count: int, error: Failed | None) -> None:
-        """Try the first `count` records again, in halves or as they are, or give them up."""
+        """Try the first `count` records again, in halves or together, or discard them."""
         reason = (
             str(error)
             if error
@@ -259,7 +259,7 @@ class Calls(Worker):
         _log.error("trigger %s: %s; retrying in %g s", self._trigger.name, reason, pause)
 
     def _too_old(self, lane: Lane) -> int:
-        """How many of the first records are older than the function wants them."""
+        """The number of records at the beginning that are too old for the function."""
         age = self._trigger.maximum_record_age_in_seconds
         if age < 0:
             return 0
@@ -291,7 +291,7 @@ class Calls(Worker):
         return self._database.execute(operation, members)
 
     def _say(self, trouble: str) -> None:
-        """Log why nothing can be read, once."""
+        """Log the reason why nothing can be read, once."""
         if trouble and trouble != self._said:
             _log.warning("trigger %s waits: %s", self._trigger.name, trouble)
         self._said = trouble

@@ -118,7 +118,7 @@ async def _check_account(database: "Database", account: str) -> None:
 
 @contextmanager
 def _apart(options: Options, database: "Database", settings: Settings) -> "Iterator[Apart | None]":
-    """The databases of keys and regions; `database` stays empty beside them."""
+    """The databases of keys and regions; with them, `database` stays empty."""
     if not options.apart:
         yield None
         return
@@ -139,7 +139,7 @@ def opened_service(
     end."""
     settings = options.settings()._replace(access=listener.access)
     for name in BLAS_THREADS:
-        # More threads would only take processors away from other workers and requests.
+        # More threads would only take processor time from other workers and requests.
         os.environ.setdefault(name, "1")
     path = None if options.apart else options.path
     with (

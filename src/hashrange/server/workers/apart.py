@@ -69,7 +69,7 @@ class Apart:
             )
         if self._folder is None:
             return self._open(None)
-        # The digest tells keys apart where files of one name in other letters are one file.
+        # The digest distinguishes keys on file systems that ignore the case of letters.
         digest = sha256(f"{key}/{region}".encode()).hexdigest()[:8]
         return self._open(self._folder / f"hashrange-{key}-{region}-{digest}.db")
 

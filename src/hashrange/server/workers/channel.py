@@ -42,7 +42,7 @@ def _exactly(file: Any, size: int) -> bytes:
 
 
 class Channel:
-    """One side, on the running event loop."""
+    """One side of the channel, on the running event loop."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader

@@ -91,7 +91,7 @@ class Options(NamedTuple):
     resettable: bool
 
     def check(self) -> None:
-        """Raises ServerError for options that do not go together."""
+        """Raises ServerError for options that cannot be combined."""
         self.settings()
         if self.record is not None and self.throughput == "off":
             raise ServerError("--record needs --throughput measured or enforced")
@@ -172,9 +172,10 @@ class Options(NamedTuple):
             _log.warning(NO_AUTH, self.url(listener))
 
     def check_volume(self) -> None:
-        """In a container the folder of the database should be a volume that this user may write.
+        """Check the folder of the database in a container: it should be a volume, and writable for
+        this user.
 
-        Raises ServerError if it may not, and logs a warning if it is not a volume.
+        Raises ServerError if it is not writable, and logs a warning if it is not a volume.
         """
         volume = os.environ.get(VOLUME_VARIABLE)
         path = self.path
@@ -244,7 +245,7 @@ class Options(NamedTuple):
             )
 
     def _check_outside(self) -> None:
-        """Check the places outside the database that the server works with."""
+        """Check the places outside the database that the server uses."""
         if self.objects and self.objects != S3 and not Path(self.objects).is_dir():
             raise ServerError(
                 f"--objects: {self.objects}: no such folder; name one with a subfolder for each "
@@ -295,7 +296,7 @@ def admin_listener(options: Options) -> Iterator[AdminListener | None]:
 
 
 def _admin_token() -> tuple[str, str]:
-    """The token, and what to print about it. One that is configured is not printed."""
+    """The token, and what to print about it. A configured token is not printed."""
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
         made = secrets.token_urlsafe(24)

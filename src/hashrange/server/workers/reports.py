@@ -66,7 +66,7 @@ class Reports:
         return shown(name, totals.inspected(answers))
 
     def _problem(self, question: str, seconds: float) -> str:
-        """The first problem that a worker tells, or that it does not answer."""
+        """The first problem that a worker reports, or that a worker does not answer."""
         answers = self._ask(question, None, seconds)
         problems = [str(answer) for answer in answers if answer]
         return problems[0] if problems else "" if answers else "no worker serves"

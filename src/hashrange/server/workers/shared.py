@@ -1,8 +1,8 @@
 """A file without a name that all workers inherit: the numbers of their clients, their heartbeats,
 and a lock.
 
-    4 bytes for each place: how many clients the worker has, or VACANT while nothing runs there
-    4 bytes for each place: the number of its last heartbeat, or 0 while it promises none
+    4 bytes for each place: the number of clients of the worker, or VACANT while nothing runs there
+    4 bytes for each place: the number of its last heartbeat, or 0 before the first one
 
 The places are numbered like the workers, from 1; place 0 is not used. The lock is fcntl's, which
 belongs to a process and ends with it.
@@ -32,8 +32,8 @@ class Shared:
 
     @classmethod
     def new(cls, workers: int) -> Self:
-        # The file is written, not only made longer: on a full disk that is an error here, and
-        # not a signal that ends the process when it touches the memory.
+        # The file is written, not only extended: a full disk then causes an error here, and not a
+        # signal that ends the process when it accesses the memory.
         file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  inherited, and never closed
         file.write(bytes(_size(workers)))
         shared = cls(file.fileno(), workers)

@@ -62,7 +62,7 @@ def supervise(options: Options) -> None:
 
 
 class Ended(NamedTuple):
-    """How a worker has ended: whether it had served, its exit status, and both in words."""
+    """The end of a worker: whether it had served, its exit status, and both in words."""
 
     served: bool
     status: int
@@ -107,7 +107,8 @@ class Supervisor:
 
     def served(self, process: Process, /) -> None:
         self._failed_starts = 0
-        # The first worker has created the tables; one that replaces it brings none back.
+        # The first worker has created the tables; a worker that replaces it must not create deleted
+        # ones again.
         self._options = self._options._replace(tables=None)
         self._tried[process.number].set()
 
@@ -126,7 +127,8 @@ class Supervisor:
             self._loop.add_signal_handler(signal.SIGHUP, self._reload)
 
     async def _greet(self, admin: AdminListener | None) -> None:
-        """Once every worker has either begun to serve or failed to, unless the server ends."""
+        """Called when every worker has either begun to serve or failed to, unless the server
+        ends."""
         for tried in self._tried[1:]:
             await tried.wait()
         if self._ending.is_set():
@@ -143,7 +145,8 @@ class Supervisor:
         await self._admin.start()
 
     def _end(self) -> None:
-        """Accept no more connections, and let every worker answer what it has begun."""
+        """Accept no more connections, and let every worker answer the requests that it has
+        begun."""
         self._ending.set()
         self._listener.sock.close()
         for process in self._running.values():
@@ -158,7 +161,7 @@ class Supervisor:
     # ---- one place ----
 
     async def _keep(self, number: int) -> None:
-        """Have a worker in this place until the server ends."""
+        """Keep a worker in this place until the server ends."""
         pause = 0.0
         while not self._ending.is_set():
             began = self._loop.time()
@@ -174,13 +177,13 @@ class Supervisor:
                 await self._rest(pause)
                 pause = min(max(2 * pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
             self._tried[number].set()
-        self._tried[number].set()  # also if the server ends before the first start
+        self._tried[number].set()  # even if the server ends before the first start
 
     async def _one_life(self, number: int) -> "Ended":
         """Start a worker, and wait until it has ended."""
         try:
             process = await self._started(number)
-        except OSError as error:  # the system has no room for another process
+        except OSError as error:  # the system cannot start another process
             return Ended(False, 0, f"could not be started: {error.strerror}")
         status = await process.ended()
         del self._running[number]
@@ -199,7 +202,7 @@ class Supervisor:
             }
 
     def _looked_at(self, process: Process, before: int, looks: int) -> tuple[int, int]:
-        """The last heartbeat, and how many looks have found the same one."""
+        """The last heartbeat, and the number of checks that have seen the same one."""
         beat = self._shared.last_beat(process.number)
         looks = looks + 1 if beat == before else 0
         if not beat and not (self._first_has_served() or self._ending.is_set()):
@@ -229,7 +232,8 @@ class Supervisor:
         return process
 
     def _give_up(self, ended: "Ended") -> None:
-        """The first worker could not start. It has said why, if no signal has ended it."""
+        """The first worker could not start. Unless a signal has ended it, it has printed the
+        reason."""
         self._failed = True
         if ended.status <= 0:
             self._problem = f"the first worker {ended.told}"

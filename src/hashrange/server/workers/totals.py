@@ -29,13 +29,15 @@ def summed(counts: Iterable[Counts]) -> Counts:
             place = report.table, report.index
             usage[place] = _used(usage[place], report) if place in usage else report
         total.tables.add(one.tables)
-        total.capacities = one.capacities or total.capacities  # of the file, the same for all
+        total.capacities = (
+            one.capacities or total.capacities
+        )  # those of the file, the same for all workers
     total.usage = list(usage.values())
     return total
 
 
 def lasting(counts: Counts) -> Counts:
-    """The counts that remain after a worker has ended: the ones that only rise."""
+    """The counts that remain after a worker has ended: those that never decrease."""
     kept = {name: value for name, value in counts.figures.items() if figure(name).rises}
     return Counts(counts.operations, counts.others, kept, counts.usage, counts.tables)
 
@@ -75,7 +77,7 @@ def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 
 
 def processes(pids: Iterable[int]) -> "Iterator[Metric]":
-    """The metrics of prometheus-client's ProcessCollector, of several processes together.
+    """The metrics of prometheus-client's ProcessCollector, for several processes together.
 
     The processor time of workers that have ended is that of the children of this process.
     """
@@ -104,7 +106,7 @@ Shown = dict[str, Any]
 
 
 def inspected(answers: list[list[Shown]]) -> list[Shown]:
-    """Tables as one worker shows them, with the load that all workers have seen."""
+    """Tables as one worker shows them, with the load of all workers."""
     if not answers:
         return []
     first, *others = answers
@@ -117,7 +119,7 @@ def inspected(answers: list[list[Shown]]) -> list[Shown]:
 
 
 def _add_load(table: Shown, other: Shown) -> None:
-    """To a table or an index, and to the indexes of a table."""
+    """Add the load to a table or an index, and to the indexes of a table."""
     numbered = {part["number"]: part for part in other.get("partitions", ())}
     for part in table.get("partitions", ()):
         _add_units(part, numbered.get(part["number"], {}))

@@ -39,7 +39,7 @@ class Task(NamedTuple):
     shared: int
     credentials: Credentials | None
     refusal: str
-    """The reason why nothing may be written, if another worker has found damage."""
+    """The reason why nothing may be written, if a worker has found damage before."""
 
 
 def run(task: Task, control: socket.socket) -> None:
@@ -84,7 +84,8 @@ class Attendant:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _beat(self) -> None:
-        """As long as the loop goes round, which it does until the database has been closed."""
+        """Send heartbeats as long as the event loop runs, which it does until the database has been
+        closed."""
         self._shared.beat()
         self._loop.call_later(BEAT_SECONDS, self._beat)
 
@@ -101,7 +102,7 @@ class Attendant:
         signal.raise_signal(signal.SIGTERM)
 
     def _answer(self, number: int, question: str, argument: Any) -> None:
-        if question == LIFE:  # the loop itself says that it goes round
+        if question == LIFE:  # an answer of the loop itself, which proves that it runs
             self._channel.send((channel.ANSWER, number, None))
             return
         answered = self._loop.run_in_executor(self._threads, self._answers[question], argument)

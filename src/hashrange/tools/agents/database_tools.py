@@ -23,10 +23,10 @@ TABLES_MAX, DESCRIBED_MAX = 100, 25
 ITEMS_MAX = 100
 SAMPLE_ITEMS = 5
 UNITS_MAX = 100.0
-"""A query reads no further page after so many units. A page reads 1 MB, 128 units, at most."""
+"""After this many units, a query reads no further page. A page reads at most 1 MB, 128 units."""
 NO_TABLE = "ResourceNotFoundException"
 STATEMENT_LETTERS_MAX = 8_192
-"""As the API."""
+"""The same as in the API."""
 
 _DESCRIBED = [
     "KeySchema",

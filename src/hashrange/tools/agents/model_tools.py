@@ -73,6 +73,6 @@ class ModelTools:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """With the processes that it may have started."""
+    """Kill the process and the processes that it may have started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

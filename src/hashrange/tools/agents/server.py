@@ -28,7 +28,7 @@ MODEL_INSTRUCTIONS = (
 
 
 def server_of(target: Target, model: Path | None, write: bool) -> MCPServer[Any]:
-    """AWS is only read, whatever `write` says."""
+    """AWS is never written to, whatever `write` says."""
     write = write and not target.is_aws
     instructions = INSTRUCTIONS.format(name=target.name, writing="" if write else READS_ONLY)
     tools: list[Callable[..., str]] = DatabaseTools(target).tools(write)

@@ -6,7 +6,7 @@ import threading
 from hashrange.tools.console.shapes import Item, Source
 
 COLOURS = 10
-"""The style sheet has so many."""
+"""The number of colours in the style sheet."""
 
 _NAMES = ("type", "_type", "entity", "_et", "kind", "entitytype", "entity_type", "__edb_e__", "et")
 _PREFIX = re.compile(r"([^#|:/\d]{1,40})[#|:/]")
@@ -56,6 +56,6 @@ class Colours:
 
     def of(self, entity: str) -> int:
         with self._lock:
-            if len(self._numbers) > 1000:  # a "type" that is different in each item
+            if len(self._numbers) > 1000:  # a "type" that differs in each item
                 self._numbers.clear()
             return self._numbers.setdefault(entity, len(self._numbers) % COLOURS)

@@ -14,15 +14,16 @@ DIGITS = 16
 LABELS, DOTS = (66, 42), (100, 122)
 """The radii at which numbers of partitions and keys are drawn. The circle's is 100."""
 APART, TURN = 21, 0.01
-"""How far two numbers are apart, and in which parts of the circle room for one is looked for."""
+"""The distance between two numbers, and the steps around the circle in which a free place for a
+number is sought."""
 LABELLED = 24
-"""Up to so many partitions are numbered."""
+"""The largest number of partitions that get a number."""
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A partition. `start` and `length` are thousandths of the circle. It has no label if there
-    are many partitions, or no room for it."""
+    """A partition. `start` and `length` are thousandths of the circle. It has no label if there are
+    many partitions, or no space for a label."""
 
     number: int
     start: float

@@ -1,9 +1,9 @@
-"""A read that goes on until a page is full of items, its end is reached, or its time is spent.
+"""A read that continues until a page is full, the end is reached, or the time is over.
 
-A filter that few items pass would leave most pages of a Scan empty. A search therefore asks again
-until it has the items that a page shows. It stops after `SECONDS`; the browser then shows what
-there is and asks for the next round, so that a long search shows progress and can be stopped.
-The addresses of rounds carry all that a search knows, and the console keeps nothing.
+A filter that few items match would leave most pages of a Scan empty. So a search continues to read
+until it has enough items for a page. It stops after `SECONDS`; the browser then shows the items so
+far and requests the next round, so that a long search shows progress and can be stopped. The
+addresses of rounds contain the whole state of a search; the console keeps none.
 """
 
 import time
@@ -14,15 +14,16 @@ from hashrange.tools.console.shapes import Item
 from hashrange.tools.console.visits import Mistake, Visit
 
 SECONDS = 0.12
-"""After which a round begins no other request."""
+"""The time after which a round begins no other request."""
 
 STEP_MAX = 2_000
-"""How many items a request reads at most."""
+"""The largest number of items that a request reads."""
 
 
 @dataclass(frozen=True)
 class Portion:
-    """What one request returned, after it had read so many. `next` is None at the end."""
+    """The items that one request returned, and the number that it read. `next` is None at the
+    end."""
 
     items: list[Item]
     read: int
@@ -39,18 +40,18 @@ class Search:
     found: int
     units: float
     after: str | None
-    """Where to go on; None at the end, and at the beginning."""
+    """The position to continue from; None at the end, and at the beginning."""
     step: int
-    """How many items the next request reads."""
+    """The number of items that the next request reads."""
     start: str = ""
-    """Where the page begins; empty at the beginning of all items."""
+    """The position of the page's first item; empty at the beginning of all items."""
     before: int = 0
-    """How many items earlier pages have read."""
+    """The number of items that earlier pages have read."""
     items: tuple[Item, ...] = ()
 
     @classmethod
     def of(cls, visit: Visit, limit: int) -> "Search":
-        """The search that an address goes on with, or a new one."""
+        """The search that an address continues, or a new one."""
         try:
             units = float(visit.parameters.get("units") or 0)
         except ValueError:
@@ -66,7 +67,7 @@ class Search:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the page has room, and more can be read."""
+        """Whether the page is not full yet, and more can be read."""
         return self.after is not None and self.found < self.limit
 
     @property
@@ -98,10 +99,10 @@ def search(
     search: Search,
     seconds: float = SECONDS,
 ) -> Search:
-    """One round. `read` sends a request for at most so many items, from a place on.
+    """Make one round. `read` sends a request for a limited number of items from a position on.
 
-    While nothing is found, requests become larger. If a large one finds more than the page has
-    room for, a smaller one is sent in its place.
+    While nothing is found, requests become larger. If a large request finds more than fits on the
+    page, a smaller one replaces it.
     """
     start = time.monotonic()
     while True:

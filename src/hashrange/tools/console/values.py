@@ -255,7 +255,7 @@ def start_of(text: str, most: int) -> str:
 
 
 VECTOR_NUMBERS_MIN = 32
-"""A list of so many numbers, and nothing else, is shown as a vector."""
+"""A list of at least this many numbers, and nothing else, is shown as a vector."""
 
 
 def vector_text(elements: Sequence[Value]) -> str:
@@ -333,7 +333,7 @@ def _spend(text: str, budget: list[int]) -> str:
 
 
 def item_bytes(item: Mapping[str, Value]) -> int:
-    """An item's size by DynamoDB's rules, about: numbers by their digits."""
+    """The approximate size of an item by DynamoDB's rules: numbers are measured by their digits."""
     return sum(len(name.encode()) + _bytes(value) for name, value in item.items())
 
 

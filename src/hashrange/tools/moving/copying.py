@@ -1,7 +1,7 @@
 """Copies tables with their settings and items from one database to another.
 
-A file of progress says how far the copy is. It is beside the target if that is a file, otherwise in
-the current folder. With `--follow` the file stays, so that a later run can continue.
+A progress file records the state of the copy. It is beside the target if that is a file, otherwise
+in the current folder. With `--follow` the file is kept, so that a later run can continue.
 """
 
 import os
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 AGAIN = "run the same command again to continue"
 
 _IDLE_SECONDS = 0.25
-"""A shard may be read five times a second."""
+"""The pause between reads: a shard may be read five times per second."""
 
 
 class Copy:
-    """The copy of some tables. `states` says by name how far it has come."""
+    """The copy of some tables. `states` has the progress of each table, by name."""
 
     def __init__(self, source: "Target", target: "Target", names: Sequence[str]) -> None:
         places = _place(source), _place(target)
@@ -91,10 +91,10 @@ class Copy:
         return progress
 
     def _has_changed(self, table: TableInfo, copied: TableInfo) -> bool:
-        """Whether a table was made again, or emptied, since its copy was interrupted.
+        """Whether a table has been recreated or emptied since its copy was interrupted.
 
-        The last item of each segment was written to the target, so it must be there, unless the
-        source does not have it either.
+        The last item of each segment was written to the target, so the target must have it, unless
+        it is also missing in the source.
         """
         state = self.states.get(table.name)
         if state is None:
@@ -124,7 +124,7 @@ class Copy:
         sink = Sink(writing, table, "", Pace(rate))
         try:
             for page in scan.pages():
-                state.positions = list(scan.positions)  # the pages before this one are written
+                state.positions = list(scan.positions)  # the previous pages have been written
                 if self.bookmark.due():
                     self.save()
                 for group in sink.groups(Record(item, 0) for item in page):
@@ -137,8 +137,8 @@ class Copy:
     def follow(self, behind: Callable[[float, int], None]) -> None:
         """Apply the changes of the source, until an interruption.
 
-        `behind` is told after each round how many seconds the target is behind the source, and how
-        many records were applied in all.
+        `behind` is called after each round with the number of seconds that the target is behind the
+        source, and the total number of applied records.
         """
         from hashrange.tools.moving.replicating import Replicator, stream_of
 
@@ -170,8 +170,8 @@ class Copy:
 
 
 def _place(target: "Target") -> tuple[str, str]:
-    """One file has many names: `app.db`, `./app.db`, a link. So has a PostgreSQL database, and the
-    names that are printed leave out its schema."""
+    """A file can have many names: `app.db`, `./app.db`, a link. So can a PostgreSQL database, whose
+    printed names leave out the schema."""
     if target.kind == "postgresql":
         assert target.database is not None
         return target.kind, target.database.place()
@@ -185,7 +185,7 @@ def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
 
 
 def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
-    """Create a table in the target, or check that the one there has the same key."""
+    """Create a table in the target, or check that the existing one has the same key."""
     try:
         there = tables.describe(target.client, target.name, table.name)
     except Refused as refusal:

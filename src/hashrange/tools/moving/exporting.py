@@ -1,9 +1,9 @@
 """From a table to a file.
 
 The items are first collected in `FILE.partial`, from which the file is made at the end. So an
-export of any format can be interrupted and goes on from there, and a format that needs to know all
-items first, such as CSV, needs no memory for them. `FILE.progress` says how far the export is. The
-file gets its name when all else is done, apart from the removal of these two.
+export in any format can be interrupted and continued, and a format that needs all items first, such
+as CSV, does not keep them in memory. `FILE.progress` records the progress. The file gets its name
+last, before these two are removed.
 """
 
 import os
@@ -36,7 +36,7 @@ class _State(msgspec.Struct):
 
 
 class Exported(NamedTuple):
-    """`began` and `ended` are epoch seconds: each item is as it was at some moment between."""
+    """`began` and `ended` are epoch seconds: each item is as of some moment in between."""
 
     items: int
     resumed: int
@@ -55,8 +55,8 @@ def export(
 ) -> Exported:
     """Write all items of a table to a file, or to a folder if there is no format.
 
-    Raises DataError, and OSError for a full disk. Then, or if it is interrupted, the next call with
-    the same arguments goes on.
+    Raises DataError, and OSError for a full disk. After an error or an interruption, the next call
+    with the same arguments continues.
     """
     beside = output.with_name(f"{output.name}.progress")
     if not beside.exists():
@@ -90,7 +90,8 @@ def _partial(output: Path) -> Path:
 
 
 def _finished(bookmark: Bookmark, output: Path) -> "_State | None":
-    """The state of an export that was ended between the naming of its file and its own end."""
+    """The state of an export that was killed after its file got its name, but before its own
+    end."""
     saved = bookmark.load()
     if saved is None or not output.exists() or unfinished(output).exists():
         return None
@@ -104,7 +105,7 @@ def _clean(bookmark: Bookmark, partial: Path) -> None:
 
 
 class _Collection:
-    """The items that are in the spool, and how far the scan has come, which the bookmark keeps."""
+    """Collects items in the spool, and records the progress of the scan in the bookmark."""
 
     def __init__(self, bookmark: Bookmark, output: Path, segments: int) -> None:
         saved = bookmark.load()
@@ -120,7 +121,7 @@ class _Collection:
         try:
             self._save()
             for page in scan.pages():
-                # The positions are behind the pages before this one, which are in the spool.
+                # The positions are those after the previous pages, which are in the spool.
                 self._advance(scan, progress)
                 if self._bookmark.due():
                     self._save()

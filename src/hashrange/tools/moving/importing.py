@@ -1,8 +1,8 @@
 """From a file to a table.
 
-An item replaces the one with its key, so the same file may be imported again. `FILE.progress` says
-how many records are stored. An import that was interrupted goes on behind them, unless the file
-does not begin with these records any more, or the table has lost one of them.
+An item replaces the existing item with its key, so the same file may be imported again.
+`FILE.progress` records the number of stored records. An interrupted import continues after them,
+unless the file no longer begins with these records, or the table has lost one of them.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class _State(msgspec.Struct):
 
 
 class _Changed(Exception):
-    """The records that are stored are not those with which the file begins."""
+    """The stored records are not those at the beginning of the file."""
 
 
 class Imported(NamedTuple):
@@ -64,8 +64,8 @@ def import_(
 ) -> Imported:
     """Write all items of a file to a table, or of a folder if there is no format.
 
-    `name` is what messages call the file. Raises DataError. The records before the fault are stored
-    then. If the file is repaired from there on, the next call goes on.
+    `name` is the name of the file in messages. Raises DataError; the records before the fault have
+    been stored then. After the rest of the file is repaired, the next call continues.
     """
     if format is None:
         sources = [_Source(data.path, data) for data in s3_export.data_files(path)]
@@ -117,7 +117,7 @@ def _run(running: "_Import", bookmark: Bookmark, progress: Progress) -> None:
 
 
 class _Import:
-    """Verifies the records that `state` says are stored, and stores those after them."""
+    """Verifies the records that are stored according to `state`, and stores the following ones."""
 
     def __init__(self, reading: "_Reading", sink: Sink, presence: Presence, state: _State) -> None:
         self.state = state
@@ -127,7 +127,7 @@ class _Import:
         self._digest = hashlib.blake2b(digest_size=16)
 
     def groups(self) -> Iterator[int]:
-        """Yields how many records of each group were stored. Raises _Changed."""
+        """Yields the number of stored records of each group. Raises _Changed."""
         left = self.state.items
         for source, records in self._reading.records():
             self._sink.place = self._reading.name if source.data is None else str(source.path)
@@ -155,7 +155,7 @@ class _Import:
 
 
 class _Reading:
-    """The files to read, and how much of them has been read. `name` is what messages call them."""
+    """The files to read, and the progress in them. `name` is their name in messages."""
 
     def __init__(
         self, sources: list[_Source], format: Format | None, hints: Hints, name: str
@@ -181,13 +181,13 @@ class _Reading:
             self._opened = None
 
     def doing(self) -> str:
-        """What is done before records are stored, for the line of progress."""
+        """The present activity before records are stored, for the progress line."""
         if self._opened is not None and self._opened.doing:
             return self._opened.doing
         return "looking for records that are already stored" if self.verifying else ""
 
     def share(self, items: int) -> float:
-        """How much of all bytes has been read, from 0 to 1."""
+        """The share of all bytes that has been read, from 0 to 1."""
         done = float(sum(self._sizes[: self._number]))
         opened = self._opened
         if opened is not None:
@@ -205,7 +205,7 @@ def _records(
 
 
 def _save(bookmark: Bookmark, state: _State) -> None:
-    """Without a file of progress, an import begins again, which does no harm."""
+    """Without a progress file, an import starts again, which does no harm."""
     if state.items:
         with suppress(OSError):
             bookmark.save(msgspec.to_builtins(state))

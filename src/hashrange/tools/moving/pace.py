@@ -1,4 +1,4 @@
-"""How fast requests may follow each other, and how long to wait after a refusal."""
+"""The pace of requests, and the pauses after refusals."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ class Pace:
         self._free_at = 0.0
 
     def consumed(self, units: float) -> None:
-        """Wait until as much may be consumed again."""
+        """Wait until more may be consumed."""
         if not self.rate:
             return
         with self._lock:
@@ -31,13 +31,13 @@ class Pace:
 
 
 def pause(attempt: int) -> None:
-    """Wait after an attempt that failed (they count from 0): longer each time, and by chance."""
+    """Wait after a failed attempt (numbered from 0): longer each time, and for a random time."""
     most = min(_PAUSE_SECONDS_MAX, _FIRST_SECONDS * 2**attempt)
     time.sleep(random.uniform(most / 2, most))
 
 
 def patiently(connection: JsonConnection, operation: str, body: bytes) -> bytes:
-    """Make a request again for as long as the service throttles it. Raises Refused."""
+    """Make a request, and repeat it as long as the service throttles it. Raises Refused."""
     for attempt in range(ATTEMPTS_MAX):
         try:
             return connection.call(operation, body)

@@ -12,7 +12,7 @@ from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, pause
 from hashrange.tools.moving.sink import Keyed
 
 _KEYS_MAX = 100
-"""The most keys of one BatchGetItem."""
+"""The largest number of keys in a BatchGetItem."""
 GROUP_ITEMS = 2_000
 
 
@@ -50,7 +50,7 @@ class Presence:
         return count == len(wanted)
 
     def _ask(self, requests: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-        """How many items there are, and the requests that are left to make."""
+        """The number of existing items, and the remaining requests."""
         bodies = [
             encode({"RequestItems": {self._name: each}, "ReturnConsumedCapacity": "TOTAL"})
             for each in requests

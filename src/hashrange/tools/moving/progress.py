@@ -1,4 +1,4 @@
-"""The progress of a transfer: on a terminal while it runs, and in a file, to go on later."""
+"""The progress of a transfer: on a terminal while it runs, and in a file, to continue later."""
 
 import os
 import sys
@@ -21,8 +21,8 @@ _SAVED_EVERY_SECONDS = 1.0
 class Progress:
     """One line on a terminal, written again and again; nothing if stderr is not a terminal.
 
-    `share` tells of a number of items how much that is of the whole, from 0 to 1. `doing` says what
-    is done, if it is not the transfer itself.
+    `share` converts a number of items into the share of the whole, from 0 to 1. `doing` names the
+    present activity, if it is not the transfer itself.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class Progress:
         self.items += items
 
     def begin_again(self) -> None:
-        """None of the items is done."""
+        """Start again with no items done."""
         self.items = self._before = 0
 
     def tell(self) -> None:
         self._write(self._line(time.monotonic()))
 
     def say(self, text: str) -> None:
-        """Print a remark above the line of progress."""
+        """Print a remark above the progress line."""
         clear = "\r\x1b[K" if self._shown else ""
         with self._lock:
             print(f"{clear}hashrange: {text}", file=self._stream)
@@ -98,7 +98,7 @@ class Progress:
         return f"{self.items:,} items, {rate:,.0f}/s, {share:.0%}{left}"
 
     def speed(self) -> str:
-        """How many items in which time, for the last line."""
+        """The number of items and the elapsed time, for the last line."""
         took = max(time.monotonic() - self._began, 1e-9)
         return f"in {took:,.1f} s ({(self.items - self._before) / took:,.0f}/s)"
 
@@ -110,10 +110,11 @@ def _clock(seconds: float) -> str:
 
 
 class Bookmark:
-    """A file that says how far a transfer has come, so that it can go on after it was ended.
+    """A file that records the progress of a transfer, so that it can continue after it was
+    interrupted.
 
-    `what` identifies the transfer, so that another one does not go on from here. Before `save`,
-    sync the data that the state refers to.
+    `what` identifies the transfer, so that another transfer does not continue from here. Before
+    `save`, sync the data that the state refers to.
     """
 
     def __init__(self, path: Path, what: dict[str, Any]) -> None:
@@ -122,7 +123,7 @@ class Bookmark:
         self._saved = time.monotonic()
 
     def load(self) -> dict[str, Any] | None:
-        """The state that was saved, if any. Raises DataError if it is another transfer's."""
+        """The saved state, if there is one. Raises DataError if it belongs to another transfer."""
         try:
             content = msgspec.json.decode(self.path.read_bytes(), type=dict[str, Any])
         except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Applies the records of a stream to a copy of its table.
 
 Records of a shard are applied in their order, and a shard after its parent, so the records of each
-item are applied in the order of its changes. It does no harm to apply a record again, or one from
-before the item was copied: the later records of the item follow.
+item are applied in the order of its changes. Applying a record twice, or a record from before the
+item was copied, does no harm, because later records of the item follow.
 """
 
 import time
@@ -26,15 +26,15 @@ T = TypeVar("T")
 RETENTION_SECONDS = 24 * 60 * 60
 """A stream keeps its records for a day."""
 _MARGIN_SECONDS = 300
-"""Records that are older than the copy by more than this are in it. It is longer than clocks differ
-and than a read may be behind."""
+"""Changes that are older than the copy by more than this are included in it. This is more than
+clocks differ and reads lag."""
 _SHARDS_SECONDS = 5.0
-"""How often to look for new shards."""
+"""The interval of looking for new shards."""
 _VIEWS = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
 
 
 class Round(NamedTuple):
-    """The records that were applied, and how many seconds the copy is behind."""
+    """The number of applied records, and the seconds that the copy is behind."""
 
     records: int
     behind: float
@@ -51,7 +51,7 @@ def stream_of(table: TableInfo, place: str) -> str:
 
 
 class Replicator:
-    """Applies the changes of one table. `state.sequences` says how far, by shard."""
+    """Applies the changes of one table. `state.sequences` has the progress in each shard."""
 
     def __init__(self, source: "Target", arn: str, state: TableState, sink: Sink) -> None:
         if not state.sequences and time.time() - state.began > RETENTION_SECONDS - _MARGIN_SECONDS:
@@ -67,7 +67,7 @@ class Replicator:
         self._looked = 0.0
 
     def round(self) -> Round:
-        """Read once from each shard that can be read now, and apply its records."""
+        """Read once from each shard that can be read now, and apply the records."""
         if time.monotonic() - self._looked >= _SHARDS_SECONDS:
             self._look()
         records, oldest = 0, time.time()
@@ -83,7 +83,7 @@ class Replicator:
         return Round(records, max(0.0, time.time() - oldest) if records else 0.0)
 
     def _look(self) -> None:
-        """Find new shards, and forget how far those were read that are gone."""
+        """Find new shards, and forget the positions in shards that no longer exist."""
         self._run(self._shards.find())
         sequences = self._state.sequences
         for id in sequences.keys() - self._shards.known.keys():
@@ -113,7 +113,7 @@ class Replicator:
 
 
 class _Patient:
-    """A connection that makes each request again while the service throttles it."""
+    """A connection that repeats each request while the service throttles it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

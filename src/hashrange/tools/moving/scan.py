@@ -1,4 +1,4 @@
-"""Reads a table, in segments at once, and says after each page how far it has come."""
+"""Reads a table in parallel segments, and records its position after each page."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,16 +33,16 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 
 class Position(Struct):
-    """Where a segment goes on: after a key, at its beginning (None), or not at all."""
+    """The position of a segment: after a key, at its beginning (None), or at its end."""
 
     after: dict[str, Any] | None = None
     done: bool = False
 
 
 class TableState(Struct):
-    """How far the copy of a table has come. It `began` and `ended` at these epoch seconds.
+    """The progress of a table's copy, which `began` and `ended` at these epoch seconds.
 
-    `sequences` are the numbers of the last records that were applied, by shard. `source` and
+    `sequences` are the sequence numbers of the last applied records, by shard. `source` and
     `target` are the ids of the two tables.
     """
 
@@ -56,7 +56,7 @@ class TableState(Struct):
 
 
 class Scan:
-    """A scan of a table that can go on from `positions`, one for each segment."""
+    """A scan of a table that can continue from `positions`, one for each segment."""
 
     def __init__(
         self, connection: JsonConnection, table: str, positions: list[Position], pace: Pace
@@ -67,9 +67,10 @@ class Scan:
         self._pace = pace
 
     def pages(self) -> Iterator[list[bytes]]:
-        """The items, page by page. The positions are behind a page when the next is asked for.
+        """The items, page by page. When the next page is requested, `positions` are those after the
+        previous one.
 
-        Each segment's next page is read while the one before it is used.
+        The next page of each segment is read while the previous one is used.
         """
         pool = ThreadPoolExecutor(len(self.positions), "hashrange-scan")
         try:

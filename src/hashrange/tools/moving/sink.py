@@ -1,7 +1,7 @@
-"""Writes items to a table, in batches, several at once.
+"""Writes items to a table in batches, several of them at once.
 
-The same items may be written again: each write puts a whole item. Of items with the same key the
-last one is stored.
+The same items may be written again, because each write puts a whole item. Of items with the same
+key, the last one is stored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,16 +18,16 @@ from hashrange.runtime.hash_position import hash_position
 from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, patiently, pause
 
 GROUP_ITEMS = 3_000
-"""How many items are written before progress is told."""
+"""The number of items that are written before progress is reported."""
 SORTED_GROUP_ITEMS = 50_000
-"""The same for a file of a database: they are written in the order in which they are stored, so the
+"""The same for a database file: items are written in the order in which they are stored, so the
 more there are, the fewer pages of the file each commit changes."""
 ROUND_BATCHES = 120
-"""How many batches are under way at once."""
+"""The number of batches under way at once."""
 GROUP_BYTES = 16 * 1024 * 1024
 BATCH_BYTES_MAX = 4 * 1024 * 1024
 _GROUPS_PER_SECOND = 4
-"""With a rate, groups are small enough that its units are spread over each second."""
+"""With a rate, groups are so small that the units are spread over each second."""
 
 _NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
 
@@ -41,7 +41,7 @@ _OF_AN_ITEM = frozenset(
         "ValidationException",
     }
 )
-"""The errors that are about an item, and not about the table or the database."""
+"""Errors about an item, not about the table or the database."""
 
 
 class Keyed(Protocol):
@@ -55,7 +55,7 @@ class Keyed(Protocol):
 
 
 class Sink:
-    """`place` is put before the line of a record in a message: a file, or nothing."""
+    """`place` precedes the line of a record in messages: a file, or an empty text."""
 
     def __init__(self, connection: JsonConnection, table: Keyed, place: str, pace: Pace) -> None:
         self.place = place
@@ -70,13 +70,13 @@ class Sink:
         self._keys = ItemKeys(table.key)
 
     def groups(self, records: Iterable[Record]) -> Iterator[list[Record]]:
-        """Write all records. Each group is yielded when all of it is stored."""
+        """Write all records. Each group is yielded after all of it has been stored."""
         for group in grouped(records, self._group):
             self.write(group)
             yield group
 
     def write(self, group: Sequence[Record]) -> None:
-        """Returns when all are stored. Raises DataError, with the record that is refused."""
+        """Returns when all records are stored. Raises DataError, which names the refused record."""
         batches = _batches(self._last(group))
         while some := list(islice(batches, ROUND_BATCHES)):
             self._write(some)
@@ -99,12 +99,12 @@ class Sink:
             waiting = left
 
     def _last(self, group: Sequence[Record]) -> Iterable[Record]:
-        """The last record of each key, in the order of the keys if that is of use."""
+        """The last record of each key, in the order of storage if that helps."""
         last: dict[str | int, Record] = {}
         positions: dict[str | int, bytes] = {}
         for record in group:
             values = self._keys.of(record.item)
-            # One that is refused stays where it is.
+            # A record that will be refused keeps its place.
             key = record.line if values is None else repr(values)
             if values and self._connection.in_process and key not in positions:
                 positions[key] = hash_position(values[0])
@@ -140,7 +140,7 @@ class Sink:
         raise outcome
 
     def _one_by_one(self, batch: Sequence[Record]) -> None:
-        """Put the items of a batch that was refused, to find the one that is wrong."""
+        """Put the items of a refused batch one by one, to find the faulty one."""
         for record in batch:
             operation, member = _ALONE[record.delete]
             body = b'{"TableName":%b,"%b":%b}' % (self._name, member, record.item)

@@ -1,4 +1,4 @@
-"""A file of items that grows page by page, and can be gone through again."""
+"""A file of items that grows page by page, and can be read repeatedly."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from hashrange.formats.items import DataError
 class Spool:
     """The items of a table on their way to a file, as DynamoDB JSON lines.
 
-    It goes on behind the first `size` bytes of a file that is there already.
+    It continues after the first `size` bytes of an existing file.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Standard input and output as files, because readers and writers may go through them twice."""
+"""Standard input and output as files, because readers and writers may need two passes."""
 
 import shutil
 import sys
@@ -17,7 +17,7 @@ _CHUNK_BYTES = 1 << 16
 
 @contextmanager
 def named_file(path: Path) -> Iterator[tuple[Path, str]]:
-    """The file to read, and its name for messages: of `-`, a copy of standard input."""
+    """The file to read, and its name for messages; for `-`, a copy of standard input."""
     if path != STANDARD:
         yield path, str(path)
         return

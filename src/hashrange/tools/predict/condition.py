@@ -1,6 +1,7 @@
 """`--fail-if 'throttled > 0.1%'`: a condition on the range of a prediction.
 
-It fails if it holds for the whole range; if it holds for a part, that is a straddle.
+It fails if it holds for the whole range. If it holds for a part of the range, the result is a
+straddle.
 """
 
 import operator
@@ -22,7 +23,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class Verdict(IntEnum):
-    """The exit status. Argparse has 2."""
+    """The exit status. argparse uses 2."""
 
     HOLDS_NOT = 0
     FAILS = 1

@@ -1,4 +1,4 @@
-"""Loads that are described: the rates of a model's access patterns and writes, in TOML.
+"""Described loads: the rates of a model's access patterns and writes, in TOML.
 
     model = "sensors.py"
     minutes = 10
@@ -7,7 +7,7 @@
     "Sensors.measurements" = 20
     "create Measurement" = { rate = 500, keys = "zipf(1.1)", of = 500 }
 
-The units of each call are those of `hashrange design cost`, so that its dollars are the same.
+The units of each call are those of `hashrange design cost`, so the dollars are the same.
 """
 
 import re
@@ -49,14 +49,14 @@ _WRITE = re.compile(r"(create|delete|edit) (\w+)(?:: (.+))?")
 
 
 class _Began:
-    """A clock that stands still at the beginning of described loads."""
+    """A clock that is stopped at the beginning of described loads."""
 
     def now(self) -> float:
         return STARTED
 
 
 class Loads:
-    """A load on one model. `assumed` says what its description leaves open."""
+    """A load on one model. `assumed` lists the assumptions where its description is silent."""
 
     def __init__(self, path: Path, model: Model, content: Mapping[str, Any]) -> None:
         self.path = str(path)
@@ -163,7 +163,8 @@ class Loads:
         return Keys(name, max(1, min(int(count), KEYS_MAX)))
 
     def _count(self, entity: Entity, fields: set[str]) -> float | None:
-        """How many values the fields have together: that of the entity whose key they are."""
+        """The number of combined values of the fields: the count of the entity whose key they
+        are."""
         for other in (entity, *self.model.model.entities):
             if set(other.key.fields) == fields:
                 count = self.model.volumes.count(other)

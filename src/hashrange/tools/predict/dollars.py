@@ -1,4 +1,4 @@
-"""What a load costs in a month if it goes on, by the prices of `hashrange design cost`."""
+"""The cost of a load in a month if it continues, by the prices of `hashrange design cost`."""
 
 from hashrange.design.tools.cost.lines import SECONDS_PER_MONTH
 from hashrange.design.tools.cost.price_list import Prices
@@ -8,7 +8,7 @@ HOURS = SECONDS_PER_MONTH / 3600
 
 
 def usd_a_month(outcome: Outcome, seconds: float, prices: Prices) -> float:
-    """Of requests alone: what is stored costs the same in each scenario."""
+    """The cost of requests alone: storage costs the same in each scenario."""
     total = 0.0
     months = max(seconds, 1.0) / SECONDS_PER_MONTH
     for use in outcome.uses:

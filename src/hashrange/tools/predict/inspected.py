@@ -1,7 +1,7 @@
 """The splits of a table or an index as `Database.inspect` tells it: a time-lapse of its partitions.
 
-Numbers of partitions only rise, so their order is that of the splits. When they were made is not
-known.
+Numbers of partitions only increase, so their order is that of the splits. The times of the splits
+are not known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ def picture(tables: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _amount(partitions: Sequence[Partition]) -> tuple[Any, str]:
-    """What is shown of a partition: its load if it is measured, else its bytes."""
+    """The figure shown for a partition: its load if that is measured, otherwise its bytes."""
     if any(each.get("read_units") or each.get("write_units") for each in partitions):
         return lambda each: each["read_units"] + each["write_units"], "units consumed"
     return lambda each: each["bytes"], "bytes"

@@ -8,7 +8,8 @@ from hashrange.tools.predict.lapse import Cell, Lapse, drawn
 from hashrange.tools.predict.report import Report, clock, percent
 
 STRIPS_MAX = 3
-"""Of each scenario, the tables and indexes with the most refusals or the most load are shown."""
+"""The number of tables and indexes shown for each scenario: those with the most refusals or
+load."""
 
 
 def picture(report: Report) -> str:
@@ -27,7 +28,7 @@ def _lapses(predicted: Predicted, units: tuple[float, float]) -> list[Lapse]:
 
 
 def _load(strip: Strip) -> tuple[int, float]:
-    """How many requests were refused, and the units."""
+    """The number of refused requests, and the units."""
     refused = sum(sum(row.refused.values()) for row in strip.rows)
     return refused, sum(sum(row.units.values()) for row in strip.rows)
 

@@ -7,7 +7,7 @@ from hashrange.tools.shell.execution import Item
 from hashrange.tools.target import Target
 
 TABLES_MAX = 10_000
-"""More names than these are not listed."""
+"""The largest number of names that are listed."""
 SAMPLED_ITEMS = 100
 _ATTRIBUTES_MAX = 1_000
 
@@ -34,12 +34,12 @@ class Catalog:
         return self._names
 
     def forget(self) -> None:
-        """Forget the names and descriptions, since tables were created or deleted."""
+        """Forget the names and descriptions, because tables have been created or deleted."""
         self._names = None
         self._descriptions.clear()
 
     def describe(self, table: str) -> Mapping[str, Any]:
-        """The description of a table as it is now. Raises errors of boto3."""
+        """The present description of a table. Raises errors of boto3."""
         description: Mapping[str, Any] = self._target.client.describe_table(TableName=table)[
             "Table"
         ]
@@ -47,11 +47,11 @@ class Catalog:
         return description
 
     def known(self, table: str) -> Mapping[str, Any] | None:
-        """The description of a table, perhaps an old one. None if it cannot be had."""
+        """The description of a table, perhaps an old one; None if it is not available."""
         if table not in self._descriptions:
             try:
                 self.describe(table)
-            except Exception:  # a request for comfort alone must not fail a statement
+            except Exception:  # a request made only for convenience must not fail a statement
                 return None
         return self._descriptions[table]
 

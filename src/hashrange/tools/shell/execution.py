@@ -17,7 +17,8 @@ _WAKING_SECONDS = 0.1
 
 
 class ResultPage(NamedTuple):
-    """The items of one answer, what it consumed (if asked for), and whether another follows."""
+    """The items of one response, its consumption (if requested), and whether another one
+    follows."""
 
     items: list[Item]
     consumed: Mapping[str, Any] | None
@@ -34,9 +35,10 @@ def pages(
 ) -> Iterator[ResultPage]:
     """Run a statement, page by page.
 
-    `first` bounds how many items the first page evaluates, so that a glance at a large table costs
-    little; each page after it may have twice as many, so that a filter that lets few items pass
-    needs few requests. Raises errors of boto3, and `Failed` for an answer without items.
+    `first` limits the number of items that the first page evaluates, so that a glance at a large
+    table costs little. Each following page may evaluate twice as many, so that a filter that
+    matches few items needs few requests. Raises errors of boto3, and `Failed` for an answer without
+    items.
     """
     request: dict[str, Any] = {"Statement": statement}
     if parameters:
@@ -58,10 +60,10 @@ def pages(
 
 
 def interruptible(function: Callable[[], T]) -> T:
-    """Call the function in a thread, so that Ctrl-C ends the waiting and harms nothing.
+    """Call the function in a thread, so that Ctrl-C ends the wait without doing harm.
 
-    A request that is under way goes on to its end, and a database in this process is never
-    interrupted in the middle of a commit.
+    A running request continues to its end, and a database in this process is never interrupted in
+    the middle of a commit.
     """
     outcome: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
 
@@ -75,7 +77,7 @@ def interruptible(function: Callable[[], T]) -> T:
     while True:
         try:
             done, result = outcome.get(timeout=_WAKING_SECONDS)
-        except Empty:  # so that Ctrl-C is noticed if another thread got its signal
+        except Empty:  # so that Ctrl-C is noticed even if another thread gets the signal
             continue
         if not done:
             raise result

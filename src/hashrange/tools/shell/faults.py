@@ -21,7 +21,7 @@ ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
 
 LINE_CHARACTERS_MAX = 100
 MESSAGE_CHARACTERS_MAX = 1_000
-"""Servers that are not DynamoDB may send more, for example a page for browsers."""
+"""The limit of a message: servers other than DynamoDB may send more, such as an HTML page."""
 _INDENT = "  "
 _PLACE = re.compile(r"at (\d+):(\d+):(\d+)")
 _NAMED = re.compile(
@@ -69,7 +69,8 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
 
 
 def span_of(message: str, statement: str) -> Span | None:
-    """Where an error is: by its message, or by our own parser, or by a word that it names."""
+    """The place of an error: according to its message, to our own parser, or to a word that it
+    names."""
     if match := _PLACE.search(message):
         line, column, length = map(int, match.groups())
         return Span(_offset(statement, line, column), length)

@@ -18,7 +18,7 @@ _KEPT = BYTES_MAX // 2
 
 
 def state_folder() -> Path:
-    """The user's folder for state, as the system has it."""
+    """The user's folder for state, by the system's conventions."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "hashrange"
     state = os.environ.get("XDG_STATE_HOME", "")
@@ -26,7 +26,7 @@ def state_folder() -> Path:
 
 
 class History(FileHistory):
-    """`on` tells whether statements are kept."""
+    """`on` says whether statements are kept."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -58,7 +58,7 @@ class History(FileHistory):
                 super().store_string(string)
 
     def clear(self) -> None:
-        """Forget all statements, of this session too."""
+        """Forget all statements, including those of this session."""
         self._loaded_strings = []
         with suppress(OSError):
             os.truncate(self.path, 0)

@@ -1,4 +1,4 @@
-"""Where results go, and one writer for each mode: table, json, csv."""
+"""The destination of results, and one writer for each mode: table, json, csv."""
 
 import csv
 import json
@@ -42,7 +42,7 @@ class Output:
 class Writer(Protocol):
     """Takes the items of a result, page by page.
 
-    `end` is called after the last one, and told whether the result goes on.
+    `end` is called after the last one, with whether the result has more items.
     """
 
     pages: bool
@@ -97,14 +97,14 @@ class JsonWriter:
             self._output.line(json_item(item))
 
     def end(self, more: bool) -> None:
-        """There is nothing after the last line."""
+        """Do nothing: nothing follows the last line."""
 
 
 class CsvWriter:
     """A header and a line for each item.
 
-    If the statement does not name its columns, the header needs the attributes of all items, so
-    the items wait in a temporary file until the last page is there.
+    If the statement does not name its columns, the header needs the attributes of all items, so the
+    items are kept in a temporary file until the last page has arrived.
     """
 
     pages = False

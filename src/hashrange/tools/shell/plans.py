@@ -18,8 +18,8 @@ Described = Mapping[str, Any]
 def explain(statement: str, target: Target, catalog: Catalog) -> str:
     """Explain what the statement would consume. Nothing is run. Raises ApiError if it is faulty.
 
-    A database in this process decides the statement on a snapshot. Of any other only the
-    description of the table is known, from which one line follows.
+    A database in this process decides the statement on a snapshot. For any other database only the
+    description of the table is known, from which one line is derived.
     """
     bound = partiql.bind(partiql.parse(statement), ())
     if isinstance(bound, partiql.Select):

@@ -22,11 +22,11 @@ class Screen(Protocol):
     """A terminal that shows a result piece by piece."""
 
     def rows(self) -> int:
-        """How many items fit on it."""
+        """The number of items that fit on it."""
         ...
 
     def more(self) -> bool:
-        """Ask whether to go on."""
+        """Ask whether to continue."""
         ...
 
 
@@ -130,7 +130,7 @@ class Session:
     ) -> tuple[int, bool]:
         """Write the items, as many as the limit allows and the user wants to see.
 
-        Returns how many were written, and whether there are more.
+        Returns the number of written items, and whether there are more.
         """
         count, waiting = 0, False
         for page in result_pages:
@@ -156,7 +156,7 @@ _WRITES = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
 
 
 def _written(statement: str) -> str:
-    """What a statement that returns nothing has done: each writes one item, or is refused."""
+    """The effect of a statement that returns nothing: it has written one item, or was refused."""
     verb = blanked(statement).split(maxsplit=1)[0].upper()
     return f"1 item {_WRITES.get(verb, 'written')}"
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 STATEMENT_CHARACTERS_MAX = 65_536
-"""DynamoDB takes 8,192; more is a file in which a semicolon is missing, or no statements at all."""
+"""The limit of a statement. DynamoDB accepts 8,192 characters; a longer text lacks a semicolon, or
+has no statements at all."""
 
 _PIECE = re.compile(
     r"""'[^']*('|\Z)|"[^"]*("|\Z)|--[^\n]*|/\*.*?(\*/|\Z)|;|[^'"\-/;]+|.""", re.DOTALL
@@ -103,7 +104,7 @@ def is_select(statement: str) -> bool:
 def blanked(statement: str) -> str:
     """The statement with blanks for comments, and quote characters for quoted text.
 
-    Its length stays the same, so that places in it are places in the statement.
+    Its length does not change, so that offsets in it are offsets in the statement.
     """
     return _QUOTED.sub(_blank, statement)
 

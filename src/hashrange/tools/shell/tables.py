@@ -35,7 +35,7 @@ _ESCAPE = r"\\(?:[nrt]|u[0-9a-f]{4}|U[0-9a-f]{8})"
 
 
 class Layout(NamedTuple):
-    """The columns that are shown with their widths, and the names of the hidden ones."""
+    """The visible columns with their widths, and the names of the hidden ones."""
 
     shown: list[tuple[str, int]]
     hidden: list[str]
@@ -52,7 +52,7 @@ def lay_out(
 ) -> Layout:
     """Fit columns into a width: wide ones are narrowed first, then the last ones are hidden.
 
-    Those of the key are narrowed less than the others.
+    Columns of the key are narrowed less than the others.
     """
     natural = [
         max([cell_len(printable(name)), *(cell_len(row[at]) for row in rows)])
@@ -97,7 +97,7 @@ def print_table(
 
 
 def _padded(texts: Sequence[str], sizes: Sequence[int], right: Sequence[bool]) -> list[str]:
-    """The texts that have a size, cut or filled up to it."""
+    """The texts, cut or padded to their widths."""
     cells = []
     for text, size, on_the_right in zip(texts, sizes, right, strict=False):
         blank = " " * (size - cell_len(text))

@@ -1,8 +1,8 @@
-"""Attribute values as text: for eyes, as JSON and as CSV.
+"""Attribute values as text: for people, as JSON and as CSV.
 
-Values are those of boto3's client: `{"S": "a"}`, `{"N": "1"}`, `{"B": b"..."}`. Text for eyes is
-safe on a terminal, whatever a value contains. It is also bounded: of a large value, only the part
-that is shown is looked at.
+Values are those of boto3's client: `{"S": "a"}`, `{"N": "1"}`, `{"B": b"..."}`. Text for people is
+safe on a terminal, whatever a value contains. It is also bounded: only the visible part of a large
+value is processed.
 """
 
 import json
@@ -60,7 +60,7 @@ def shortened(text: str, length: int) -> str:
 
 
 def _pieces(value: AttributeValue, length: int) -> Iterator[str]:
-    """A value in PartiQL's notation, piece by piece, so that the reader may stop."""
+    """A value in PartiQL's notation, piece by piece, so that the caller can stop early."""
     [(kind, content)] = islice(value.items(), 1)
     match kind:
         case "S":
