@@ -44,8 +44,7 @@ from hashrange.server.patience import (
 )
 
 ROOM_SECONDS_MAX = 30
-"""The longest wait for a reservation of memory, after which the client is told to try again
-later."""
+"""The longest wait for memory, after which the client is told to try again later."""
 
 LINGER_SECONDS = 2
 """A refused client stays connected for this time, so that it can read the refusal. Nothing else
@@ -62,7 +61,7 @@ that send invalid requests of 16 MB as fast as they can would keep a core busy w
 _NO_LINGER = pack("ii", 1, 0)
 
 _TAKEN_PER_TURN = 16
-"""The number of requests of one client that are handled before the event loop serves others."""
+"""The number of a client's requests that are handled before the loop serves others."""
 
 _CONTINUE = b"HTTP/1.1 100 "
 """The first bytes of an answer that is followed by another one."""
@@ -183,8 +182,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
-        """Disconnect at once. Unsent bytes of an answer that the system holds are dropped:
-        otherwise a slow client would seem connected until it has read them all."""
+        """Disconnect at once. Unsent bytes of an answer are dropped: otherwise a slow client would
+        seem connected until it has read them all."""
         if self.unsent_bytes():
             socket = self._transport.get_extra_info("socket")
             socket.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
@@ -203,8 +202,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Run the waiting requests until one has to wait. Calls that are answered at once do not
-        recurse."""
+        """Run the waiting requests until one has to wait. Calls answered at once do not recurse."""
         if self._advancing:
             return
         self._advancing = True
@@ -393,8 +391,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.abort()
 
     def _pace(self) -> tuple[int, int]:
-        """The number of bytes per second that the client has to move now, and the seconds that it
-        is given."""
+        """The bytes per second that the client has to move now, and the seconds that it gets."""
         if self._intake.contended:
             return CONTENDED_RATE_MIN, CONTENDED_SECONDS_MAX
         answers, unsent, held = self._swept
