@@ -90,6 +90,39 @@ def test_vectors_of_the_smallest_numbers_are_searched(distance: str) -> None:
             assert score == pytest.approx(sum(squares) ** 0.5, rel=1e-9)
 
 
+LOOKS_LIKE_VECTORS: tuple[dict[str, Any], ...] = (
+    {},
+    {"a": {"S": '"e":{"L":[{"N":"1"}]}'}},
+    {"a": {"S": "}"}, "z": {"S": "]}"}},
+    {"a": {"M": {"e": {"L": vector(1, 2)}}}},
+    {"a": {"L": [{"M": {"e": {"L": vector(1, 2)}}}, {"L": []}]}, "z": {"L": [{"L": []}]}},
+    {"a": {"M": {"e": {"L": []}, "f": {"M": {"e": {"L": [{"S": "]}"}]}}}}}},
+    {'"e"': {"L": vector(1, 2)}, "E": {"L": vector(1, 2)}, "ee": {"L": vector(3, 4)}},
+)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("name", ["e", 'a"]}', "\\", "\u00e9\u2028"])
+def test_items_are_shown_without_the_vector_alone(name: str, first: bool) -> None:
+    """Whatever else looks like it, and wherever it is."""
+    attribute = {"VectorAttribute": {"AttributeName": name}}
+    with connect() as database:
+        create(database, index(2) | attribute)
+        for number, more in enumerate(LOOKS_LIKE_VECTORS):
+            value = {name: {"L": vector(number, 0)}}
+            rest = {"pk": {"S": str(number)}} | more
+            item = value | rest if first else rest | value
+            database.execute("PutItem", {"TableName": "docs", "Item": item})
+            request = {
+                "TableName": "docs",
+                "IndexName": "nearest",
+                "SearchVector": vector(number, 0),
+                "TopK": 1,
+            }
+            [result] = database.execute("SearchVectors", request)["SearchResults"]
+            assert result["Item"] == rest
+
+
 NOT_NUMBERS = (
     "NaN",
     "nan",

@@ -3,8 +3,6 @@
 from math import fsum
 from typing import Any
 
-_ROUNDING = 2.0**-53
-
 
 def numpy() -> Any:
     """The library, or None if it is not installed. It is imported when it is first needed."""
@@ -15,27 +13,21 @@ def numpy() -> Any:
     return numpy
 
 
-def sums(np: Any, numbers: Any) -> list[float]:
-    """The sum of each row of a two-dimensional array of 64-bit numbers, rounded only once.
+def sums(np: Any, terms: Any) -> list[float]:
+    """The sum of each row of a two-dimensional array of 64-bit numbers, rounded only once. The
+    array is overwritten.
 
-    What each addition rounds off is exact, and is added up beside the sum (Ogita, Rump and Oishi,
-    Accurate Sum and Dot Product, 2005). If the error of that second sum might change how the whole
-    is rounded, `fsum` decides.
+    The leading bits of all terms are taken off, so few that sums of them are exact in any order,
+    until nothing is left (Rump, Ogita and Oishi, Accurate Floating-Point Summation, 2008). This
+    takes two or three rounds, or fifteen if the terms have all magnitudes that products of 32-bit
+    numbers can have.
     """
-    running = numbers.cumsum(axis=1)
-    lost = _rounded_off(running[:, :-1], numbers[:, 1:], running[:, 1:]).sum(axis=1)
-    whole = running[:, -1] + lost
-    doubt = np.abs(_rounded_off(running[:, -1], lost, whole))
-    doubt += 2 * (numbers.shape[1] * _ROUNDING) ** 2 * np.abs(numbers).sum(axis=1)
-    half_step = np.spacing(np.nextafter(np.abs(whole), 0)) / 2
-    totals: list[float] = whole.tolist()
-    for row in (doubt >= half_step).nonzero()[0].tolist():
-        totals[row] = fsum(numbers[row].tolist())
-    return totals
-
-
-def _rounded_off(a: Any, b: Any, added: Any) -> Any:
-    """What rounding took from `added`, the sums of two arrays (Knuth, The Art of Computer
-    Programming, volume 2, section 4.2.2, theorem B)."""
-    back = added - a
-    return (a - (added - back)) + (b - back)
+    spare_bits = (terms.shape[1] + 1).bit_length()
+    parts: list[list[float]] = []
+    while largest := max(terms.max(), -terms.min()):
+        grid = np.ldexp(1.0, np.frexp(largest)[1] + spare_bits)
+        leading = terms + grid
+        leading -= grid
+        terms -= leading
+        parts.append(leading.sum(axis=1).tolist())
+    return list(map(fsum, zip(*parts, strict=True))) if parts else [0.0] * len(terms)

@@ -73,23 +73,25 @@ _plain = re.compile(f"{_NUMBER}(,{_NUMBER})*+", re.ASCII).fullmatch
 
 
 def _vector(elements: Sequence[AttributeValue]) -> list[float]:
-    if not _is_plain(elements):
+    numbers = _plain_numbers(elements)
+    if numbers is None:
         for element in elements:
             normalize(element)
-    numbers = floats.numbers_of({"L": elements})
+        numbers = floats.numbers_of({"L": elements})
     if numbers is None or not floats.fits(numbers):
         raise ValidationException(INVALID_VECTOR)
     return numbers
 
 
-def _is_plain(elements: Sequence[AttributeValue]) -> bool:
-    """Whether all are numbers that need no closer look: a vector has thousands."""
+def _plain_numbers(elements: Sequence[AttributeValue]) -> list[float] | None:
+    """The elements, if all are numbers that need no closer look: a vector has thousands."""
     try:
-        joined = ",".join([element["N"] for element in elements])
+        texts = [element["N"] for element in elements]
+        joined = ",".join(texts)
     except (KeyError, TypeError):
-        return False
+        return None
     are_separate = joined.count(",") == len(elements) - 1 and set(map(len, elements)) == {1}
-    return are_separate and _plain(joined) is not None
+    return list(map(float, texts)) if are_separate and _plain(joined) else None
 
 
 def decide(request: Request, moment: Moment) -> Decide:
@@ -174,17 +176,34 @@ def _shown(
     stored: bytes,
     projection: Projection | None,
 ) -> Item:
-    """What the index shows of an item: the vector only if it is asked for by name, in 32 bits.
-
-    Attributes stay JSON as far as they are shown whole, because a vector takes long to decode.
-    """
-    item: dict[str, Any] = _decode_attributes(stored)
+    """What the index shows of an item: the vector only if it is asked for by name, in 32 bits."""
+    item = _without_vector(index, stored)
     if index.projection != "ALL":
         item = entries.projected(table, index, item)
     if projection is None:
-        return {name: value for name, value in item.items() if name != index.attribute}
+        return item
     for name in projection.containers & item.keys():
         item[name] = msgspec.json.decode(item[name])
     if index.attribute in projection.attributes:
         item[index.attribute] = floats.as_list(match.row.packed)
     return projection.project(item)
+
+
+def _without_vector(index: VectorIndex, stored: bytes) -> dict[str, Any]:
+    """The other attributes of an item, which stay JSON.
+
+    A vector takes long to decode, so it is cut out: its list ends at the first bracket. If what is
+    left of it and right of it are objects, it was an attribute of the item, and was cut whole.
+    """
+    opening = msgspec.json.encode(index.attribute) + b':{"L":['
+    begin = stored.find(opening)
+    end = stored.find(b"]", begin + len(opening)) + len(b"]}")
+    try:
+        if begin > 0:
+            left, right = stored[:begin].rstrip(b","), stored[end:].lstrip(b",")
+            return _decode_attributes(left + b"}") | _decode_attributes(b"{" + right)
+    except msgspec.DecodeError:
+        pass  # an attribute of a map has the same name, or the index is behind its table
+    attributes = _decode_attributes(stored)
+    attributes.pop(index.attribute, None)
+    return attributes
