@@ -16,6 +16,7 @@ epoch (4 bytes), then the old image as JSON, which is absent if there was no ite
 """
 
 from collections.abc import Callable, Iterator
+from struct import Struct
 from typing import NamedTuple
 
 from hashrange import kv
@@ -32,17 +33,17 @@ from hashrange.model.tables import Table
 STEP_ROWS = 500
 STEP_BYTES = 1024 * 1024
 _EPOCH_BYTES = 4
+_epoch = Struct(">I").pack
 
 
 def append(history: History, change: ItemChange, effects: Effects) -> None:
     old = change.old
     if old is None and change.new is None:
         return
-    epoch = history.epoch.to_bytes(_EPOCH_BYTES, "big")
-    if old is None:
-        value = encode_row(change.key.raw, epoch, 0)
-    else:
-        value = encode_row(change.key.raw, epoch + old.json, old.size)
+    content, size = _epoch(history.epoch), 0
+    if old is not None:
+        content, size = content + old.json, old.size
+    value = encode_row(change.key.raw, content, size)
     slot = history.slot
     effects.writes.append(kv.Append(history.space, slot, logs.prefix(slot, effects.now), value))
 

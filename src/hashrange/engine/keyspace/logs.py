@@ -21,9 +21,8 @@ parse = _KEY.unpack
 """(slot, milliseconds, number) of a key"""
 
 
-def prefix(slot: int, milliseconds: int) -> bytes:
-    """The start of the keys of all records of this time, to which the store adds its number."""
-    return bytes([slot]) + milliseconds.to_bytes(8, "big")
+prefix = Struct(">BQ").pack
+"""The start of the keys of all records of a (slot, milliseconds): the store adds its number."""
 
 
 def has_time(start: bytes) -> bool:
