@@ -9,7 +9,7 @@ from time import monotonic
 import apsw
 
 from hashrange.kv import StoreError
-from hashrange.storage.sqlite.turns import Turns, Wait
+from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
@@ -117,19 +117,19 @@ class Checkpointer:
         """Restart the log while writers wait.
 
         SQLite does not queue for the write lock, so otherwise the checkpoint would never get it.
-        Writers of other processes wait because the checkpoint takes a turn.
+        Writers of other processes wait because the checkpoint queues too.
 
         A reader that outlasts the attempt is probably a backup. Then checkpoints are passive until
         the log is twice as long, so that writers do not wait in vain again and again.
         """
-        turns = Turns(self._path)
-        turns.open()
+        queue = WriteQueue(self._path)
+        queue.open()
         self._restarting = True
         try:
-            with turns.turn(Wait(_HOLD_UP_MILLISECONDS / 1000, monotonic)):
+            with queue.turn(Wait(_HOLD_UP_MILLISECONDS / 1000, monotonic)):
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
         except apsw.BusyError:
             self._pages_outlasted = pages
         finally:
             self._restarting = False
-            turns.close()
+            queue.close()

@@ -34,7 +34,7 @@ from hashrange.storage.sqlite.reads import glance
 from hashrange.storage.sqlite.scrub import scrub
 from hashrange.storage.sqlite.snapshot import SqliteSnapshot
 from hashrange.storage.sqlite.transaction import SqliteTransaction
-from hashrange.storage.sqlite.turns import Turns, Wait
+from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 
 _log = logging.getLogger("hashrange")
 
@@ -74,7 +74,7 @@ class SqliteStore(forks.Forkable):
         self._timer = timer
         self._writing = threading.Lock()  # held for one transaction
         self._using = threading.Lock()  # held while the write connection is used
-        self._turns = Turns(self.path)
+        self._write_queue = WriteQueue(self.path)
         self._checkpointer = Checkpointer(self._connect, self._explain_checkpoint, self.path)
         self._commits = 0
         self._broken = ""
@@ -147,7 +147,7 @@ class SqliteStore(forks.Forkable):
 
     def elected(self) -> bool:
         """See `kv.Store`."""
-        return self._turns.elected()
+        return self._write_queue.elected()
 
     def backup(self, path: str, /, compact: bool = False) -> None:
         """See `kv.Store`. After an error there is no file at `path`."""
@@ -229,7 +229,7 @@ class SqliteStore(forks.Forkable):
                 raise explain(error, self.path) from error
             raise
         connection.set_wal_hook(self._committed)
-        self._turns.open()
+        self._write_queue.open()
         return connection
 
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
@@ -291,12 +291,12 @@ class SqliteStore(forks.Forkable):
             raise ReadOnly(self._broken)
         if self._writer is None:
             self._writer = self._open_writer()
-        if not (self._turns.must_wait(self._timer) or self._begun(self._writer)):
+        if not (self._write_queue.must_wait(self._timer) or self._begun(self._writer)):
             return self._writer
         if not wait:
             raise Busy(f"{self.path}: another process is writing; try again when it is done")
         waiting = Wait(self._busy_seconds, self._timer)
-        with self._turns.turn(waiting):
+        with self._write_queue.turn(waiting):
             while busy := self._begun(self._writer):
                 if waiting.is_over():
                     raise explain(busy, self.path) from busy
@@ -336,7 +336,7 @@ class SqliteStore(forks.Forkable):
         """Close the idle connections. With `checkpoint`, the last one moves the log into the
         file."""
         self._checkpointer.wait()
-        self._turns.close()
+        self._write_queue.close()
         writer, self._writer = self._writer, None
         idle = [] if writer is None else [writer]
         idle += self._readers.take_idle()
@@ -358,13 +358,13 @@ class SqliteStore(forks.Forkable):
     def after_fork_in_parent(self) -> None:
         self._readers.resume()
         if self._stopped:
-            self._turns.open()
+            self._write_queue.open()
             self._ended()
 
     def after_fork_in_child(self) -> None:
         self._readers.after_fork_in_child()
         self._writing, self._using = threading.Lock(), threading.Lock()
-        self._turns.forget()
+        self._write_queue.forget()
         if not self._stopped:
             self._abandoned = (
                 f"{self.path}: cannot be used in this process, because it was forked while the "

@@ -25,7 +25,7 @@ import apsw
 from hashrange.kv import Busy, Damaged, Durability
 from hashrange.storage.sqlite.format import connect
 from hashrange.storage.sqlite.problems import explain, explain_write
-from hashrange.storage.sqlite.turns import ARCHIVING, Turns, Wait
+from hashrange.storage.sqlite.write_queue import ARCHIVING, Wait, WriteQueue
 
 LOG_HEADER_BYTES = 32
 FRAME_HEADER_BYTES = 24
@@ -95,7 +95,7 @@ class Tail:
     def __init__(self, path: str, durability: Durability) -> None:
         self.path = os.path.abspath(path)
         self._durability = durability
-        self._turns = Turns(self.path)
+        self._write_queue = WriteQueue(self.path)
         self._turns_open = False
         self._connections: list[apsw.Connection] = []
         self._guard: apsw.Connection | None = None
@@ -112,9 +112,9 @@ class Tail:
 
     def elected(self) -> bool:
         if not self._turns_open:
-            self._turns.open()
+            self._write_queue.open()
             self._turns_open = True
-        return self._turns.elected(ARCHIVING)
+        return self._write_queue.elected(ARCHIVING)
 
     def open(self, position: Position | None) -> None:
         """Continue after `position`. If it is None, begin at a position after which everything
@@ -142,7 +142,7 @@ class Tail:
         """The log stays unchanged, so that reading can continue later. Another process may be
         elected."""
         self._release()
-        self._turns.close()
+        self._write_queue.close()
         self._turns_open = False
 
     def pause(self) -> None:
@@ -151,7 +151,7 @@ class Tail:
 
     def forget(self) -> None:
         """In a forked child: everything stays with the parent."""
-        self._turns.forget()
+        self._write_queue.forget()
         self._turns_open = False
 
     def log_bytes(self) -> int:
@@ -365,8 +365,8 @@ class Tail:
         locking = self._connections[1]
         locking.pragma("busy_timeout", 0)
         wait = Wait(_BUSY_SECONDS, time.monotonic)
-        self.elected()  # opens the turns
-        with self._turns.turn(wait):
+        self.elected()  # opens the queue
+        with self._write_queue.turn(wait):
             while not _begun(locking):
                 if wait.is_over():
                     raise Busy(f"{self.path}: another process is writing; try again later")

@@ -92,9 +92,9 @@ class Wait:
         time.sleep(max(0.0, min(pause, self._seconds - passed)))
 
 
-class Turns:
-    """The turns of one store, which takes one at a time. `open` it first; it can be opened again
-    after `close`.
+class WriteQueue:
+    """The place of one store in the queue of writers. `open` it first; it can be opened again after
+    `close`.
     """
 
     def __init__(self, path: str) -> None:
@@ -107,7 +107,7 @@ class Turns:
         self._using = threading.Lock()
 
     def open(self) -> None:
-        """If the file cannot be opened, there are no turns, and each process is elected."""
+        """If the file cannot be opened, there is no queue, and each process is elected."""
         with self._using:
             for _ in range(_OPENINGS if _LOCKS else 0):
                 if self._file is not None:
@@ -163,7 +163,7 @@ class Turns:
                 self._slice_end = wait.timer() + SLICE_SECONDS
 
     def _draw(self, wait: Wait) -> int | None:
-        """Draw a number, and lock its place; None if there are no turns, or the time is over."""
+        """Draw a number, and lock its place; None if there is no queue, or the time is over."""
         if self._file is None:
             return None
         while not self._lock(COUNTER):

@@ -15,7 +15,7 @@ from waiting import wait_until
 
 from hashrange.kv import SYSTEM_SPACE, Busy, Put
 from hashrange.storage import SqliteStore
-from hashrange.storage.sqlite import turns
+from hashrange.storage.sqlite import write_queue
 from hashrange.testing.store_access import commit
 from hashrange.testing.store_model import value_of
 
@@ -25,11 +25,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="locks of open f
 
 WAITS = """
 import sys, time
-from hashrange.storage.sqlite.turns import Turns, Wait
-turns = Turns(sys.argv[1])
-turns.open()
-print(turns.elected(), flush=True)
-with turns.turn(Wait(60, time.monotonic)):
+from hashrange.storage.sqlite.write_queue import WriteQueue, Wait
+queue = WriteQueue(sys.argv[1])
+queue.open()
+print(queue.elected(), flush=True)
+with queue.turn(Wait(60, time.monotonic)):
     print("in turn", flush=True)
     sys.stdin.read()
 """
@@ -83,7 +83,7 @@ def number_drawn(path: Path) -> int:
 def test_writers_begin_in_the_order_in_which_they_came(
     open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(write_queue, "SLICE_SECONDS", 0.0)
     first, *others = (open_store() for _ in range(4))
     order: list[str] = []
     for round_ in range(5):
@@ -121,7 +121,7 @@ def test_a_process_that_is_killed_in_its_turn_holds_nobody_up(
 def test_a_process_that_does_not_take_its_turn_is_overtaken(
     open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(write_queue, "PATIENCE_SECONDS", 0.05)
     store = open_store()
     with waiting(path):
         commit(store, Put(SYSTEM_SPACE, b"a", value_of(1)))
