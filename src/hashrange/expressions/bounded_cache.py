@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 ENTRIES_MAX = 200
 CHARACTERS_MAX = 5000
-"""The longest key. With longer keys, a hostile client could fill the memory."""
+"""The length of the longest key. With longer keys, a hostile client could fill the memory."""
 
 T = TypeVar("T")
 

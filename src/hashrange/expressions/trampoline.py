@@ -1,7 +1,7 @@
 """A trampoline for rules that may nest: it keeps the depth in a list, not on Python's stack.
 
 A rule is a generator that gets the result of another rule by `node = yield other_rule()`. So a
-text of nothing but parentheses does no harm.
+text that consists only of parentheses does no harm.
 """
 
 from collections.abc import Generator
@@ -24,5 +24,5 @@ def run(rule: Rule[T]) -> T:
                 answer = end.value
                 waiting.pop()
     finally:
-        waiting.clear()  # else a stored error would keep the rules alive, megabytes for a few KB
+        waiting.clear()  # a stored error would keep the rules alive: megabytes
     return cast(T, answer)

@@ -31,7 +31,8 @@ class Copying(Struct, frozen=True):
 
 
 class Restoring(Struct, frozen=True):
-    """A table that gets the backup's items; those before the key `restored_to` are in it."""
+    """A table that is being restored from the backup; it has the items before the key
+    `restored_to`."""
 
     table_name: str
     table_id: str
@@ -41,7 +42,7 @@ class Restoring(Struct, frozen=True):
 class Backup(Struct, frozen=True, kw_only=True):
     """The rows of a table as of one moment, in `space`, and its definition then.
 
-    While it is `copying`, the space does not have the rows of the cut yet. Times are in epoch
+    While it is `copying`, the space does not have the rows as of the cut yet. Times are in epoch
     seconds.
     """
 

@@ -9,7 +9,7 @@ from hashrange.model.caller import Caller
 Kind = Literal["import", "export", "bulk-operation"]
 
 WHOLE = -1
-"""The position in an object that was read to its end."""
+"""The position at the end of an object."""
 
 
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -328,7 +328,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @property
     def _all_readers(self) -> list[Stream]:
-        """Those that were disabled included."""
+        """The destinations, including disabled ones."""
         readers = (self.stream, *(destination.feed for destination in self.kinesis))
         return [each for each in readers if each is not None]
 

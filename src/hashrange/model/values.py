@@ -70,7 +70,7 @@ def normalize_item(item: Item) -> int:
             [(tag, content)] = value.items()
         except ValueError:
             _refuse_members(value, 1)
-        if tag == "S":  # most are, and a call would cost as much as the rest
+        if tag == "S":  # the usual case: a call would cost as much as the rest
             size += len(content) if content.isascii() else len(content.encode())
         else:
             size += _NORMALIZE[tag](content, value, 1)
@@ -264,7 +264,7 @@ _NORMALIZE: dict[str, Callable[[Any, AttributeValue, int], int]] = {
 }
 
 _CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
-"""The order in which the service looks into a value of several types."""
+"""The order in which the service reads the members of a value of several types."""
 
 
 def _refuse_members(value: AttributeValue, level: int) -> NoReturn:

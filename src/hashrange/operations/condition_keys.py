@@ -127,7 +127,7 @@ def _attributes(*names: Iterable[str]) -> Keys:
 
 
 def _members_of(request: Any, select: str | None = None) -> Keys:
-    """What a request asks to be returned."""
+    """The condition keys for what a request wants to be returned."""
     keys: Keys = {}
     for key, member in (
         ("dynamodb:returnconsumedcapacity", "return_consumed_capacity"),
@@ -149,7 +149,8 @@ def _selected(projection: Any) -> str:
 
 
 def _read_keys(request: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
-    """Of a GetItem, alone or in a transaction. Without a projection it names no attributes."""
+    """The keys of a GetItem, alone or in a transaction. Without a projection it names no
+    attributes."""
     names = _attributes(request.key, named(projection)) if projection is not None else {}
     select = _members_of(request, _selected(projection))
     return {**_of_items(table, [request.key]), **names, **select, **also}
@@ -327,7 +328,7 @@ def _execute_transaction(request: Any, caller: Caller) -> Iterator[Member]:
 
 
 def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
-    """A BatchExecuteStatement whose members with these numbers are refused."""
+    """The BatchExecuteStatement, with the members with these numbers refused."""
     if not refusals:
         return request
     bound = [refusals.get(number, each) for number, each in enumerate(request.bound)]

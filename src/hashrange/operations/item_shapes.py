@@ -1,4 +1,5 @@
-"""What policies may ask about requests for one item, so that many requests are decided at once.
+"""The facts about requests for one item on which policies may depend, so that one decision serves
+many requests.
 
 The condition keys of such a request are its leading key and what depends on its shape alone.
 """

@@ -47,7 +47,7 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
         name = shapes.of_request(operation)
         request: dict[str, Any] = fields.read(content, name)
         legacy, too_deep = layers.survey(operation, content)
-        del content  # which may be large
+        del content  # it may be large
         refusal = None
         if too_deep:
             legacy = True

@@ -43,7 +43,8 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
-    """What was enabled before goes on. If its period was shorter, the changes before are gone."""
+    """If recovery was enabled before, it continues. If its period was shorter, older changes are
+    gone."""
     before = table.recovery
     if before is None:
         return Recovery(moment.now, days or DAYS)
@@ -60,7 +61,7 @@ def _enabled(table: Table, days: int | None, moment: Moment) -> Fetch[Table]:
 
 
 def _disabled(table: Table) -> Fetch[Table]:
-    """The history goes on only for the copies of the table that are being made."""
+    """The history continues only for copies of the table that are being made."""
     if table.history is None or (yield from backups.is_copied(table)):
         return replace(table, recovery=None)
     return replace(table, recovery=None, history=None)

@@ -76,6 +76,6 @@ def _is_wanted(backup: Backup, request: Json) -> bool:
 
 
 def _place(arn: str) -> tuple[str, str]:
-    """By which backups are listed: the id begins with the time."""
+    """The order of a list of backups: ids begin with the time."""
     table_arn, _, id_ = arn.rpartition("/backup/")
     return id_, fetch.plain_name(table_arn)

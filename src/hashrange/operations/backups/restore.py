@@ -79,7 +79,8 @@ def to_point_in_time(request: Json, moment: Moment) -> Decide:
 def _state(
     source: Table, at: float, target: Table, spaces: int, moment: Moment
 ) -> Fetch[list[AnyChange]]:
-    """The hidden backup of the source at a time: of now, with the changes since then undone."""
+    """The hidden backup of the source as of a time: its present rows, in which later changes will
+    be undone."""
     restoring = Restoring(target.name, target.id)
     backup, changed, _ = yield from backups.begin(
         source, target.name, "RESTORE", moment, restoring, spaces
@@ -120,7 +121,7 @@ def _time(request: Json, recovery: Recovery, moment: Moment) -> float:
 def _text(time: float) -> str:
     try:
         shown = datetime.fromtimestamp(time, UTC)
-    except (ValueError, OverflowError, OSError):  # a year that no calendar has
+    except (ValueError, OverflowError, OSError):  # a year out of range
         return f"{time:.3f}"
     return f"{shown.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 

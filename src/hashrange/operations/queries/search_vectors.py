@@ -151,7 +151,7 @@ def _results(
 ) -> fetch.Fetch[tuple[list[Response], int]]:
     """The results, and the size in bytes of their items as far as the index shows them.
 
-    They end before they have more than 16 MB.
+    They stop before their size exceeds 16 MB.
     """
     owners = [(table, entries.owner(table, match.row.raw)) for match in matches]
     rows = yield from fetch.items(owners)
@@ -159,7 +159,7 @@ def _results(
     size = 0
     for match, row in zip(matches, rows, strict=True):
         if row is None:
-            continue  # the index is behind its table
+            continue  # the index lags behind its table
         size += row.size
         if size > SEARCH_ANSWER_BYTES_MAX:
             break
@@ -203,7 +203,7 @@ def _without_vector(index: VectorIndex, stored: bytes) -> dict[str, Any]:
             left, right = stored[:begin].rstrip(b","), stored[end:].lstrip(b",")
             return _decode_attributes(left + b"}") | _decode_attributes(b"{" + right)
     except msgspec.DecodeError:
-        pass  # an attribute of a map has the same name, or the index is behind its table
+        pass  # an attribute of a map has the same name, or the index lags behind its table
     attributes = _decode_attributes(stored)
     attributes.pop(index.attribute, None)
     return attributes

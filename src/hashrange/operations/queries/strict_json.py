@@ -39,7 +39,7 @@ def check(body: bytes) -> None:
     for name, raw in members.items():
         match = _NAME.match(body, at)
         if match is None:
-            return  # a name stands twice: the places are not known
+            return  # a name occurs twice: the places are not known
         value = bytes(raw)
         at = match.end() + len(value)
         expected = _TYPES.get(name)

@@ -47,7 +47,7 @@ def new_policy(
 
 
 def _principal(caller: Caller) -> Principal:
-    """Whoever calls without policies is the owner of the account."""
+    """A caller without policies is the owner of the account."""
     principal = cast(Principal | None, caller.principal)
     return principal or Principal(f"arn:aws:iam::{caller.account}:root")
 

@@ -162,7 +162,7 @@ def _changed(
     opened: Sequence[LogChange] = (),
     note: str | None = None,
 ) -> Decision:
-    """`there` is the destination whose feed goes on; None for one that begins."""
+    """`there` is the existing destination whose feed continues; None for a new one."""
     others = tuple(each for each in table.kinesis if each.stream_arn != wanted.stream_arn)
     response = {
         "TableName": table.name,

@@ -185,7 +185,8 @@ def _same(old: Throughput, index: str | None) -> str:
 
 
 def _check_may_decrease(old: Throughput, decreases: int, now: float) -> None:
-    """Some decreases each UTC day are free. Each further one must come an hour after the last."""
+    """A few decreases are free on each UTC day. Each further one must come an hour after the
+    last."""
     free, pause = limits.FREE_DECREASES_PER_DAY, limits.DECREASE_PAUSE_SECONDS
     if decreases < free or old.decreased_at is None or now >= old.decreased_at + pause:
         return
@@ -207,7 +208,8 @@ def _in_words(time: float) -> str:
 
 
 def switches_to_on_demand(table: Table, now: float) -> tuple[float, ...]:
-    """The switches of the last 24 hours and one now. Raises LimitExceededException."""
+    """The switches of the last 24 hours, and one at the present time. Raises
+    LimitExceededException."""
     last = tuple(at for at in table.on_demand_switches if now < at + limits.DAY_SECONDS)
     if len(last) >= limits.ON_DEMAND_SWITCHES_PER_DAY:
         raise LimitExceededException(
@@ -226,7 +228,7 @@ def _date(time: float) -> str:
 def changed_on_demand(
     old: dict[str, int] | None, requested: requests.OnDemandThroughput | None
 ) -> dict[str, int] | None:
-    """The maxima after some of them were changed."""
+    """The maxima after a change of some of them."""
     merged = {**(old or {}), **units(requested)}
     kept = {n: value for n, value in merged.items() if value != limits.ON_DEMAND_UNITS_CLEARED}
     return kept or None

@@ -1,6 +1,6 @@
 """StartBulkPutItems and the operations on bulk operations: objects of a bucket to a table.
 
-The service's own texts are not known but for its model's; those here are marked (?).
+The service's texts are not known, except those of its model; the texts here are marked (?).
 """
 
 from functools import partial
@@ -24,7 +24,7 @@ from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
 
 BULK_PUTS_MAX = 50
-"""How many may be in progress at once (?)."""
+"""The largest number of bulk operations in progress (?)."""
 PAGE_SIZE = 10
 MISMATCH = "The request uses the same client token as an earlier request with other parameters"
 """(?)"""
@@ -76,7 +76,7 @@ def describe(request: Json, moment: Moment) -> Decide:
 
 
 def cancel(request: Json, moment: Moment) -> Decide:
-    """Items that were put stay. An operation that has ended is left as it is (?)."""
+    """Items that were put remain. An operation that has ended does not change (?)."""
     job = yield from jobs.find("bulk-operation", _arn(request))
     if job is None:
         raise _absent(request)

@@ -1,7 +1,7 @@
 """ExportTableToPointInTime, DescribeExport and ListExports: a table to the objects of a bucket.
 
-An export shows the table as it was at a time since which its history is kept. Messages marked (?)
-are not known from the service.
+An export shows the table as of a time that its history reaches back to. Messages marked (?) are not
+known from the service.
 """
 
 from datetime import UTC, datetime
@@ -29,10 +29,10 @@ from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
 
 EXPORTS_MAX = 300
-"""How many may be in progress at once."""
+"""The largest number of exports in progress."""
 PAGE_SIZE = 10
 CLOCK_SECONDS = 5.0
-"""How far the clock of a client that asks for an export of now may differ."""
+"""The largest difference of a client's clock, if it requests an export of the present state."""
 CONFLICT = "Export conflict: Duplicate request detected with conflicting parameters"
 NO_SPECIFICATION = (
     "Invalid Request: Incremental Export Specification expected when export type is set as "
@@ -119,7 +119,7 @@ def _job(table: Table, request: Json, moment: Moment) -> Job:
 
 
 def _shown(request: Json, moment: Moment) -> float:
-    """The moment that a full export shows, or that ends the period of an incremental one."""
+    """The moment that a full export shows, or at which the period of an incremental one ends."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         shown: float = request["IncrementalExportSpecification"].get("ExportToTime", moment.now)
         return shown
@@ -136,7 +136,7 @@ def describe(request: Json, moment: Moment) -> Decide:
 
 
 def listed(request: Json, moment: Moment) -> Decide:
-    """Exports of tables that are there: a list has none of a table that was deleted."""
+    """Exports of existing tables: a list has no exports of deleted tables."""
     exports = yield from _of_present_tables((yield from jobs.all_of("export")))
     limit = request.get("MaxResults") or PAGE_SIZE
     arguments = (request.get("TableArn"), limit, request.get("NextToken"))

@@ -25,7 +25,7 @@ from hashrange.operations.tables import create_table, table_schema
 from hashrange.operations.transfers import job_arns
 
 IMPORTS_MAX = 50
-"""How many may be in progress at once."""
+"""The largest number of imports in progress."""
 PAGE_SIZE = 25
 NO_OBJECTS = "{} is not supported by this server: it was started without --objects"
 CONFLICT = "Import conflict: Duplicate request detected with conflicting parameters"

@@ -23,13 +23,13 @@ def table_id(moment: Moment) -> str:
 
 
 def failure(job: Job) -> dict[str, Any]:
-    """Why a job has failed."""
+    """The members that say why a job has failed."""
     if job.failure_code is None:
         return {}
     return {"FailureCode": job.failure_code, "FailureMessage": job.failure_message}
 
 
 def export_folder(job: Job) -> str:
-    """What the keys of all objects of an export begin with."""
+    """The beginning of the keys of all objects of an export."""
     prefix = job.request.get("S3Prefix")
     return f"{prefix}/AWSDynamoDB/{job.id}" if prefix else f"AWSDynamoDB/{job.id}"

@@ -18,7 +18,7 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def create(request: Json, moment: Moment) -> Decide:
-    """The service has given up this version of global tables."""
+    """The service has retired this version of global tables."""
     yield from ()
     raise invalid_parameter(
         "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "

@@ -1,7 +1,7 @@
-"""The steps of a bulk put: items, some with conditions, are put into a table that exists.
+"""The steps of a bulk put: items, some with conditions, are put into an existing table.
 
-A step and the new position of the job are one commit, like those of an import. The items that were
-not put are kept with the job until they are in a report.
+A step and the new position of the job are one commit, as in an import. Items that were not put are
+stored with the job until they are in a report.
 """
 
 from typing import Any
@@ -27,15 +27,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BulkItems(Items, rename="pascal"):
-    """The items are PutItem's requests without the table."""
+    """The items are requests of PutItem without the table."""
 
     table_name: str
     key: str
-    """The object that the records are from."""
+    """The object that contains the records."""
 
 
 class Step(msgspec.Struct, gc=False):
-    """The requests that are valid, each with its number, and the faults of the others."""
+    """The valid requests, each with its number, and the faults of the others."""
 
     body: BulkItems
     valid: list[tuple[int, put_item.Request]]
@@ -122,7 +122,7 @@ def decide(step: Step, moment: Moment) -> Decide:
 
 
 class _Reports:
-    """Lines for the items that were not put, of the types that are asked for."""
+    """Lines for the items that were not put, of the requested types."""
 
     def __init__(self, types: list[str], key: str) -> None:
         self.lines: dict[str, list[Raw]] = {}
@@ -140,7 +140,7 @@ class _Reports:
     def add_failed(
         self, failed: list[tuple[int, ConditionalCheckFailedException]], step: Step
     ) -> None:
-        """The attempted items, and those that exist, as far as there is room."""
+        """The attempted items, and the existing ones, as far as they fit."""
         attempted = {number: request.body.item for number, request in step.valid}
         for number, error in failed:
             line: dict[str, Any] = {"Item": attempted[number]}

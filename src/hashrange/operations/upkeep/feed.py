@@ -1,4 +1,4 @@
-"""Feeds: what to send to Kinesis next, what has been sent, and what the endpoint refuses."""
+"""Feeds: the next records to send to Kinesis, the sent records, and refused destinations."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def parse_listed(body: bytes) -> None:
 
 
 def decide_listed(request: None, moment: Moment) -> Decide:
-    """The feeds of the database, those that were disabled included until they have ended."""
+    """The feeds of the database, including disabled ones until they have ended."""
     listed = yield from feeds.listed()
     return answer(
         {
@@ -57,7 +57,7 @@ def decide_listed(request: None, moment: Moment) -> Decide:
 
 
 def decide_batch(request: Request, moment: Moment) -> Decide:
-    """The next records of a feed, and how far it has come with them unless that is known.
+    """The next records of a feed, and its position after them unless that is known.
 
     `Fresh` says that nothing has been sent yet, `More` that the log has more records.
     """
@@ -72,7 +72,7 @@ def decide_batch(request: Request, moment: Moment) -> Decide:
 
 
 def decide_sent(request: Request, moment: Moment) -> Decide:
-    """Keeps how far a feed has come."""
+    """Stores the position of a feed."""
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
         return answer({})
@@ -82,7 +82,7 @@ def decide_sent(request: Request, moment: Moment) -> Decide:
 
 
 def decide_failed(request: Request, moment: Moment) -> Decide:
-    """Ends a feed of which nothing can be sent: its destination has not been enabled."""
+    """Ends a feed that cannot send anything: its destination has not been enabled."""
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
         return answer({})

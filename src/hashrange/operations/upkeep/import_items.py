@@ -1,7 +1,7 @@
 """The steps of an import: its table is created, and items are put into it.
 
-A step and the new position of the job are one commit. So an import goes on after a restart exactly
-where it was: no item is counted twice.
+A step and the new position of the job are one commit. So after a restart, an import continues
+exactly where it was: no item is counted twice.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ _decode_item = decoder(Item).decode
 NOT_AN_ITEM = "The item is not a map of attribute values"
 
 Fault = tuple[int, str]
-"""The number of a record in its object, and what is wrong with it."""
+"""The number of a record in its object, and its fault."""
 
 
 class Begin(msgspec.Struct, rename="pascal"):
@@ -85,8 +85,8 @@ Position = tuple[str, int, int, int]
 class Items(msgspec.Struct, rename="pascal"):
     """The next records, for a job that is at the position `after`; then it is at `before`.
 
-    `unreadable` are records that are no items. `bytes_before` and `bytes` are the sizes of the
-    objects before, and what was read of this one.
+    `unreadable` are records that are not items. `bytes_before` is the size of all earlier objects,
+    and `bytes` is the number of bytes read from this one.
     """
 
     id: str
@@ -99,12 +99,12 @@ class Items(msgspec.Struct, rename="pascal"):
     bytes: int
 
     def fits(self, job: Job) -> bool:
-        """Whether the job is in progress and goes on where these records begin."""
+        """Whether the job is in progress and its position is the one where these records begin."""
         position = (job.key, job.records, job.group, job.done)
         return job.status == "IN_PROGRESS" and position == self.after
 
     def advanced(self, job: Job, **more: int) -> Job:
-        """The job after these records, with more in its figures."""
+        """The job after these records, with its figures increased."""
         key, records, group, done = self.before
         counts = {name: job.figures.get(name, 0) + number for name, number in more.items()}
         return replace(
@@ -119,7 +119,7 @@ class Items(msgspec.Struct, rename="pascal"):
 
 
 class Step(msgspec.Struct, gc=False):
-    """The items that are valid, each with its number and size, and the faults of the others."""
+    """The valid items, each with its number and size, and the faults of the others."""
 
     body: Items
     valid: list[tuple[int, Item, int]]
@@ -143,7 +143,7 @@ def parse(body: bytes) -> Step:
 
 
 def decide(step: Step, moment: Moment) -> Decide:
-    """Puts the items, and answers with the faults of those that are not valid."""
+    """Puts the items, and answers with the faults of invalid ones."""
     request = step.body
     job = yield from jobs.by_id("import", request.id)
     table = (yield from fetch.find_table(job.table_name)) if job else None
@@ -166,7 +166,7 @@ def decide(step: Step, moment: Moment) -> Decide:
 def _put(
     table: Table, items: list[tuple[int, Item, int]], moment: Moment
 ) -> Fetch[tuple[list[ItemChange], list[Fault]]]:
-    """The changes of the items, and what is wrong with the others."""
+    """The changes of the items, and the faults of the others."""
     puts: list[ItemWrite] = []
     numbers: list[int] = []
     faults: list[Fault] = []

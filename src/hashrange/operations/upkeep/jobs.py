@@ -1,4 +1,4 @@
-"""What the workers that move data ask: which jobs there are, and how a job ends."""
+"""Requests of the workers that transfer data: the jobs in progress, and the end of a job."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def parse(body: bytes) -> Request:
 
 
 def decide_listed(request: Request, moment: Moment) -> Decide:
-    """The jobs of a kind that are in progress, the oldest first."""
+    """The jobs of a kind that are in progress, oldest first."""
     listed = yield from jobs.in_progress(request.kind)
     return answer({"Jobs": [_shown(job) for job in listed]})
 
@@ -56,7 +56,7 @@ def _shown(job: Job) -> dict[str, Any]:
 
 
 def decide_begin_export(request: Request, moment: Moment) -> Decide:
-    """Lets no commit come any more that was decided at or before the moment that an export shows.
+    """From now on, no commit can have been decided at or before the moment that an export shows.
 
     Over a store with many writers, only a change of the definition is such a barrier.
     """

@@ -1,4 +1,4 @@
-"""Gives each table that has no index log one, which its global indexes follow from then on.
+"""Gives each table without an index log one, which its global indexes follow from then on.
 
 A table usually gets its log when it is created. A database that was later spread over several
 machines has tables without one.

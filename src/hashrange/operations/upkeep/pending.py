@@ -1,4 +1,4 @@
-"""The steps of upkeep that are waiting: the name and the body of an operation for each."""
+"""The pending steps of upkeep: for each, the name and the body of an operation."""
 
 from itertools import chain
 from typing import Any
@@ -59,7 +59,7 @@ def decide(request: None, moment: Moment) -> Decide:
 
 
 def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
-    """A step for records of the index log that the server which wrote them has left behind."""
+    """A step for records of the index log that their server has left behind."""
     keys = yield from propagation.left_behind(table, int(moment.now * 1000))
     if not keys:
         return []
@@ -72,7 +72,8 @@ def _partition_step(
 ) -> Step | None:
     """At most one step for the table and each index, because a step may change the definition.
 
-    A partition is counted, or else split for more throughput, or else split because of its size.
+    A partition is counted; otherwise it may be split for more throughput, or else because of its
+    size.
     """
     where: Step = {
         "TableName": table.name,

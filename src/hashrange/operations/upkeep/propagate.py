@@ -1,4 +1,4 @@
-"""Carries out some records of a table's index log: writes the entries of its global indexes."""
+"""Applies some records of a table's index log: writes the entries of its global indexes."""
 
 import msgspec
 
@@ -12,8 +12,8 @@ from hashrange.engine.indexes import propagation
 class Request(msgspec.Struct, rename="pascal"):
     """`keys` are those of the first records of some slots, as they were a moment ago.
 
-    Records that are gone have been carried out. The rest are still the first of their slots,
-    because records are added at the end of a slot and leave it in order.
+    Records that are gone have been applied. The rest are still the first of their slots, because
+    records are added at the end of a slot and removed in order.
     """
 
     table_name: str

@@ -1,4 +1,4 @@
-"""Readers of a stream whose progress the server keeps: where they begin, and how far they are."""
+"""Readers of a stream whose checkpoints the server stores: their start, and their progress."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from hashrange.engine.log.shards import shards
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`latest` lets a reader begin with what comes from now on; `handled` is by shard id."""
+    """With `latest`, a reader begins with records from now on; `handled` is by shard id."""
 
     stream_arn: str
     reader: str
@@ -32,7 +32,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def decide_begin(request: Request, moment: Moment) -> Decide:
-    """Lets a reader begin with the oldest record, or with those that come from now on."""
+    """Lets a reader begin with the oldest record, or with records from now on."""
     stream = yield from streams.find(request.stream_arn)
     if stream is None or (yield from checkpoints.of_reader(stream, request.reader)):
         return answer({})
@@ -46,7 +46,7 @@ def decide_begin(request: Request, moment: Moment) -> Decide:
 
 
 def decide_handled(request: Request, moment: Moment) -> Decide:
-    """Keeps how far a reader has come. A process that was slow never takes it back."""
+    """Stores the checkpoint of a reader, which a slow process never moves back."""
     stream = yield from streams.find(request.stream_arn)
     if stream is None:
         return answer({})

@@ -1,4 +1,4 @@
-"""Does one step of making a backup, then of restoring it, and deletes it when it has expired."""
+"""Does one step of making a backup or of restoring it, and deletes an expired one."""
 
 import msgspec
 
