@@ -6,8 +6,8 @@
 `console` has the state that all pages share, `visits` the request and the answer of a page, `app`
 joins the pages, `security` is the guard in front of them, and `serving` runs it. `values`,
 `entities` and `shapes` turn values, items and tables into something that templates can show.
-`searching` reads on until a page is full, and `ways` has the links from what a page shows. `tour`
-has the tables of the guided tour, whose steps are in `pages/learn`; `rings` lays partitions out for
+`searching` continues to read until a page is full, and `ways` has links to similar items. `tour`
+has the tables of the guided tour, whose steps are in `pages/learn`; `rings` lays out partitions for
 a picture, `stream_tails` reads streams, and `watching` asks the admin port of a server.
 
 **To add a page**, write one module in `pages/` that ends in a `PAGE`, and add it to `pages.PAGES`,
@@ -19,14 +19,14 @@ from which the navigation, the tabs of a table, the routes and their tests are m
 
     PAGE = Page("Streams", "/table/{table}/streams", (Route("/table/{table}/streams", show),))
 
-Functions of pages run in threads and call boto3 by `visit.console.call`, which refuses methods that
-write if the console is read-only. A route that writes must be made by `writes(...)`. Mistakes of
-the user are raised as `Mistake`. Nothing that comes from an item is logged.
+Functions of pages run in threads and call boto3 through `visit.console.call`, which refuses methods
+that write if the console is read-only. A route that writes must be made by `writes(...)`. Mistakes
+of the user are raised as `Mistake`. The content of items is never logged.
 
 A template extends `layout`, which is `base.html` or, if htmx asks, `partial.html`, and fills the
 block `content`. If it is given a `shape`, the page shows the tabs of that table. `macros.html` (as
-`m`) shows values, keys, items and forms. Text of items goes through the filter `shown`, which makes
-invisible characters visible.
+`m`) shows values, keys, items and forms. Text of items passes through the filter `shown`, which
+makes invisible characters visible.
 
 The content security policy allows no inline script or style, `style=` included: use classes, SVG's
 own attributes (`fill`, `width`), `<meter>`, `<progress>`. `static/console.css` has its colours as

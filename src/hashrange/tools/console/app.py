@@ -35,7 +35,7 @@ from hashrange.tools.console.visits import (
 from hashrange.tools.console.ways import Ways, lit
 
 BODY_BYTES_MAX = 8 * 2**20
-"""A form holds an item as it was read and as it is to be, 400 KB each, percent-encoded."""
+"""A form has an item as it was read and as it should become, each up to 400 KB, percent-encoded."""
 
 HERE = Path(__file__).parent
 
@@ -63,7 +63,7 @@ def application(console: Console, port: int, token: str) -> Guard:
 
 
 class _Compiled(BytecodeCache):
-    """What templates compile to, for all consoles of the process."""
+    """The compiled templates, for all consoles of the process."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], CodeType | None] = {}
@@ -162,7 +162,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _answer(route: Route, visit: Visit) -> Response:
-    """The page, or a page that says why there is none. Nothing that a user sent is logged."""
+    """The page, or a page that says why there is none. User input is not logged."""
     try:
         return route.show(visit)
     except ReadOnly:

@@ -1,4 +1,4 @@
-"""Why the service would refuse an item, before it is asked."""
+"""Finds the reasons why the service would refuse an item, before it is asked."""
 
 from hashrange.model import limits, values
 from hashrange.model.errors import ApiError
@@ -7,7 +7,7 @@ from hashrange.tools.console.values import TYPES, Value, plain
 
 KEY_BYTES_MAX = (limits.PARTITION_KEY_BYTES_MAX, limits.SORT_KEY_BYTES_MAX)
 WHOLE = ""
-"""In place of an attribute's name, if the fault is the item's."""
+"""Takes the place of an attribute's name if the fault is that of the whole item."""
 
 
 def faults_of(shape: TableShape, item: Item) -> dict[str, str]:

@@ -22,7 +22,7 @@ KEPT_SECONDS = 400 * 24 * 60 * 60
 
 
 def chosen(visit: Visit) -> list[str]:
-    """The columns to show beside the keys; empty if all are shown."""
+    """The columns to show in addition to the keys; empty if all are shown."""
     text = cookie_parser(visit.headers.get("cookie", "")).get(_cookie(visit), "")
     try:
         names = json.loads(unquote(text))

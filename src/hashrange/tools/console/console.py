@@ -1,4 +1,4 @@
-"""The state that all pages share: the open database, whether it may be written, its tables."""
+"""The state that all pages share: the open database, its tables, and whether writes are allowed."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -34,10 +34,10 @@ READS = frozenset(
         "search_vectors",
     }
 )
-"""The methods of boto3's client that change nothing."""
+"""The methods of boto3's client that do not change anything."""
 
 TOGETHER = 8
-"""How many requests a page has under way at a time."""
+"""The number of requests that a page has under way at a time."""
 
 
 class ReadOnly(PermissionError):
@@ -47,9 +47,9 @@ class ReadOnly(PermissionError):
 class Console:
     """The open database of a console, for pages, which call it from many threads.
 
-    With `tour` it is the database of the guided tour, whose pages are shown. `inspect` tells the
-    partitions of a table like `Database.inspect`; the default asks the target, if it is open in
-    this process. `models` are declared tables, whose entities and patterns are shown.
+    With `tour` it is the database of the guided tour, whose pages are shown. `inspect` returns the
+    partitions of a table like `Database.inspect`; the default is that of the target, if it is open
+    in this process. `models` are declared tables, whose entities and patterns are shown.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class Console:
 
     @property
     def writer(self) -> Any:
-        """boto3's client, for tools that write by themselves. Raises `ReadOnly`."""
+        """boto3's client, for tools that make writes of their own. Raises `ReadOnly`."""
         if not self.write:
             raise ReadOnly
         return self.target.client
 
     def table(self, name: str) -> TableShape:
-        """The table as it is now. Raises ResourceNotFoundException, as a botocore error."""
+        """The present table. Raises ResourceNotFoundException, as a botocore error."""
         return TableShape.of(self.call("describe_table", TableName=name)["Table"])
 
     def colours(self, table: str) -> Colours:

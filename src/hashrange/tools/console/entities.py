@@ -13,9 +13,9 @@ _PREFIX = re.compile(r"([^#|:/\d]{1,40})[#|:/]")
 
 
 def entity_of(item: Item, source: Source) -> str:
-    """A name for the item's type: of an attribute that says it, else of its keys' prefixes.
+    """A name for the item's type: from an attribute that has it, or else from prefixes of its keys.
 
-    `customer#ann`, `order#7` make it "customer · order". Empty if nothing tells.
+    `customer#ann` and `order#7` make "customer · order". Empty if neither has one.
     """
     for name, value in item.items():
         if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
@@ -25,7 +25,7 @@ def entity_of(item: Item, source: Source) -> str:
 
 
 def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
-    """What all items of the item's type have: an attribute, an operator, a text."""
+    """A filter that matches all items of this item's type: an attribute, an operator, a text."""
     for name, value in item.items():
         if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
             return [(name, "=", value["S"])]

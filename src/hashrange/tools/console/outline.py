@@ -17,7 +17,7 @@ TEXT_CHARS = 2_000
 """The limits of an item on a page; the rest is in its JSON."""
 
 DUMPED_BYTES = 16 * WIDTH
-"""How much of a binary value an item shows."""
+"""The number of bytes of a binary value that an item shows."""
 
 COMPARED_LINES_MAX = 2_000
 CONTEXT_CHARS = 40
@@ -39,7 +39,7 @@ class Line:
     text: str | None
     rest: str = ""
     whole: bool = True
-    """Whether `text` is all of the value."""
+    """Whether `text` is the whole value."""
 
     @property
     def depth(self) -> int:
@@ -92,7 +92,7 @@ def _lines(at: tuple[str | int, ...], name: str, value: Value) -> Iterator[Line]
 
 
 def _text(kind: str, content: Any) -> tuple[str, str, bool]:
-    """The text of a scalar value, how much there is of it, and whether the text is all of it."""
+    """The text of a scalar value, its size, and whether the text is the whole value."""
     if kind == "B":
         start = hexdump(bytes(content[:DUMPED_BYTES]))
         return start, size(len(content)), len(content) <= DUMPED_BYTES
@@ -128,7 +128,7 @@ def _differs(name: str, old: Item, new: Item) -> bool:
 
 
 def _canonical(value: Any) -> Any:
-    """For comparison: the members of a set have no order."""
+    """The value in a form for comparison, because the members of a set have no order."""
     if value is None:
         return None
     [(kind, content)] = value.items()

@@ -16,10 +16,10 @@ from hashrange.tools.console.shapes import Item, Source, TableShape
 from hashrange.tools.console.values import cursor, dumps
 
 COLUMNS_MAX = 24
-"""How many attributes of an item a row shows, unless the user has chosen others."""
+"""The number of attributes that a row shows, unless the user has chosen columns."""
 
 NAMES_MAX = 1_000
-"""How many names of attributes a page offers as columns."""
+"""The number of attribute names that a page offers as columns."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """Rows with the same attributes. `columns` leaves out the partition key if it is above."""
+    """Rows with the same attributes. `columns` omits the partition key if it is shown above."""
 
     columns: tuple[str, ...]
     more: int
@@ -63,7 +63,7 @@ class Results:
     source: Source
     collections: list[Collection]
     entities: list[tuple[str, int, int, Item]]
-    """Of each entity type its name, its colour, how many there are, and one of them."""
+    """For each entity type: its name, its colour, the number of items, and one of them."""
     count: int
     names: list[str]
     """The names of attributes that are no keys."""

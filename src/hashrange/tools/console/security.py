@@ -67,7 +67,8 @@ OTHER_HOST = "The console answers only at the address that the command printed."
 
 
 def log_mistake(error: Exception) -> None:
-    """Log what went wrong and where, but nothing of the message, which may have values of items."""
+    """Log the kind and the place of an error, but not its message, which may have values of
+    items."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     name = Path(place.filename).name
     _log.error("console: %s at %s:%s", type(error).__name__, name, place.lineno)

@@ -27,7 +27,7 @@ def serving(console: Console, port: int = 0, spare: bool = False) -> Iterator[st
         token = secrets.token_urlsafe(32)
         config = uvicorn.Config(
             application(console, port, token),
-            access_log=False,  # addresses have keys of items in them
+            access_log=False,  # addresses contain keys of items
             log_config=None,
             lifespan="off",
             ws="none",

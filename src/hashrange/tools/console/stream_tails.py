@@ -17,18 +17,18 @@ from hashrange.tools.console.shapes import Item
 
 RECORDS_KEPT = 50
 CHANGES_KEPT, LINES_KEPT, CHARS_KEPT = 40, 40, 500
-"""The limits of what is kept: of a stream, a record, the change of an attribute, a line."""
+"""The limits of the kept data: of a stream, a record, the change of an attribute, a line."""
 
 TAILS_MAX = 8
-"""How many streams are remembered; the one that was asked for longest ago is forgotten."""
+"""The number of streams that are remembered; the least recently requested one is forgotten."""
 
 SHARDS_MAX = 64
 RECORDS_A_READ = 100
 READS_A_POLL = 10
-"""How often each shard is read for one answer, so that an answer does not take long."""
+"""The number of reads of each shard for one answer, so that an answer does not take long."""
 
 LOST = frozenset({TRIMMED, "ResourceNotFoundException"})
-"""Reading begins anew after these, because records or shards are gone."""
+"""After these errors, reading starts again, because records or shards are gone."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class StreamTail:
     def __init__(self, client: Any, arn: str, start: str) -> None:
         self.records: deque[Record] = deque(maxlen=RECORDS_KEPT)
         self.seen = 0
-        """How many records have been read."""
+        """The number of records that have been read."""
         self._connection = connect(client, binary=False, service="dynamodbstreams")
         self._lock = threading.Lock()
         self._shards = Shards(arn, start)
@@ -58,7 +58,7 @@ class StreamTail:
 
     @property
     def left_out(self) -> int:
-        """How many shards are not read, because there are too many."""
+        """The number of shards that are not read, because there are too many."""
         return max(0, len(self._shards.readable()) - SHARDS_MAX)
 
     def poll(self) -> None:
@@ -69,7 +69,7 @@ class StreamTail:
                     break
 
     def _read(self) -> bool:
-        """Read once from each shard. Returns whether there may be more already."""
+        """Read once from each shard. Returns whether there may be more records now."""
         chunk: list[Mapping[str, Any]] = []
         more = ended = False
         for shard in self._shards.readable()[:SHARDS_MAX]:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from hashrange.tools.console.console import Console, ReadOnly
 
 FIELDS_MAX = 20_000
-"""How many fields a form has at most."""
+"""The largest number of fields in a form."""
 
 
 class Mistake(Exception):
@@ -88,7 +88,7 @@ class Visit:
             "view",
         )
     )
-    """The parameters that tell where a page is in a search, and how it is shown."""
+    """The parameters for the position of a page in a search, and for its display."""
 
     def asked(self, without: Collection[str]) -> str:
         """The parameters of this page as part of an address."""

@@ -11,12 +11,13 @@ from hashrange.tools.console.outline import difference
 from hashrange.tools.console.shapes import Item, TableShape
 
 WATCHED_MAX = 100
-"""How many attributes a condition compares; DynamoDB allows 300 operators and 4 KB of text."""
+"""The number of attributes that a condition compares; DynamoDB allows 300 operators and 4 KB."""
 
 
 @dataclass
 class LostRace(Exception):
-    """The item is no longer as it was read. `current` is as it is now; None if it is gone."""
+    """The item has changed since it was read. `current` is its present state; None if it is
+    gone."""
 
     current: Item | None
 
@@ -24,7 +25,7 @@ class LostRace(Exception):
 def write(console: Console, shape: TableShape, read: Item | None, item: Item) -> None:
     """Write an item that was `read` before, or a new one. Raises `LostRace`.
 
-    Only attributes that differ are written, so that what others added stays.
+    Only attributes that differ are written, so that additions of others are kept.
     """
     if read is None:
         put_new(console, shape, item)
@@ -46,7 +47,7 @@ def write(console: Console, shape: TableShape, read: Item | None, item: Item) ->
 
 
 def put_new(console: Console, shape: TableShape, item: Item) -> None:
-    """Put an item whose key must not be taken. Raises `LostRace`."""
+    """Put an item whose key must not exist yet. Raises `LostRace`."""
     made = _Names()
     condition = f"attribute_not_exists({made.name(shape.table.hash)})"
     _conditional(console, "put_item", shape, {"Item": item}, condition, made)

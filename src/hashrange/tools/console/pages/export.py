@@ -26,7 +26,7 @@ READ_AT_ONCE = 10_000
 READ_MAX = 10**15
 
 SECONDS_MAX = 60
-"""How long the items of a file are read at most."""
+"""The longest time for reading the items of a file."""
 
 TITLES = {
     "dynamodb-json": "DynamoDB JSON, one item on each line",
@@ -111,7 +111,7 @@ def _file(pages: Iterator[list[bytes]], format: Format) -> Iterator[bytes]:
 def items_read(
     read: Callable[[int, str | None], Portion], after: str | None, most: int | None
 ) -> Iterator[list[bytes]]:
-    """The items from a place on, each in DynamoDB JSON. `most` is how many are read at most."""
+    """The items from a position on, each in DynamoDB JSON. At most `most` items are read."""
     left = READ_MAX if most is None else most
     start = time.monotonic()
     while left > 0:

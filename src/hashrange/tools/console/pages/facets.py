@@ -15,10 +15,10 @@ from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 from hashrange.tools.console.ways import Ways
 
 VALUES_MAX = 1_000
-"""How many values a round tells; the others are counted together."""
+"""The number of values that a round reports; the others are counted together."""
 
 FOUND_MAX = 10**12
-"""More than any page finds, so that a search ends with the items."""
+"""More than any page finds, so that a search continues to the last item."""
 
 
 def show(visit: Visit) -> Response:
@@ -49,7 +49,7 @@ def show(visit: Visit) -> Response:
 
 
 def _counted(items: tuple[Item, ...], name: str) -> Counter[str]:
-    """How often each value occurs. Members of sets have no order."""
+    """The number of occurrences of each value. Members of sets have no order."""
     return Counter(dumps({"": item[name]}) for item in items if name in item)
 
 

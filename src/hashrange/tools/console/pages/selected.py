@@ -12,13 +12,13 @@ from hashrange.tools.console.values import key_at
 from hashrange.tools.console.visits import Mistake, Page, Visit, writes
 
 BATCH = 25
-"""How many deletions a BatchWriteItem has."""
+"""The number of deletions in a BatchWriteItem."""
 
 ATTEMPTS = 8
-"""How often unprocessed members of a batch are sent again, with a pause that doubles."""
+"""The number of times that unprocessed members of a batch are sent again; the pause doubles."""
 
 TABLES_MAX = 100
-"""How many tables a copy can go to."""
+"""The number of tables offered as targets of a copy."""
 
 
 def ask(visit: Visit) -> Response:
@@ -43,7 +43,7 @@ def _selected(visit: Visit) -> tuple[TableShape, list[Item]]:
 
 
 def delete(visit: Visit) -> Response:
-    """Delete the items, whatever they have become since they were shown."""
+    """Delete the items, even if they have changed since they were shown."""
     shape, keys = _selected(visit)
     left = sum(
         _delete(visit, shape, keys[start : start + BATCH]) for start in range(0, len(keys), BATCH)
@@ -53,7 +53,7 @@ def delete(visit: Visit) -> Response:
 
 
 def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
-    """How many of them are left, because the service did not take them."""
+    """Delete them. Returns the number of items that the service has left unprocessed."""
     asked: list[dict[str, Any]] = [{"DeleteRequest": {"Key": key}} for key in keys]
     for attempt in range(ATTEMPTS):
         answer = visit.console.call("batch_write_item", RequestItems={shape.name: asked})
@@ -65,7 +65,7 @@ def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
 
 
 def copy(visit: Visit) -> Response:
-    """Copy the items as they are now to another table; one whose key is taken there stays."""
+    """Copy the present items to another table. Items whose keys exist there are not replaced."""
     shape, keys = _selected(visit)
     other = visit.console.table(visit.parameters.get("to", ""))
     outcomes = visit.console.each(lambda key: _copy(visit, shape, other, key), keys)

@@ -20,7 +20,7 @@ from hashrange.tools.shell.faults import failure
 ITEMS_MAX = 100
 TABLES_MAX = 50
 ADDRESS_MAX = 16_000
-"""How long the parameters of an address may be; servers refuse longer ones at some length."""
+"""The largest length of an address's parameters, because servers refuse very long ones."""
 
 PATH = "/partiql"
 

@@ -13,7 +13,7 @@ RATE = 30
 RESTS = {"0": "not at all", "60": "for one minute", "300": "for five minutes", "600": "for ten"}
 LOADED, REGAINED = 120, 120
 STEP = 5
-"""How many seconds a bar of the picture stands for."""
+"""The number of seconds that a bar of the picture represents."""
 
 
 def show(visit: Visit) -> Response:

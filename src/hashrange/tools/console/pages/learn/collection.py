@@ -11,7 +11,7 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 from hashrange.tools.predict.lapse import Cell, Lapse, image
 
 LIMIT_BYTES = 100_000
-"""Here for the 10 GB of an item collection in a table with local indexes, and of a partition."""
+"""Replaces the 10 GB of an item collection in a table with local indexes, and of a partition."""
 ITEM_BYTES = 8_000
 ITEMS = 30
 KINDS = {"local": "with a local index", "none": "without one"}

@@ -1,4 +1,4 @@
-"""The end of the tour: the first steps with a table of one's own."""
+"""The end of the tour: the first steps with a table of your own."""
 
 from importlib.resources import files
 

@@ -15,7 +15,7 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 
 SECONDS = 60
 PARTITION_UNITS = 10
-"""A hundredth of what a partition of DynamoDB serves in a second."""
+"""A hundredth of the units that a partition of DynamoDB serves in a second."""
 KEYS = {"1": "one: CHAT#1", "4": "four: CHAT#1.0 to 3", "16": "sixteen: CHAT#1.0 to 15"}
 RATES = {"8": "8", "16": "16", "30": "30"}
 TABLE = {
@@ -51,7 +51,7 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(keys: int, rate: int) -> dict[str, Any]:
-    """Write messages for a minute of a clock that is set by hand, in a database of its own."""
+    """Write messages for a minute of simulated time, in a database of its own."""
     clock = TestClock("2026-11-21")
     settings = Settings(throughput="enforced", partition_write_units=PARTITION_UNITS)
     written: list[int] = []

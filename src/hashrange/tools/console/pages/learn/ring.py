@@ -1,4 +1,4 @@
-"""Where an item lies: the hash of its partition key decides."""
+"""The place of an item: the hash of its partition key decides it."""
 
 from typing import Any
 

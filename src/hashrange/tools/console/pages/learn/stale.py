@@ -23,7 +23,7 @@ LAG_SECONDS = 0.04
 
 @dataclass(frozen=True)
 class Read:
-    """`milliseconds` after the write. `stale` tells whether it was the value before it."""
+    """A read, `milliseconds` after the write. `stale` says whether it returned the old value."""
 
     milliseconds: int
     value: str
