@@ -13,7 +13,7 @@ A store makes two promises:
 
 - All reads of a snapshot, and of a transaction, are as of one moment.
 - The rows that a transaction has read are unchanged when it commits, or `commit` raises `Conflict`.
-  This is true of absent rows, ranges and the list of dropped spaces too.
+  This holds for absent rows, ranges and the list of dropped spaces too.
 
 Where these promises would make every writer wait for one hot row, they are weaker, so that a store
 can have many writers at once:

@@ -128,7 +128,7 @@ def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, lates
 
 
 def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
-    """The next split that the owner's throughput needs: the widest partition's, in the middle.
+    """The next split that the owner's throughput needs: it halves the widest partition.
 
     None if there are enough partitions, or one of them is still being counted.
     """

@@ -29,9 +29,7 @@ def summed(counts: Iterable[Counts]) -> Counts:
             place = report.table, report.index
             usage[place] = _used(usage[place], report) if place in usage else report
         total.tables.add(one.tables)
-        total.capacities = (
-            one.capacities or total.capacities
-        )  # those of the file, the same for all workers
+        total.capacities = one.capacities or total.capacities  # the same for all workers
     total.usage = list(usage.values())
     return total
 
