@@ -1,4 +1,4 @@
-"""The options of an address: those that are ours, and mistakes that asyncpg does not explain.
+"""The options of an address: our own options, and mistakes that asyncpg does not explain.
 
 A message never shows any other part of the address, since that may be a part of the password.
 """
@@ -14,11 +14,11 @@ POOL_MAX = 64
 TLS_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _ROOT = Path(".postgresql", "root.crt")
-"""Where PostgreSQL's programs look for a root certificate, in the home of the user."""
+"""The root certificate that PostgreSQL's programs look for, in the user's home."""
 
 
 def without_option(dsn: str, name: str) -> tuple[str, str]:
-    """The DSN without an option of ours, and its value; "" if it is not set."""
+    """The DSN without one of our options, and the value of the option; "" if it is not set."""
     options = _options(dsn)
     others = [(key, value) for key, value in options if key != name]
     if len(others) == len(options):
@@ -46,7 +46,7 @@ def is_set(text: str, option: str, name: str) -> bool:
 
 
 def check_tls(dsn: str, name: str) -> None:
-    """Raises StoreError for a mode that does not exist, or a certificate that is not there."""
+    """Raises StoreError for an unknown mode, or a missing certificate."""
     options = dict(_options(dsn))
     mode = options.get("sslmode") or os.environ.get("PGSSLMODE", "prefer")
     if mode not in TLS_MODES:

@@ -1,4 +1,4 @@
-"""Looks for damage in what is stored, a page at a time, while writers go on."""
+"""Searches the stored rows for damage, page by page, while writes continue."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -16,9 +16,9 @@ _PAGE_OF_SHARD = _ROWS + "($1, $2, $3) AND slot = ANY ($5) ORDER BY space, slot,
 
 
 async def verify(fetch: Fetch, slots: list[int] | None = None) -> AsyncIterator[str]:
-    """Check the checksum, the weight and the place of every row, or of those in some slots.
+    """Check the checksum, the weight and the place of every row, or of the rows in some slots.
 
-    `fetch` runs a statement. The fences of a cluster, whose space is -1, are left out.
+    `fetch` runs a statement. The fences of a cluster, in the space -1, are not checked.
     """
     at: tuple[int, int, bytes] = (-1, SLOT_AFTER_ALL, b"")
     while True:

@@ -1,4 +1,4 @@
-"""A PostgreSQL database: its connections, its clock, and how questions are put to it."""
+"""A PostgreSQL database: its connections, its clock, and the way in which it is asked."""
 
 import asyncio
 import time
@@ -51,7 +51,7 @@ from hashrange.storage.postgres.schema import (
 T = TypeVar("T")
 
 FENCED_SECONDS_MAX = 15.0
-"""How long reads wait for a change of definitions that some nodes know and others do not."""
+"""The time for which reads wait for a change of definitions that only some nodes know yet."""
 FENCED_PAUSE_SECONDS = 0.01
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
@@ -96,7 +96,7 @@ class HeldSnapshot:
 
 
 class PostgresDatabase:
-    """The connections to one database, or to the nodes of a cluster, and what is known of it.
+    """The connections to one database, or to the nodes of a cluster, and what is known about it.
 
     It answers questions and holds snapshots for the store, and for its snapshots and transactions.
     """
@@ -106,7 +106,7 @@ class PostgresDatabase:
         dsn, pgbouncer = without_option(dsn, "pgbouncer")
         dsn, pool_option = without_option(dsn, "pool")
         dsn, dialect = without_option(dsn, "dialect")
-        # For tests: admit a server with `fsync` off.
+        # For tests: accept a server with `fsync` off.
         dsn, unsynced = without_option(dsn, "unsynced")
         self._unsynced = unsynced == "1"
         self.name = name_of(dsn)
@@ -122,9 +122,10 @@ class PostgresDatabase:
         self.fences = Fences(self.nodes)
         self.spaces = KnownSpaces()
         self.distributes = False
-        """Whether it is opened to distribute the tables."""
+        """Whether it is opened in order to distribute the tables."""
         self.namespace = 0
-        """Sets the advisory locks of this schema apart from those of others in the database."""
+        """Distinguishes the advisory locks of this schema from those of other schemas in the
+        database."""
         self.commits = self.conflicts = 0
         self._opening: asyncio.Lock | None = None
         self._opened = False
@@ -169,7 +170,7 @@ class PostgresDatabase:
         return self.citus
 
     async def open(self) -> None:
-        """Connect, check the database, and make or upgrade its tables."""
+        """Connect, check the database, and create or upgrade its tables."""
         if self._opened:
             return
         if self._opening is None:
@@ -209,13 +210,14 @@ class PostgresDatabase:
         return self.milliseconds() / 1000
 
     def milliseconds(self) -> int:
-        """The database's time as far as it is known here: as last read, plus the time since."""
+        """The database's time as far as this process knows it: the last time read, plus the time
+        since."""
         if not self._latest:
             return time.time_ns() // 1_000_000
         return self._latest + int((time.monotonic() - self._sampled_at) * 1000)
 
     def not_before(self, now: int) -> int:
-        """The time of an answer, in milliseconds. It never falls within a process."""
+        """The time of an answer, in milliseconds. Within a process it never decreases."""
         self._latest = max(now, self.milliseconds() if self._latest else 0)
         self._sampled_at = time.monotonic()
         return self._latest
@@ -223,7 +225,7 @@ class PostgresDatabase:
     # ---- for snapshots and transactions ----
 
     def question(self, reads: Sequence[Read]) -> Question:
-        # On several nodes, definitions may be visible on one and not yet on another.
+        # Definitions may be visible on one node and not yet on another.
         return Question(reads, locks_system=self.nodes.are_distributed)
 
     async def pool_for(self, question: Question) -> Pool:
@@ -254,7 +256,7 @@ class PostgresDatabase:
             raise
 
     async def ask(self, question: Question, values: bool = True) -> None:
-        """Answer in one statement. A connection that was lost meanwhile is replaced."""
+        """Answer with one statement. If the connection has been lost meanwhile, it is replaced."""
         await self._retried(question, self._ask, question, values)
 
     async def _ask(self, question: Question, values: bool) -> None:
@@ -265,14 +267,14 @@ class PostgresDatabase:
     async def _retried(
         self, question: Question, step: Callable[..., Awaitable[T]], *arguments: Any
     ) -> T:
-        """Do a step again if its connection was lost, or if fences were in the way of reads."""
+        """Repeat a step if its connection was lost, or if fences were in the way of reads."""
         lost, deadline = 0, time.monotonic() + FENCED_SECONDS_MAX
         while True:
             try:
                 return await step(*arguments)
             except ERRORS as error:
                 lost += 1
-                # A node may hold connections to another one from before that was restarted.
+                # A node may still hold connections to another node from before the other's restart.
                 tries = 1 if is_of_another_node(error) else self._size * is_lost(error)
                 if lost > tries:
                     raise self.explained(error) from None
@@ -307,7 +309,8 @@ class PostgresDatabase:
             self.fences.met(met)
 
     async def read_bounded(self, question: Question) -> None:
-        """On Citus, read under locks what must be of one moment: nodes share no snapshot."""
+        """On Citus, read under locks the rows that must be as of one moment: nodes share no
+        snapshot."""
         if not (self.citus and question.bounds):
             return
         pool = self.nodes.of(min(slot_of(key) for _, key in question.bounds)).locking
@@ -317,7 +320,7 @@ class PostgresDatabase:
             raise self.explained(error) from None
 
     def committed(self) -> None:
-        """Count a commit. Now and then, forget the ids of old commits."""
+        """Count a commit. From time to time, delete the ids of old commits."""
         self.commits += 1
         if time.monotonic() - self._tidied_at > TIDY_SECONDS:
             self._tidied_at = time.monotonic()

@@ -3,14 +3,14 @@
 Every transaction takes its locks in the same order, so that there are no deadlocks:
 
 1. Advisory locks, which cost no write. The *fence* guards the row of the catalog: every writer
-   holds it shared, and a transaction that changes the catalog holds it alone, so that no write is
-   in flight that has missed the new index. In the same way each space has a lock, which writers
-   hold shared. A transaction holds it alone if it has read a range, which must not change, or
-   creates or drops the space.
-2. Rows that were read and are there, in the order of their keys. The version of each must still be
-   the one that was read.
+   holds it shared, and a transaction that changes the catalog holds it exclusively, so that no
+   write in flight has missed a new index. In the same way each space has a lock, which writers hold
+   shared. A transaction holds it exclusively if it has read a range, which must not change, or if
+   it creates or drops the space.
+2. Rows that were read and exist, in the order of their keys. The version of each must still be the
+   one that was read.
 3. Rows that were read and are absent. They are inserted, which waits for any other transaction that
-   inserts them, and deleted again if they are not to stay.
+   inserts them, and deleted again unless they should exist.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ DROPPED_LIST = -2
 """The numbers of two locks. The number of a space's lock is the id of the space."""
 
 ABSENT = 0
-"""The version of a row that is not there."""
+"""The version of an absent row."""
 
 
 class Guards:
@@ -64,19 +64,19 @@ class Guards:
                     self.dropped = set(question.dropped)
 
     def _add_row(self, key: Key, question: Question) -> None:
-        if key[0] not in question.dropped:  # a dropped space never comes back
+        if key[0] not in question.dropped:  # a dropped space is never restored
             row = question.row(key)
             self.versions[key] = row[0] if row else ABSENT
 
     def question(self, rows: bool) -> Question:
-        """The reads to make again: the ranges, the dropped spaces, and also the `rows`."""
+        """The reads to repeat: the ranges, the dropped spaces, and also the `rows`."""
         reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
             reads.append(Get(tuple(self.versions)))
         return Question(reads)
 
     def compare(self, question: Question, rows: bool) -> None:
-        """Raises Conflict if something is no longer as it was read."""
+        """Raises Conflict if something has changed since it was read."""
         for asked, (_, versions) in zip(question.ranges, self.ranges, strict=True):
             if asked.versions != versions:
                 raise Conflict("a range that was read has changed")
@@ -89,12 +89,12 @@ class Guards:
                     raise Conflict("a row that was read has changed")
 
     def spaces(self) -> set[int]:
-        """The spaces of rows that were read and are there: they must not be dropped."""
+        """The spaces of rows that were read and exist: they must not be dropped."""
         there = {space for (space, _), version in self.versions.items() if version != ABSENT}
         return there - {SYSTEM_SPACE}
 
     def locks(self, shared: set[int], alone: set[int], changes_catalog: bool) -> dict[int, bool]:
-        """Numbers of the advisory locks, in order, and whether each is held alone."""
+        """The numbers of the advisory locks, in order, and whether each is exclusive."""
         alone = alone | {again.space for again, _ in self.ranges}
         if self.dropped is not None:
             alone.add(DROPPED_LIST)
@@ -106,7 +106,7 @@ class Guards:
 
 
 def locks_ahead(reads: Sequence[Read]) -> tuple[dict[int, bool], list[Stored]]:
-    """The locks that a locking transaction takes before it reads, as far as its reads tell them.
+    """The locks that a locking transaction takes before it reads, as far as its reads name them.
 
     Returns the advisory locks in the form of `Guards.locks`, and the places of the rows, both in
     the order of the locks.

@@ -4,9 +4,9 @@
     key    the key; if it is longer than 2,600 bytes, these bytes and a digest of the whole
     rest   the remaining bytes of a longer key, which no index holds
 
-An index row of PostgreSQL holds at most 2,704 bytes. No key that DynamoDB's limits allow is as
-long as that today, but the waist sets no limit. Equality is exact, because the digest is taken
-over the whole key. The order is exact up to the cut: see `reads` for ranges that reach longer keys.
+An index row of PostgreSQL has at most 2,704 bytes. DynamoDB's limits allow no key of this length
+today, but the waist has no limit. Equality is exact, because the digest is that of the whole key.
+The order is exact up to the cut: see `reads` for ranges that include longer keys.
 """
 
 from hashlib import blake2b

@@ -1,10 +1,11 @@
-"""The spaces that are known to exist, so that commits on a cluster need not look."""
+"""The spaces that are known to exist, so that commits on a cluster need not check."""
 
 from collections.abc import Set
 
 
 class KnownSpaces:
-    """Spaces come and go only with a new version of the catalog, which each commit checks."""
+    """Spaces are created and dropped only with a new version of the catalog, which each commit
+    checks."""
 
     def __init__(self) -> None:
         self._version: int | None = None

@@ -18,11 +18,11 @@ from hashrange.storage.postgres.tables import PLAIN
 from hashrange.storage.postgres.writes import PLAIN_SLOT, Folded, Plan
 
 WRITE_SECONDS_MAX = 60
-"""How long all statements of a write to Citus may take together: see COMMIT_SECONDS_MAX."""
+"""The time limit for all statements of a write to Citus together: see COMMIT_SECONDS_MAX."""
 
 
 class Landing:
-    """The statements of a commit. `version` is that of all rows that are written.
+    """The statements of a commit. `version` is the version of all rows that are written.
 
     For a change of definitions in the `citus` dialect, `closed` is the number of closed fences.
     """
@@ -41,10 +41,10 @@ class Landing:
         self._version = version
         self._closed = closed
         self.catalog = (0, b"")
-        """Version and value of the row of the catalog, if it was changed."""
+        """The version and the value of the catalog's row, if it was changed."""
 
     async def run(self, pool: Pool, connection: Any, begun: bool) -> bool:
-        """Returns whether the connection, of that pool, is still sound after the commit."""
+        """Returns whether the connection, from that pool, is still sound after the commit."""
         id_ = settle.new_id(self._store.milliseconds())
         if self._store.citus:
             node = None if begun else self._node_for_all(pool)
@@ -76,7 +76,7 @@ class Landing:
         self._guards.compare(question, rows=False)
 
     def _node_for_all(self, pool: Pool) -> Node | None:
-        """The node of the pool, if the transaction concerns it alone, and nothing but rows."""
+        """The node of the pool, if the transaction concerns only this node, and only rows."""
         guards, folded = self._guards, self._folded
         if guards.ranges or guards.dropped is not None or folded.on_spaces or folded.is_empty:
             return None
@@ -148,7 +148,7 @@ class Landing:
         self._store.spaces.add(known, spaces)
 
     async def missing_space(self, connection: Any) -> BaseException:
-        """The error for a space that was just dropped, or that has never existed."""
+        """The error for a space that has just been dropped, or that has never existed."""
         rows = await connection.fetch(
             "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
         )
@@ -170,7 +170,7 @@ async def _drop(connection: Any, write: Any) -> None:
 
 
 async def _purge(connection: Any, write: Any) -> None:
-    """Rows of a space that is not dropped are left alone."""
+    """Delete rows of a dropped space; rows of other spaces are left alone."""
     await connection.execute(
         "DELETE FROM rows r USING (SELECT rows.space, slot, key FROM rows JOIN dropped "
         "ON dropped.space = rows.space WHERE rows.space = $1 LIMIT $2) q "

@@ -1,9 +1,9 @@
 """A small pool of connections.
 
-Nothing has to be reset between two uses of a connection, because every setting is made when it is
-opened, or for one transaction. Behind pgbouncer in transaction mode a connection to the server is
-ours only for a transaction, so nothing can be set or prepared for longer: every use is a
-transaction that begins with the settings.
+Nothing has to be reset between two uses of a connection, because every setting is made when the
+connection is opened, or for one transaction. Behind pgbouncer in transaction mode, a connection to
+the server is ours only during a transaction, so nothing can be set or prepared for longer: every
+use is a transaction that begins with the settings.
 """
 
 import asyncio
@@ -19,29 +19,29 @@ from hashrange.kv import Busy, StoreError
 from hashrange.storage.postgres.problems import ERRORS, explain, invalid_address, is_lost
 
 CONNECT_SECONDS_MAX = 10.0
-"""How long the database may be away before callers are refused."""
+"""The time for which the database may be unreachable before callers are refused."""
 NODE_SECONDS_MAX = 2.0
-"""How long one node of a cluster may take to accept a connection."""
+"""The time that a node of a cluster has to accept a connection."""
 AWAY_SECONDS = 0.5
-"""For so long after that, nobody tries it again."""
+"""After a failure, the node is not tried again for this time."""
 ANSWER_SECONDS_MAX = 15.0
-"""How long one may take to answer a statement. A machine that has lost its power closes nothing."""
+"""The time that a node has to answer a statement. A machine without power closes no connections."""
 WAIT_SECONDS_MAX = 30.0
-"""How long a caller waits for a connection to become free."""
+"""The time for which a caller waits for a free connection."""
 STATEMENT_SECONDS_MAX = 30
 LOCK_SECONDS_MAX = 10
 NEAR_LOCK_SECONDS_MAX = 2
-"""In a cluster, for a write at one node. A row stays locked while the node that began its
-transaction is away, and others must not wait long behind a request for it."""
+"""The limit for a write at one node of a cluster. A row stays locked while the node that began its
+transaction cannot be reached, and other requests must not wait long behind a request for it."""
 IDLE_SECONDS_MAX = 10
-"""How long the server waits for the next statement of a transaction. So it limits how long it takes
-to find out the outcome of a commit whose connection was lost."""
+"""The time for which the server waits for the next statement of a transaction. It limits the time
+to determine the outcome of a commit whose connection was lost."""
 COMMIT_SECONDS_MAX = 300.0
-"""More than all of these together. A transaction that read the time longer ago has ended."""
+"""More than all of these together. A transaction that has read the time before that has ended."""
 
 PLANS = {
-    # Every access is by primary key. A plan that was made while a table was small must not scan
-    # it when it has grown, and rows are locked in the order in which they are given.
+    # Every access is by primary key. A plan made while a table was small must not scan it after it
+    # has grown, and rows are locked in the order of the arguments.
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
@@ -50,11 +50,11 @@ PLANS = {
     "jit": "off",
 }
 CITUS_PLANS = PLANS | {
-    # With it, Citus looks at each table that asyncpg's question for a type meets: two seconds.
+    # Otherwise Citus examines each table that asyncpg's query for a type meets: two seconds.
     "citus.override_table_visibility": "off",
-    # The tables of shards are used as they are: see `direct`.
+    # The tables of shards are used directly: see `direct`.
     "citus.enable_manual_changes_to_shards": "on",
-    # PostgreSQL counts planning as operators, so this makes it keep plans wherever it may choose.
+    # PostgreSQL measures planning in operators, so this makes it keep plans whenever it may choose.
     "cpu_operator_cost": "100",
 }
 CITUS_TRANSACTIONS = {
@@ -63,10 +63,10 @@ CITUS_TRANSACTIONS = {
     # Rows of several shards of a node are inserted on one connection.
     "citus.multi_shard_modify_mode": "sequential",
 }
-"""Inside BEGIN, where all that is said to Citus is said."""
+"""Set inside BEGIN, where all statements for Citus are."""
 
 STATEMENTS_KEPT = 256
-"""How many prepared statements each connection keeps, however long they are."""
+"""The number of prepared statements that each connection keeps, whatever their length."""
 
 
 NOTHING: Mapping[str, str] = {}
@@ -93,10 +93,10 @@ async def rolled_back(connection: Any) -> bool:
 
 
 class Pool:
-    """If an `address` is given, it is used instead of that in the DSN: the pool is for one node of
-    a cluster. While that cannot be reached, callers are refused at once, and it is tried in the
-    background. If all statements concern that node alone, the pool is `near`: then one that is not
-    answered means that the node cannot be reached.
+    """With an `address`, which replaces that in the DSN, the pool is for one node of a cluster.
+    While the node cannot be reached, callers are refused at once, and it is tried in the
+    background. If all statements concern that node alone, the pool is `near`: then an unanswered
+    statement means that the node cannot be reached.
     """
 
     def __init__(
@@ -115,18 +115,18 @@ class Pool:
         self._address = {"host": address[0], "port": address[1]} if address else {}
         self._is_away = False
         self._try_at = 0.0
-        """When a node that is away is tried again."""
+        """The time at which an unreachable node is tried again."""
         self._trying: asyncio.Task[None] | None = None
         self.pgbouncer = pgbouncer
         self.waiting = 0
         self.opened = 0
-        """How many connections have ever been opened."""
+        """The number of connections opened so far."""
         self._dsn = dsn
         self.name = name
         self._idle: list[Any] = []
         self._taken: set[Any] = set()
         self._outdated: set[Any] = set()
-        """Those that are in use, and have earlier settings."""
+        """The connections in use that have earlier settings."""
         self.configure(settings, in_transactions)
         self._free = asyncio.Semaphore(size)
         self._random = random.Random()
@@ -135,7 +135,8 @@ class Pool:
     def configure(
         self, settings: Mapping[str, str], in_transactions: Mapping[str, str] = NOTHING
     ) -> None:
-        """Use other settings for all connections. Those in use are closed when they come back."""
+        """Use other settings for all connections. Connections in use are closed when they are
+        returned."""
         self._outdated |= self._taken
         self._options: dict[str, Any] = {
             "server_settings": settings,
@@ -161,8 +162,8 @@ class Pool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """A connection for statements that need no transaction. It is closed after an error that is
-        not PostgreSQL's: a new one costs more than a statement."""
+        """A connection for statements that need no transaction. It is closed only after an error
+        that is not PostgreSQL's, because a new connection costs more than a statement."""
         connection = await self.take()
         try:
             async with self._use(connection):
@@ -174,13 +175,14 @@ class Pool:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:
-        """The same for statements of one transaction, or for one that has to be in any."""
+        """The same for the statements of one transaction, or for a statement that needs a
+        transaction."""
         async with self.connection() as connection, self.within(connection):
             yield connection
 
     @asynccontextmanager
     async def within(self, connection: Any) -> AsyncIterator[None]:
-        """A transaction, unless the connection is in one already."""
+        """A transaction, unless the connection is already in one."""
         if connection.is_in_transaction():
             yield
             return
@@ -224,7 +226,7 @@ class Pool:
             raise
 
     def refuse_if_away(self) -> None:
-        """Raises StoreError while the node is away."""
+        """Raises StoreError while the node cannot be reached."""
         if self._is_away:
             if self._trying is None and time.monotonic() > self._try_at:
                 self._trying = asyncio.create_task(self._try())
@@ -239,7 +241,7 @@ class Pool:
             self._trying = None
 
     def _note_away(self) -> None:
-        """Connections that are idle would not answer either."""
+        """Close the idle connections, which would not answer either."""
         self._is_away, self._try_at = True, time.monotonic() + AWAY_SECONDS
         while self._idle:
             self._idle.pop().terminate()
@@ -295,7 +297,7 @@ class Pool:
     async def _connect(self) -> Any:
         """Connect, trying again while the server cannot be reached.
 
-        The pauses are random, so that many clients do not all try at the same moments.
+        The pauses are random, so that many clients do not try at the same time.
         """
         seconds = NODE_SECONDS_MAX if self._address else CONNECT_SECONDS_MAX
         deadline = time.monotonic() + seconds

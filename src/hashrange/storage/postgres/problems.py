@@ -1,6 +1,7 @@
-"""Turns errors of PostgreSQL, or on the way to it, into errors of the waist with one line.
+"""Converts errors of PostgreSQL, or of the connection to it, into errors of the waist with one
+line.
 
-No message holds a password: the database is named by its host, port and name alone.
+No message contains a password: the database is identified by its host, port and name alone.
 """
 
 from urllib.parse import parse_qs, urlsplit
@@ -33,7 +34,7 @@ LOST = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that is lost just when it begins a statement
+    asyncpg.InternalClientError,  # the connection is lost just as it begins a statement
     asyncpg.PostgresConnectionError,
 )
 """The errors of a connection that is lost or could not be made."""
@@ -42,7 +43,7 @@ ERRORS = (*LOST, asyncpg.PostgresError)
 
 
 def name_of(dsn: str) -> str:
-    """How messages name the database: by host and name, never by user or password."""
+    """The name of the database in messages: its host and name, never a user or password."""
     try:
         parts = urlsplit(dsn)
         host = parts.hostname or parse_qs(parts.query).get("host", [""])[0]
@@ -53,7 +54,7 @@ def name_of(dsn: str) -> str:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the connection is gone, so that nothing that was not committed will be."""
+    """Whether the connection is lost, so that nothing uncommitted will be committed."""
     if isinstance(error, ValueError):  # a value that cannot be sent, or a wrong certificate
         return False
     if is_of_another_node(error):
@@ -62,7 +63,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def is_of_another_node(error: BaseException) -> bool:
-    """Whether a sound connection tells that a node of its cluster has lost one to another node."""
+    """Whether a sound connection reports that its node has lost a connection to another node."""
     return _state(error)[:2] == "08" and getattr(error, "severity_en", "") == "ERROR"
 
 

@@ -1,4 +1,4 @@
-"""The texts of reads: the parts that a statement is made of."""
+"""The texts of reads: the parts of statements."""
 
 from functools import lru_cache
 
@@ -92,11 +92,11 @@ _SQL: dict[int, tuple[str, int]] = {
         1,
     ),
 }
-"""The text of each part, and how many parameters it has."""
+"""The text of each part, and the number of its parameters."""
 
 
 def value_of(column: str, values: bool, bytes_max: int | None) -> str:
-    """What is read of a row: nothing, its value, or TOO_LARGE instead of a large one."""
+    """The column that is read: nothing, the value, or TOO_LARGE in place of a large value."""
     if not values:
         return "NULL::bytea"
     if bytes_max is None:

@@ -56,20 +56,20 @@ from hashrange.storage.postgres.read_statements import (
 )
 
 ROWS_AT_FIRST = 256
-"""How many rows are asked for at first for a page that is bounded by weight."""
+"""The number of rows requested at first for a page that is bounded by weight."""
 
 NOWHERE = None, None, None
-"""The place of a row that is not asked for."""
+"""The place of a row that is not requested."""
 
 READS_ANSWERED_MIN = 2
-"""So many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
+"""This number of reads is answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
 
 
 class Question:
-    """The keys and ranges of several reads, and the rows that were found.
+    """The keys and ranges of several reads, and the rows of the answer.
 
-    Those that are `compared` at the end of their transaction need no `bounds`. Others have bounds
-    for the rows of the system space too if the question `locks_system`.
+    Reads that are `compared` at the end of their transaction need no `bounds`. Other reads have
+    bounds also for rows of the system space if the question `locks_system`.
     """
 
     def __init__(
@@ -78,16 +78,16 @@ class Question:
         self.compared = compared
         self._locks_system = locks_system
         self.keys: dict[Key, int] = {}
-        """The place of each key among those that are asked for."""
+        """The position of each key among the requested ones."""
         self.bounds: dict[Key, tuple[int, int | None]] = {}
-        """The keys whose rows must be of one moment: for each, the number of its read, and the
-        `weight_max` of that. It is None if another read asks for the key too, so that the row must
-        not be cut."""
+        """The keys whose rows must be as of one moment: for each, the number of its read, and the
+        read's `weight_max`, or None if another read requests the key too, so that the row must not
+        be cut."""
         self.names: dict[bytes, int] = {}
         """The same for the names of counters."""
         self.ranges: list[Asked] = []
         self.bytes_max: int | None = None
-        """That of all reads of rows by key."""
+        """The `bytes_max` of all reads of rows by key."""
         self.time = self.lists_dropped = False
         self.dropped: set[int] = set()
         for read in reads[:READS_ANSWERED_MIN]:
@@ -97,11 +97,12 @@ class Question:
         for read in reads[READS_ANSWERED_MIN:]:
             self._add(read)
         self.fence = 0, 0
-        """Weight and version of the fence that was read instead of the row of the catalog."""
+        """The weight and version of the fence that was read instead of the catalog's row."""
         self.placed = 0
-        """How many of the shards are where they were expected."""
+        """The number of shards that are where they were expected."""
         self.rows: list[tuple[int, bytes | None] | None] = []
-        """Version and value of the row of each key. Without a value, its read is not answered."""
+        """The version and value of the row of each key. Without a value, its read is not
+        answered."""
         self.totals: list[int] = []
         self.now = 0
 
@@ -151,14 +152,13 @@ class Question:
         return slots or {slot_of(CATALOG[1])}
 
     def single_slots(self) -> set[int] | None:
-        """The slots of all that it asks for; None if that is not in single slots."""
+        """The slots of everything that it requests; None if a part is not in a single slot."""
         if self.names or not all(asked.is_in_one_slot for asked in self.ranges):
             return None
         return self.slots()
 
     def parts(self, values: bool = True, catalog: bool = True) -> tuple[list[int], list[Any]]:
-        """The parts of its statement and their arguments. The row of the catalog may be left
-        out."""
+        """The parts of its statement and their arguments. The catalog's row can be left out."""
         parts = [DROPPED]
         arguments: list[Any] = []
         if self.time:
@@ -189,7 +189,8 @@ class Question:
         return parts, arguments
 
     def take(self, rows: Sequence[Any]) -> bool:
-        """Keep what the statement has found. Returns False if it must be asked for more rows."""
+        """Take the rows that a statement has returned. Returns False if more rows must be
+        requested."""
         self.dropped.clear()
         self.rows = [None] * len(self.keys)
         self.totals = [0] * len(self.names)
@@ -229,7 +230,7 @@ class Question:
     def answers(self, reads: Sequence[Read], now: Callable[[int], int]) -> list[Answer]:
         """The answers to the first reads, up to one that is not answered.
 
-        `now` makes sure that the time never falls.
+        `now` ensures that the time never decreases.
         """
         time = now(self.now) if self.time else 0
         ranges = iter(self.ranges)
@@ -265,7 +266,7 @@ class Question:
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
-    """Ask until all pages are full or at their end."""
+    """Ask until all pages are full or complete."""
     while True:
         parts, arguments = question.parts(values)
         text = statement(tuple(parts), values, question.bytes_max)
@@ -274,12 +275,12 @@ async def ask(connection: Any, question: Question, values: bool = True) -> None:
 
 
 class Asked:
-    """A range, how many rows of it are asked for, and what was found."""
+    """A range, the number of its rows to request, and the returned rows."""
 
     def __init__(self, read: Range) -> None:
         self.read = read
         self.whole = max(len(read.start), len(read.end or b"")) > KEY_BYTES_MAX
-        """Whether it is read as a whole, because of keys that the index does not hold."""
+        """Whether it is read as a whole, because some of its keys are too long for the index."""
         self.records: list[Any] = []
         self.page = Page([], True)
         self.versions: list[tuple[bytes, int]] = []
@@ -302,7 +303,7 @@ class Asked:
         return last == slot or (last == slot + 1 and not end)
 
     def is_answered(self, dropped: set[int]) -> bool:
-        """Make the page of what was found. Returns False if that was not enough."""
+        """Make the page from the returned rows. Returns False if they are not enough."""
         read = self.read
         if read.space in dropped:
             self.records = []
@@ -322,7 +323,7 @@ class Asked:
         return True
 
     def _more(self, rows: list[tuple[bytes, bytes, int]]) -> int:
-        """How many rows will probably fill the page."""
+        """The number of rows that will probably fill the page."""
         weight: int = sum(unpack_weight(value)[0] for _, value, _ in rows)
         assert self.read.weight_max is not None
         expected = ceil(1.25 * len(rows) * self.read.weight_max / max(weight, 1))

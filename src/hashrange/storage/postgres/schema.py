@@ -1,17 +1,18 @@
-"""The tables, and whether a database is ours to use.
+"""The tables, and the check whether a database may be used.
 
     hashrange_schema   one row: version of the tables, the oldest release that can use them, and a
                        random number that sets the advisory locks of this database apart
-    spaces             the spaces that exist, but for the system space
-    dropped            spaces that were dropped and still hold rows
+    spaces             the existing spaces, except the system space
+    dropped            dropped spaces that still have rows
     rows               the rows of all spaces: see `keys`
     counters           statistics, in up to 64 places each, which are added up when they are read
-    log_heads          the last number and prefix that were appended to each slot of a log
+    log_heads          the last number and prefix that were appended in each slot of a log
     batches            the ids of the latest commits, each in a slot: see `settle`
 
-Every column is an integer or bytes: text cannot hold U+0000. A change of the tables is made in two
-releases, so that servers of both can run at once: the first adds what is new, and the next, when no
-server of the old release is left, removes what is old. `oldest` rises with the second.
+Every column is an integer or bytes, because text cannot contain U+0000. A change of the tables is
+made in two releases, so that servers of both can run at once: the first release adds the new parts,
+and the next one, when no server of the old release is left, removes the old parts. `oldest`
+increases with the second.
 """
 
 import secrets
@@ -20,7 +21,7 @@ from typing import Any
 from hashrange.kv import Damaged, ReadOnly, StoreError
 
 VERSION = 3
-"""The version of the tables that this release makes."""
+"""The version of the tables that this release creates."""
 
 MIGRATION_LOCK = 0x68617368
 
@@ -51,13 +52,13 @@ _SLOTS_OF_BATCHES = (
     "ALTER TABLE batches ADD COLUMN slot smallint NOT NULL DEFAULT 0, "
     "DROP CONSTRAINT batches_pkey, ADD PRIMARY KEY (slot, id)",
 )
-"""With it, every table but the lists of spaces can be distributed by its slots."""
+"""With this column, every table except the lists of spaces can be distributed by slots."""
 
 _STEPS: tuple[tuple[str, ...], ...] = (_TABLES, _SLOTS_OF_BATCHES, ())
 """Step n brings the tables from version n to n + 1."""
 
 OLDEST_WITH_FENCES = 3
-"""That of the oldest release that knows the fences of a cluster."""
+"""The version of the oldest release that knows the fences of a cluster."""
 
 _OLDEST = 1
 """The version of the tables of the oldest release that can use the tables of this one."""
@@ -80,7 +81,7 @@ SKEW_MAX = 1000
 
 
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:
-    """Check the database, and make or upgrade its tables. Returns the number of its locks.
+    """Check the database, and create or upgrade its tables. Returns the number of its locks.
 
     After an error the connection must be closed, which rolls back.
 
@@ -150,7 +151,8 @@ async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
 
 
 async def _migrate(connection: Any, name: str) -> None:
-    """Make or upgrade the tables, unless another server did so before the lock was ours."""
+    """Create or upgrade the tables, unless another server has done so before this one got the
+    lock."""
     state = await _state(connection, name)
     version = state[0] if state else 0
     for step in _STEPS[version:VERSION]:
@@ -170,7 +172,7 @@ async def _migrate(connection: Any, name: str) -> None:
 
 
 async def is_distributed(connection: Any) -> bool:
-    """Whether Citus has spread the rows over nodes."""
+    """Whether Citus has distributed the rows over nodes."""
     if not await connection.fetchval("SELECT to_regclass('pg_dist_partition') IS NOT NULL"):
         return False
     return bool(
@@ -192,10 +194,10 @@ async def is_on_every_node(connection: Any) -> bool:
 
 
 async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
-    """Raises StoreError if the nodes of a cluster let a statement wait for a lock without limit.
+    """Raises StoreError if a node of a cluster lets statements wait for locks without a limit.
 
-    Settings of a connection to the coordinator do not reach the other nodes; those of the role do.
-    Nodes that are away are not looked at.
+    Settings of a connection to the coordinator do not apply on the other nodes; settings of the
+    role do. Unreachable nodes are not checked.
     """
     nodes = await connection.fetch(
         "SELECT nodename, nodeport, current_user AS role "

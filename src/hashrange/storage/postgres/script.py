@@ -1,16 +1,16 @@
 """The statements of a commit, all sent in one message.
 
-A round trip costs more than what most statements of a commit do. asyncpg sends one statement with
-many sets of arguments in one message, and PostgreSQL carries them out one after the other, each
-with a snapshot of its own, as one transaction. So the steps of a commit are one statement, made of
+A round trip costs more than the work of most statements of a commit. asyncpg can send one statement
+with many sets of arguments in one message, and PostgreSQL executes them one after the other as one
+transaction, each with a snapshot of its own. So the steps of a commit are one statement, made of
 parts: each step has values for some parts, and empty arrays for the others.
 
-A part that is guarded must change as many rows as the step expects. The counts come back only when
-the transaction has been committed. So the statement itself fails, which undoes everything, if the
-number is another one: it divides by zero. If a space is not there, it takes the logarithm of zero.
+A guarded part must change as many rows as the step expects. The counts arrive only after the
+transaction has been committed. So if the number differs, the statement itself fails, which undoes
+everything: it divides by zero. If a space is absent, it takes the logarithm of zero.
 
-A script that has `begun` is part of a transaction that an earlier statement began. Any other one is
-a transaction by itself.
+A script that has `begun` is a part of a transaction that an earlier statement began. Any other
+script is a transaction by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ import asyncpg
 from hashrange.storage.postgres.reads import columns
 from hashrange.storage.postgres.tables import PLAIN, Tables
 
-# The parts, in the order in which they are carried out. Rows that are there are locked before
-# absent ones are inserted, in every transaction.
+# The parts, in the order of their execution. In every transaction, existing rows are locked before
+# absent ones are inserted.
 (
     PLACES,
     ADVISORY,
@@ -45,12 +45,12 @@ from hashrange.storage.postgres.tables import PLAIN, Tables
 
 GUARDED = frozenset({PLACED, LOCKS, FENCE, UPDATES, DELETES, INSERTS})
 ONCE = frozenset({PLACES, PLACED, ADVISORY, IDS, FENCE, SPACES, COUNTERS})
-"""Not for each shard."""
+"""The parts that are not repeated for each shard."""
 
 CHANGED = asyncpg.DivisionByZeroError
-"""Something is no longer as it was read."""
+"""The error if something has changed since it was read."""
 NO_SPACE = asyncpg.InvalidArgumentForLogarithmError
-"""A space that is written to is not there."""
+"""The error if a space to be written is absent."""
 
 _AT = "r.space = q.space AND r.slot = q.slot AND r.key = q.key"
 
@@ -61,7 +61,7 @@ FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[], ${3}::bytea[], ${4}::b
 
 _PARTS: dict[int, tuple[str, int]] = {
     PLACES: (
-        # Keeps shards where they are, by the lock (ShareLock) of Citus's own writers.
+        # Keeps shards in place by the lock (ShareLock) that Citus's own writers take.
         """SELECT lock_shard_metadata(5, q.shards)
 FROM (SELECT ${0}::bigint[]) AS q (shards) WHERE cardinality(q.shards) > 0""",
         1,
@@ -73,14 +73,14 @@ FROM unnest(${0}::int[], ${1}::int[], ${2}::bool[]) AS q (namespace, number, alo
         3,
     ),
     HOLDS: (
-        # In the order in which they are given, whatever version they have.
+        # In the order of the arguments, whatever their versions.
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])
     WITH ORDINALITY AS q (space, slot, key, i)
 JOIN {{rows}} r ON {_AT} ORDER BY q.i FOR UPDATE OF r""",
         3,
     ),
     LOCKS: (
-        # In the order in which they are given, if they still have the version.
+        # In the order of the arguments, if they still have the expected versions.
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[],
     ${{3}}::bigint[]) WITH ORDINALITY AS q (space, slot, key, expected, i)
 JOIN {{rows}} r ON {_AT} AND r.version = q.expected ORDER BY q.i FOR UPDATE OF r""",
@@ -158,16 +158,18 @@ CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RE
         6,
     ),
 }
-"""The text of each part, and how many parameters it has: an array for each column of its values."""
+"""The text of each part, and the number of its parameters: an array for each column of its
+values."""
 
 Values = Sequence[tuple[Any, ...]]
 
 Place = tuple[int, Tables]
-"""A part, and the tables that it is for."""
+"""A part, and the tables to which it applies."""
 
 
 class Step:
-    """The values of some parts. A guarded part must change a row for each, or `changed` rows."""
+    """The values of some parts. A guarded part must change one row for each value, or `changed`
+    rows."""
 
     def __init__(self, values: Mapping[Place, Values], changed: Mapping[Place, int] | None = None):
         self.values = {place: rows for place, rows in values.items() if rows}
@@ -186,7 +188,7 @@ class Step:
 class Script:
     """Steps that are added one by one, and sent together by `run`.
 
-    Its statement has each part for all of its `tables`, so that one that is prepared serves any
+    Its statement has each part for all of its `tables`, so that one prepared statement serves any
     values.
     """
 
@@ -204,7 +206,8 @@ class Script:
             self._steps.append(step)
 
     async def run(self, connection: Any) -> None:
-        """Raises CHANGED, NO_SPACE, and the errors of asyncpg. Nothing is written then."""
+        """Raises CHANGED, NO_SPACE, and the errors of asyncpg. After an error, nothing has been
+        written."""
         steps, self._steps = self._steps, []
         if steps:
             there = {place for step in steps for place in step.values}

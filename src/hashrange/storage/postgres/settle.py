@@ -1,9 +1,9 @@
-"""The end of a transaction, and how its outcome is found if the connection is lost.
+"""The end of a transaction, and the way to learn its outcome if the connection is lost.
 
 Each transaction inserts a random id. If no answer to its last message arrives, another connection
-inserts the same id, which waits for the backend of the lost connection if it is still at work. If
-the id is there already, the transaction was committed. If not, it never will be, because its id is
-now taken.
+inserts the same id, which waits for the backend of the lost connection if that is still at work. If
+the id already exists, the transaction was committed. If not, it never will be, because its id is
+taken now.
 """
 
 import asyncio
@@ -21,10 +21,11 @@ from hashrange.storage.postgres.script import Script
 from hashrange.storage.postgres.writes import PLAIN_SLOT
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
-"""Enough for the server to end a backend that waits in vain, and for the database to come back."""
+"""Enough time for the server to end a backend that waits in vain, and for the database to
+recover."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
-"""How long an id is kept. By then, no connection can still ask for it."""
+"""The time for which an id is kept. Afterwards, no connection can ask for it any more."""
 
 _TIME_BYTES = 6
 
@@ -33,7 +34,7 @@ _MARKS = "SELECT count(*) FROM batches WHERE slot = $1 AND id = $2"
 
 
 def new_id(milliseconds: int) -> bytes:
-    """An id that begins with the time, so that old ids lie together."""
+    """An id that begins with the time, so that old ids are stored together."""
     return milliseconds.to_bytes(_TIME_BYTES, "big") + os.urandom(10)
 
 
@@ -43,8 +44,8 @@ async def commit(
     """Run the last steps of a transaction, and commit it. Its id is in `slot`.
 
     Returns whether the connection is still sound. Raises Conflict if nothing was committed because
-    of another transaction or a lost connection, OutcomeUnknown if that cannot be found out in time,
-    and otherwise the error of the step that has failed.
+    of another transaction or a lost connection, OutcomeUnknown if that cannot be determined in
+    time, and otherwise the error of the failed step.
     """
     try:
         await script.run(connection)
@@ -54,7 +55,7 @@ async def commit(
     except asyncpg.IntegrityConstraintViolationError:
         raise Conflict("another transaction was in the way") from None
     except ERRORS as error:
-        # If only the node that is lost was written to, Citus commits there in one phase.
+        # If only the lost node was written to, Citus commits there in one phase.
         if not (is_lost(error) or is_of_another_node(error)):
             raise
     else:
@@ -68,10 +69,11 @@ async def commit(
 
 
 async def _commit(connection: Any, name: str) -> str:
-    """Returns the status. Raises OutcomeUnknown if it warns that another node did not commit.
+    """Returns the status. Raises OutcomeUnknown if there is a warning that another node did not
+    commit.
 
-    That node is lost. It commits its part when it is back, but until then it shows what was there
-    before. If nothing else was written, whether it has committed is not known.
+    That node is lost. It commits its part when it is back, but until then it shows the old rows. If
+    nothing else was written, it is not known whether the transaction was committed.
     """
     warnings: list[str] = []
 
@@ -90,10 +92,10 @@ async def _commit(connection: Any, name: str) -> str:
 
 
 async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
-    """Insert the id, so that the transaction cannot commit any more, unless it has.
+    """Insert the id, so that the transaction cannot commit any more if it has not done so.
 
-    The connection of this question may be lost too, after it has inserted the id. So it inserts
-    another id with it, which tells the next question who inserted the first.
+    This connection may be lost too, after it has inserted the id. So it inserts a second id
+    together with the first, which tells the next attempt who has inserted the first one.
     """
     own = id_[:-1] + bytes([id_[-1] ^ 1])
     deadline = time.monotonic() + SETTLE_SECONDS_MAX
@@ -115,7 +117,7 @@ async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
 
 
 async def forget_old(pool: Pool, milliseconds: int) -> None:
-    """Delete the ids that are no longer needed. `milliseconds` is the time now."""
+    """Delete ids that are no longer needed. `milliseconds` is the present time."""
     before = _before(milliseconds)
     async with pool.connection() as connection:
         await connection.execute(

@@ -1,7 +1,7 @@
-"""A store that any number of servers share: one PostgreSQL database, 14 or later.
+"""A store that any number of servers can share: one database of PostgreSQL 14 or later.
 
-The rows of all spaces are in one set of tables: see `schema`. Nothing is kept in the process that
-another server could change, so servers come and go at will.
+The rows of all spaces are in one set of tables: see `schema`. The process keeps nothing that
+another server could change, so servers can be started and stopped at any time.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -17,16 +17,16 @@ from hashrange.storage.postgres.transaction import PostgresSnapshot, PostgresTra
 class PostgresStore(PostgresDatabase):
     """The database at `dsn`, such as `postgresql://user@host:port/name?sslmode=verify-full`.
 
-    The tables are made in the first schema of the search path, which must be empty or ours. The
-    password is taken from the DSN, `PGPASSWORD` or `PGPASSFILE`; it is in no message. Behind
+    The tables are created in the first schema of the search path, which must be empty or ours. The
+    password is taken from the DSN, `PGPASSWORD` or `PGPASSFILE`; no message contains it. Behind
     pgbouncer in transaction mode, add `pgbouncer=1` to the DSN.
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
     this process ("relaxed" and "memory"; the database server may lose the last commits). `pool` is
-    the number of connections, unless the DSN gives another, as in `pool=8`: four to eight serve
+    the number of connections, unless the DSN has another one, as in `pool=8`; four to eight are
     best.
 
-    It connects when it is first used, or by `open`, and belongs to the event loop that runs then.
+    It connects at its first use, or by `open`, and belongs to the event loop that is running then.
     Raises the errors of `hashrange.kv`.
     """
 
@@ -38,7 +38,7 @@ class PostgresStore(PostgresDatabase):
 
     async def snapshot(self) -> PostgresSnapshot:
         await self.open()
-        if self.citus:  # the node at which it begins is known with its first read
+        if self.citus:  # its first read decides at which node it begins
             return PostgresSnapshot(self)
         return PostgresSnapshot(self, await self.hold_snapshot(Question(())))
 
@@ -53,7 +53,7 @@ class PostgresStore(PostgresDatabase):
         raise StoreError(f"{self.name}: back up a PostgreSQL database with pg_dump")
 
     async def verify(self) -> AsyncIterator[str]:
-        """See `kv.Store`. Each page is checked as of its own moment."""
+        """See `kv.Store`. Each page is checked as of a moment of its own."""
         await self.open()
         if not self.citus:
             async for problem in check.verify(self._fetch):

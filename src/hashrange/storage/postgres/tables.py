@@ -1,7 +1,7 @@
 """The names of the tables for some slots.
 
-In a Citus cluster each shard of a table is a table of its own, at one node. Whatever concerns one
-node is said to the tables of its shards: see `direct`.
+In a Citus cluster, each shard of a table is a table of its own on one node. Statements that concern
+one node name the tables of its shards: see `direct`.
 """
 
 from typing import NamedTuple
@@ -15,12 +15,12 @@ class Tables(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a statement reads from. `rows` may be a union of tables."""
+    """The tables that a statement reads. `rows` may be a union of tables."""
 
     rows: str = "rows"
     dropped: str = "dropped"
     fences: str = "rows"
-    """Where the fence is read."""
+    """The table in which the fence is read."""
 
 
 PLAIN = Tables()

@@ -1,15 +1,15 @@
-"""Snapshots, and transactions, which find out at the commit whether what they read has changed.
+"""Snapshots, and transactions, which check at the commit whether what they have read has changed.
 
-A transaction that is read from once needs no connection until it commits: its reads are one
-statement. When it is read from again, a snapshot of PostgreSQL is taken, and the earlier answers
-are compared with it: if nothing has changed, all reads come from its moment.
+A transaction that reads once needs no connection until it commits: its reads are one statement.
+When it reads again, it takes a snapshot of PostgreSQL and compares the earlier answers with it: if
+nothing has changed, all reads are as of the snapshot.
 
-A locking transaction is for items that several servers keep changing. Before it reads, it locks the
-rows that it is about to read. PostgreSQL grants such locks in the order in which they were asked
-for, so each server gets its turn. Rows that are not there cannot be locked.
+A locking transaction is for items that several servers keep changing. It locks the rows that it is
+about to read. PostgreSQL grants such locks in the order of the requests, so each server gets them
+in turn. Absent rows cannot be locked.
 
-A commit is one round trip: see `script`. It takes a few more if ranges that were read must still
-hold, or if spaces are created, dropped or purged.
+A commit is one round trip: see `script`. It takes a few more if ranges that were read must not have
+changed, or if spaces are created, dropped or purged.
 """
 
 from collections.abc import Sequence
@@ -41,11 +41,11 @@ from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE
 from hashrange.storage.postgres.writes import Folded
 
 DOUBT_SECONDS = 0.2
-"""How old the map of the shards may be after a conflict: one may have moved."""
+"""The largest age of the map of shards after a conflict, because a shard may have moved."""
 
 
 class PostgresSnapshot:
-    """If it is not held yet, it is taken with its first read, at the node of that."""
+    """A snapshot that is not held yet is taken with its first read, at the node of that read."""
 
     def __init__(self, store: PostgresDatabase, held: HeldSnapshot | None = None) -> None:
         self._store = store
@@ -70,10 +70,10 @@ class PostgresSnapshot:
 
 
 class PostgresTransaction:
-    """Holds a snapshot from its second read on; if it is `locking`, locks from its first read on.
+    """Holds a snapshot from its second read on, and with `locking`, locks from its first read on.
 
-    A locking one compares its earlier answers after each later read: if they have not changed by
-    then, they are of the same moment as the read.
+    A locking transaction compares its earlier answers after each later read: if they have not
+    changed by then, they are as of the same moment as the read.
     """
 
     def __init__(self, store: PostgresDatabase, locking: bool) -> None:
@@ -82,11 +82,11 @@ class PostgresTransaction:
         self._snapshot: HeldSnapshot | None = None
         self._pool = store.pool
         self._connection: Any = None
-        """The connection that holds the locks, from that pool."""
+        """The connection that holds the locks, and its pool."""
         self._guards = Guards()
         self._was_read = False
         self._of_one_moment = True
-        """Whether all that was read is of one moment in any case."""
+        """Whether all reads are as of one moment in any case."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         if self._locking:
@@ -138,7 +138,7 @@ class PostgresTransaction:
             await script.run(connection)
 
     async def confirm(self) -> None:
-        """Reads of plain PostgreSQL come from one moment anyway."""
+        """Reads of plain PostgreSQL are as of one moment anyway."""
         if self._store.citus and not self._of_one_moment:
             await self.commit([])
         else:
@@ -189,13 +189,13 @@ class PostgresTransaction:
             with suppress(*ERRORS, StoreError):
                 await fences.rescue()
             raise
-        with suppress(*ERRORS, StoreError):  # those that stay closed are opened when they are met
+        with suppress(*ERRORS, StoreError):  # fences that stay closed are opened when they are met
             await fences.open(closed, version, value)
 
     async def _commit(self, folded: Folded, closed: int | None = None) -> tuple[int, bytes]:
-        """For a change of definitions, `closed` is the number of the closed fences.
+        """For a change of definitions, `closed` is the number in the closed fences.
 
-        Returns the version and the value of the row of the catalog, if it was changed.
+        Returns the version and the value of the catalog's row, if it was changed.
         """
         store = self._store
         connection, self._connection = self._connection, None
@@ -231,7 +231,7 @@ class PostgresTransaction:
         return landing.catalog
 
     async def _compare(self, source: HeldSnapshot | PostgresDatabase) -> None:
-        """Raises Conflict unless all that was read is still the same there."""
+        """Raises Conflict unless everything that was read is still the same there."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)

@@ -1,7 +1,7 @@
 """Ranges in the `citus` dialect: from slot to slot.
 
-In a table with rows in every slot, each slot is asked by itself, at its node. Once a slot has no
-rows, all shards are asked which of the next ones have any; those are then asked together.
+If a table has rows in every slot, each slot is read by itself, at its node. After a slot without
+rows, all shards are asked which of the next slots have rows; these slots are then read together.
 """
 
 from collections.abc import Sequence
@@ -24,15 +24,16 @@ _ROWS = """SELECT key, rest, version, weight, {value} FROM rows
 WHERE space = $1 AND slot = ANY ($2) AND key = ANY ($3) ORDER BY key {order}"""
 
 SLOTS_FEW = 4
-"""So many are asked together at once, such as those of a kind of row in the system space."""
+"""Up to this number of slots are read together at once, such as those of one kind of row in the
+system space."""
 SLOTS_AT_FIRST = 16
-"""How many slots are looked at together after one that is empty; then more and more."""
+"""The number of slots that are examined together after an empty one; it grows with each time."""
 SLOTS_TOGETHER = 64
 ROWS_TOGETHER = 256
 
 
 class Walk:
-    """Through the slots of a range, until there are enough rows or enough weight."""
+    """Reads the slots of a range, until there are enough rows or enough weight."""
 
     def __init__(self, connection: Any, asked: Asked, reverse: bool, values: bool) -> None:
         self._connection = connection
@@ -75,7 +76,7 @@ class Walk:
             self._weight_left -= sum(row["weight"] for row in page)
 
     async def _slot(self, slot: int) -> bool:
-        """Returns whether it has any rows."""
+        """Read one slot. Returns whether it has any rows."""
         page = await self._connection.fetch(
             _PAGE.format(order=self._order, value=self._value),
             *(self._space, slot, self._start if slot == self._first else b""),
@@ -85,7 +86,7 @@ class Walk:
         return bool(page)
 
     async def _several(self, slots: Sequence[int]) -> bool:
-        """Returns whether most of them have rows."""
+        """Read some slots. Returns whether most of them have rows."""
         with_rows = sorted(
             row[0]
             for row in await self._connection.fetch(_WITH_ROWS, self._space, min(slots), max(slots))
@@ -98,11 +99,11 @@ class Walk:
         return 2 * len(with_rows) > len(slots)
 
     async def _sparse(self, slots: Sequence[int]) -> None:
-        """Rows of slots with few of them: first their weights, then those that are wanted."""
+        """Read slots with few rows: first the weights of the rows, then the wanted rows."""
         rows_max = min(self._rows_left or ROWS_TOGETHER, ROWS_TOGETHER)
         bounds = self._space, slots, self._start, self._end, rows_max
         weights = await self._connection.fetch(_WEIGHTS.format(order=self._order), *bounds)
-        if len(weights) == rows_max and rows_max != self._rows_left:  # they have many
+        if len(weights) == rows_max and rows_max != self._rows_left:  # they have many rows
             for slot in slots:
                 if not self._is_full:
                     await self._slot(slot)

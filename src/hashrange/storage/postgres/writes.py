@@ -1,17 +1,17 @@
 """The writes of a transaction, folded into one change for each row, as the steps of a script.
 
 A row that was read is changed only if its version is still the one that was read; otherwise there
-is a conflict. Versions are random and never used twice, not even after a row was deleted, so an
-equal version means the same row.
+is a conflict. Versions are random and never used twice, not even after a row was deleted, so equal
+versions mean the same row.
 
-Rows that the transaction has not read, such as entries of indexes, are written without a look at
-what is there: each belongs to a row that was read, which guards it.
+Rows that the transaction has not read, such as entries of indexes, are written without a check:
+each belongs to a row that was read, which guards it.
 
 The number of an appended row comes from a row in `log_heads`, one for each slot of a log, which
-stays locked until the commit. So numbers are in the order of the commits, which those of a sequence
-would not be. The row also holds the latest prefix, which a later row of the slot gets if its own is
-lower: a prefix begins with a time, and the clock of another server may be ahead, or a transaction
-that took less time.
+stays locked until the commit. So numbers are in the order of the commits, as those of a sequence
+would not be. The row also has the latest prefix, which a later row of the slot gets if its own is
+lower: a prefix begins with a time, and another server's clock may be ahead, or another transaction
+may have taken less time.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ class Folded:
         self._created: set[int] = {SYSTEM_SPACE}
         self._dropped: set[int] = set()
         self.spaces: set[int] = set()
-        """Those that are written to."""
+        """The spaces that are written to."""
         for write in writes:
             self._fold(write)
 
@@ -119,14 +119,14 @@ class Folded:
 
     @property
     def alone(self) -> set[int]:
-        """Locks that are held alone for the changes of spaces."""
+        """The locks that are held exclusively for changes of spaces."""
         spaces = {each.space for each in self.on_spaces if not isinstance(each, Purge)}
         return spaces | {DROPPED_LIST} if self.on_spaces else set()
 
     @property
     def redefines(self) -> bool:
-        """Whether it changes what tables and spaces there are, so that no writer may be under way
-        that does not know it."""
+        """Whether it changes the set of tables and spaces, so that no writer in flight may have
+        missed the change."""
         return self.changes_catalog or any(type(each) is not Purge for each in self.on_spaces)
 
     @property
@@ -140,13 +140,13 @@ class Layout(NamedTuple):
     tables_of: Callable[[int], Tables] = lambda slot: PLAIN
     tables: Sequence[Tables] = (PLAIN,)
     fence: tuple[int, int, bytes] = CATALOG_PLACE
-    """The place of the row that has the version of the catalog."""
+    """The place of the row with the version of the catalog."""
     slot: int = PLAIN_SLOT
-    """That of the transaction's id."""
+    """The place of the transaction's id."""
     slot_of_counters: int | None = None
     """If it is None, a backend always adds to the same place, so that none waits for another."""
     shards: Sequence[int] = ()
-    """Those that must be where they are."""
+    """The shards that must not have moved."""
 
 
 ONE_DATABASE = Layout()
@@ -158,7 +158,7 @@ class Plan:
     def __init__(
         self, folded: Folded, guards: Guards, version: int, layout: Layout = ONE_DATABASE
     ) -> None:
-        """`version` is that of all rows that are written."""
+        """`version` is the version of all rows that are written."""
         self._version = version
         self._layout = layout
         self._values: dict[Place, list[tuple[Any, ...]]] = {}
@@ -166,7 +166,7 @@ class Plan:
         self._locks: dict[Place, list[tuple[Any, ...]]] = {}
         """Rows to lock: space, slot, key and version."""
         self._absent: dict[Place, list[tuple[Any, ...]]] = {}
-        """Space, slot and key of rows that are only inserted so that nobody else does."""
+        """Space, slot and key of rows that are inserted only to keep others from inserting them."""
         self._add_rows(folded, guards)
         for name in sorted(folded.added):
             values = name, layout.slot_of_counters, folded.added[name]
@@ -175,7 +175,7 @@ class Plan:
             self._add_log(folded.appended)
 
     def add_spaces(self, spaces: set[int]) -> None:
-        """Spaces that must be there."""
+        """Spaces that must exist."""
         if spaces:
             self._values[SPACES, PLAIN] = [(space,) for space in sorted(spaces)]
 
@@ -216,8 +216,8 @@ class Plan:
         mixed = UPDATES in parts and DELETES in parts
         if not (only_read or mixed or CLEARS in parts):
             # The step that writes locks the rows in order. Rows are deleted unread only after the
-            # rows that guard them are locked: a statement does not see what is committed while it
-            # waits for a lock.
+            # rows that guard them are locked, because a statement does not see commits that are
+            # made while it waits for a lock.
             self._locks = {}
 
     def _add_fence(self, version: int | None) -> None:
