@@ -256,11 +256,12 @@ def _declares(value: object) -> bool:
 def as_read(item: Item) -> WireItem | None:
     """The stored item that this item was read from, if any.
 
-    A reader may leave a function there that makes it, if it is expensive and seldom needed.
+    A reader may leave a function there and its argument, if it is expensive and seldom needed.
     """
     raw: Any = item.__dict__.get(AS_READ)
-    if callable(raw):
-        raw = vars(item)[AS_READ] = raw()
+    if isinstance(raw, tuple):
+        make, argument = raw
+        raw = vars(item)[AS_READ] = make(argument)
     return cast("WireItem | None", raw)
 
 

@@ -6,7 +6,7 @@ attributes. Its items are read from the new generation and cannot be told from t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -34,19 +34,23 @@ class ShadowEntity(Entity):
 
     def load(self, raw: WireItem) -> Item:
         """An item of the old model, from a stored item of the new one. Raises ItemError."""
+        try:
+            item = self._validate(self._read_as_old(raw))
+        except (KeyError, ValidationError):
+            return self._load_in_steps(raw)
+        item.__dict__[AS_READ] = self._as_old, raw
+        return item
+
+    def _load_in_steps(self, raw: WireItem) -> Item:
         assert self.twin is not None
         if self.twin.retyped:
-            image = self.twin.reversed.mirror(visible(raw))
-            return self.twin.own.load(image)
-        try:
-            values = self._read_as_old(raw)
-        except KeyError:
-            values = {self._renamed[name]: value for name, value in self.values(raw).items()}
+            return self.twin.own.load(self._as_old(raw))
+        values = {self._renamed[name]: value for name, value in self.values(raw).items()}
         try:
             item = self._validate(values)
         except ValidationError as error:
             raise ItemError(f"{self}: {error}", self.key_of(raw)) from error
-        item.__dict__[AS_READ] = partial(self._as_old, raw)
+        item.__dict__[AS_READ] = self._as_old, raw
         return item
 
     def _as_old(self, raw: WireItem) -> WireItem:
@@ -55,13 +59,19 @@ class ShadowEntity(Entity):
 
     @cached_property
     def _read_as_old(self) -> Reader:
-        return self.reader(self._renamed)
+        """Raises KeyError for an item that cannot be read in one step."""
+        assert self.twin is not None
+        return _refuse if self.twin.retyped else self.reader(self._renamed)
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
         """The old attribute for each new one."""
         assert self.twin is not None
         return {mine: self.twin.own.attributes[name] for name, mine in self.attributes.items()}
+
+
+def _refuse(raw: WireItem) -> dict[str, Any]:
+    raise KeyError
 
 
 def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:
