@@ -220,15 +220,15 @@ def _is_item(declared: Any) -> bool:
 
 def _entities(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[type[Item]]:
     """All entities of a table: those of its patterns, those listed, and owners of copies."""
-    found: dict[type[Item], None] = {}
+    models: dict[type[Item], None] = {}
     for pattern in patterns:
         for model in pattern.entities:
-            found[model] = None
+            models[model] = None
         if pattern.facts.through is not None:
-            found[pattern.facts.through] = None
-    found |= dict.fromkeys(listed)
-    for model in list(found):
+            models[pattern.facts.through] = None
+    models |= dict.fromkeys(listed)
+    for model in list(models):
         for info in model.model_fields.values():
             if isinstance(info.default, Copy):
-                found[info.default.owner] = None
-    return list(found)
+                models[info.default.owner] = None
+    return list(models)

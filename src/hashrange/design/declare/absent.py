@@ -42,12 +42,12 @@ def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
 
 def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
     """The fields without a default of their own, with the values that are stored as nothing."""
-    found = []
+    filled = []
     for name, info in model.model_fields.items():
         value = absent_value(fields[name])
         if value is not STORED and (info.is_required() or isinstance(info.default, Copy)):
-            found.append((name, value))
-    return tuple(found)
+            filled.append((name, value))
+    return tuple(filled)
 
 
 def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType]) -> None:

@@ -47,5 +47,5 @@ def all_amounts(item: Item, by: Amounts[Any] | None, amounts: Mapping[str, Any])
         return dict(amounts)
     if not isinstance(by, Amounts) or not isinstance(item, by.entity):
         raise BadValue(f"{by!r} is not st.Amounts[{type(item).__name__}]")
-    given = {name: getattr(by, name) for name in type(by).model_fields}
-    return {**{name: value for name, value in given.items() if value is not None}, **amounts}
+    named = {name: getattr(by, name) for name in type(by).model_fields}
+    return {**{name: value for name, value in named.items() if value is not None}, **amounts}

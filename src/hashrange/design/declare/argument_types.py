@@ -21,28 +21,28 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
     """Raise DeclarationError if the argument's type does not fit the field's type."""
-    given, stored = argument.python, kind.python
+    own, stored = argument.python, kind.python
     if argument.values:  # those of all the fields that it is compared with
         return
     if argument.operator == "shard":
-        if given is not int:
+        if own is not int:
             raise DeclarationError(f"{argument.name!r}: the number of a shard is an int", at=at)
         return
     unit = argument.unit or argument.operator
     if unit in PERIODS:
         python, fields, text = _PERIOD_TYPES[unit]
-        if stored not in fields or given is not python:
+        if stored not in fields or own is not python:
             raise DeclarationError(f"{argument.name!r}: {text}", at=at)
         return
-    if given == stored or (kind.choices and given is str):
+    if own == stored or (kind.choices and own is str):
         return
-    if stored is datetime and given is date and argument.operator in _MIDNIGHT:
+    if stored is datetime and own is date and argument.operator in _MIDNIGHT:
         return
-    both_literal = get_origin(given) is Literal and get_origin(stored) is Literal
-    if both_literal and set(get_args(given)) <= set(get_args(stored)):
+    both_literal = get_origin(own) is Literal and get_origin(stored) is Literal
+    if both_literal and set(get_args(own)) <= set(get_args(stored)):
         return
     raise DeclarationError(
-        f"{argument.name!r} is {_name(given)}, but the field {argument.field!r} is {_name(stored)}",
+        f"{argument.name!r} is {_name(own)}, but the field {argument.field!r} is {_name(stored)}",
         at=at,
     )
 

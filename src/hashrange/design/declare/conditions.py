@@ -46,15 +46,15 @@ class FieldCondition:
     def bind(self, arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
         """The expression's values. Raises BadValue."""
         fields = {parameter: field for field, parameter in self.pairs}
-        found = {}
+        values = {}
         for name in self.parameters:
             field, value = fields.get(name, ""), arguments[name]
             encoder = self.types[field].encode if field else encode
             try:
-                found[f":{name}"] = encoder(value)
+                values[f":{name}"] = encoder(value)
             except BadValue as error:
                 raise error.of(field=field or name, value=value) from None
-        return found
+        return values
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], 
         if name not in tags:
             raise DeclarationError(f"{text!r}: no value for :{name}{suggest(name, tags)}", at=at)
     for field, parameter in condition.pairs:
-        expected, given = condition.types[field].tag, tags[parameter]
-        if expected and given and expected != given:
+        expected, tag = condition.types[field].tag, tags[parameter]
+        if expected and tag and expected != tag:
             raise DeclarationError(
-                f"{text!r}: {field} is stored as {expected}, :{parameter} as {given}", at=at
+                f"{text!r}: {field} is stored as {expected}, :{parameter} as {tag}", at=at
             )
 
 
@@ -158,8 +158,8 @@ def bound(
         hint = suggest(unused[0], condition.parameters)
         raise DeclarationError(f"{text!r} does not use {unused[0]!r}{hint}", at=at)
     try:
-        given = {name: encode(value) for name, value in values.items()}
-        check_values(text, condition, {n: next(iter(v)) for n, v in given.items()}, at)
+        encoded = {name: encode(value) for name, value in values.items()}
+        check_values(text, condition, {n: next(iter(v)) for n, v in encoded.items()}, at)
         return BoundCondition(condition, condition.bind(values))
     except BadValue as error:
         raise DeclarationError(f"{text!r}: {error}", at=at) from error
@@ -178,33 +178,33 @@ def _join(tokens: list[str]) -> str:
 
 def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str, str], ...]:
     """The (field, parameter) of each comparison of a field with a single parameter."""
-    found = []
+    pairs = []
     for n, token in enumerate(tokens):
         rest = [*tokens[n + 1 : n + 5], "", "", "", ""]
         if token in types and (n == 0 or tokens[n - 1] != "."):
             if rest[0] in _COMPARES and rest[1][:1] == ":":
-                found.append((token, rest[1][1:]))
+                pairs.append((token, rest[1][1:]))
             elif rest[0].upper() == "BETWEEN":
-                found += [(token, r[1:]) for r in (rest[1], rest[3]) if r[:1] == ":"]
+                pairs += [(token, r[1:]) for r in (rest[1], rest[3]) if r[:1] == ":"]
             elif n > 1 and tokens[n - 2].lower() == "begins_with" and rest[1][:1] == ":":
-                found.append((token, rest[1][1:]))
+                pairs.append((token, rest[1][1:]))
         elif token[0] == ":" and rest[0] in _COMPARES and rest[1] in types and rest[2] != ".":
-            found.append((rest[1], token[1:]))
-    return tuple(found)
+            pairs.append((rest[1], token[1:]))
+    return tuple(pairs)
 
 
 def _equalities(tokens: list[str], types: Mapping[str, FieldType]) -> dict[str, str]:
     """The comparisons `field = :parameter`, if the condition only joins comparisons by AND."""
     if {"OR", "NOT"} & {token.upper() for token in tokens}:
         return {}
-    found = {}
+    equalities = {}
     for before, field, sign, parameter, after in zip(
         ["AND", *tokens], tokens, tokens[1:], tokens[2:], [*tokens[3:], "AND"], strict=False
     ):
         alone = before.upper() == "AND" and after.upper() == "AND"
         if alone and field in types and sign == "=" and parameter[0] == ":":
-            found[field] = parameter[1:]
-    return found
+            equalities[field] = parameter[1:]
+    return equalities
 
 
 def _expression(condition: FieldCondition, values: Item) -> Any:

@@ -47,17 +47,17 @@ class Derived(Generic[T]):
 
     def value(self, values: Mapping[str, Any], model: type[Any]) -> T:
         """The value for these fields of an item. Raises BadValue."""
-        given = {name: values[name] for name in self.inputs}
+        inputs = {name: values[name] for name in self.inputs}
         try:
-            found = self.function(_Inputs(model, self, given))
-            return typing.cast(T, self._type.validate_python(found))
+            result = self.function(_Inputs(model, self, inputs))
+            return typing.cast(T, self._type.validate_python(result))
         except DeclarationError:
             raise
         except ValidationError as error:
             reason = "; ".join(one["msg"] for one in error.errors())
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-        raise BadValue(f"it cannot be computed from {given}: {reason}", field=self.name)
+        raise BadValue(f"it cannot be computed from {inputs}: {reason}", field=self.name)
 
     @cached_property
     def info(self) -> FieldInfo:
@@ -100,8 +100,8 @@ class _Inputs:
                 f"{derived.name} uses {name}, which it does not name: @st.derived({names})",
                 at=derived.function,
             )
-        found = inspect.getattr_static(self.__model, name)
-        return found.__get__(self, self.__model) if hasattr(found, "__get__") else found
+        attribute = inspect.getattr_static(self.__model, name)
+        return attribute.__get__(self, self.__model) if hasattr(attribute, "__get__") else attribute
 
 
 def derived(*inputs: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
@@ -115,7 +115,7 @@ def derived(*inputs: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
 
 def derived_fields(model: type[Any]) -> dict[str, Derived[Any]]:
     """A model's own and inherited derived fields."""
-    found: dict[str, Derived[Any]] = {}
+    fields: dict[str, Derived[Any]] = {}
     for base in reversed(model.__mro__):
-        found |= {name: one for name, one in vars(base).items() if isinstance(one, Derived)}
-    return found
+        fields |= {name: one for name, one in vars(base).items() if isinstance(one, Derived)}
+    return fields

@@ -69,11 +69,11 @@ class Draft:
         self._expect_own_attributes()
         self._expect_version_from_zero()
         declared = declarations(model)
-        found = declared.get("key")
-        if not isinstance(found, Key):
+        key = declared.get("key")
+        if not isinstance(key, Key):
             raise DeclarationError('it has no key: declare key = st.key("...", "...")', at=model)
-        self.hash = self._columns(found.hash, keys[0], "key", 1)
-        self.range = self._columns(found.range, keys[1], "key", 1)
+        self.hash = self._columns(key.hash, keys[0], "key", 1)
+        self.range = self._columns(key.range, keys[1], "key", 1)
         self._expect_required()
         self.declared = declared
 
@@ -252,20 +252,20 @@ class Draft:
         return [
             UniqueTemplate(
                 name,
-                bind(parse(found.template, self.model), self.fields, self.model, name),
-                found.namespace,
+                bind(parse(unique.template, self.model), self.fields, self.model, name),
+                unique.namespace,
             )
-            for name, found in self.declared.items()
-            if isinstance(found, Unique)
+            for name, unique in self.declared.items()
+            if isinstance(unique, Unique)
         ]
 
     def _copies(self) -> dict[str, Copy]:
-        found = {}
+        copies = {}
         for name, info in self.model.model_fields.items():
             copy = info.default
             if not isinstance(copy, Copy):
                 continue
-            found[name] = copy
+            copies[name] = copy
             if copy.field not in copy.owner.model_fields:
                 hint = suggest(copy.field, copy.owner.model_fields)
                 message = f"{name}: {copy.owner.__name__} has no field {copy.field!r}{hint}"
@@ -273,7 +273,7 @@ class Draft:
             if copy.sync not in SYNCS:
                 hint = suggest(copy.sync, SYNCS)
                 raise DeclarationError(f"{name}: sync={copy.sync!r}{hint}", at=self.model)
-        return found
+        return copies
 
     def _expect_one_template_per_attribute(self, entity: Entity) -> None:
         written: dict[str, str] = {}

@@ -74,12 +74,12 @@ class Entity:
         """The values with those derived fields whose inputs are known. Raises BadValue."""
         if not self.derived:
             return values
-        found = {
+        computed = {
             name: one.value(values, self.model)
             for name, one in self.derived.items()
             if name not in values and all(inputs in values for inputs in one.inputs)
         }
-        return {**values, **found}
+        return {**values, **computed}
 
     # ---- to the table ----
 
@@ -290,8 +290,8 @@ class Entity:
     @cached_property
     def _filled_in(self) -> tuple[tuple[str, Any], ...]:
         """(attribute, value) of the fields without a default that can be stored as nothing."""
-        found = filled_in(self.model, self.fields)
-        return tuple((self.attributes[name], value) for name, value in found)
+        filled = filled_in(self.model, self.fields)
+        return tuple((self.attributes[name], value) for name, value in filled)
 
     @cached_property
     def _constants(self) -> WireItem:
@@ -310,19 +310,19 @@ class Entity:
     @cached_property
     def _limits(self) -> tuple[tuple[KeyColumn, str, str, int], ...]:
         """Every key column of text or bytes, with its attribute, type and most bytes."""
-        found = [limit for key in (self.key, *self.indexes) for limit in key_limits(key)]
-        return tuple((c, c.attribute, c.tag, most) for c, most in found if c.tag != "N")
+        limits = [limit for key in (self.key, *self.indexes) for limit in key_limits(key)]
+        return tuple((c, c.attribute, c.tag, most) for c, most in limits if c.tag != "N")
 
     @cached_property
     def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:
         """Each index that a template writes to, with the attributes to write."""
         own = {column.attribute for column in self.key.columns}
-        found = []
+        indexed = []
         for key in self.indexes:
             columns = tuple(c for c in key.columns if c.attribute not in own)
             if any(column.natural is None for column in columns):
-                found.append((key, columns))
-        return tuple(found)
+                indexed.append((key, columns))
+        return tuple(indexed)
 
     @cached_property
     def shapes(self) -> Shapes:
@@ -357,8 +357,8 @@ class Entity:
     @cached_property
     def update_times(self) -> tuple[str, ...]:
         """The fields that hold the time of the last write."""
-        found = self.model.model_fields.items()
-        times = [(n, info.default_factory) for n, info in found]
+        fields = self.model.model_fields.items()
+        times = [(n, info.default_factory) for n, info in fields]
         return tuple(n for n, f in times if isinstance(f, WriteTime) and f.update)
 
     def stamped(self, item: Item) -> Item:
@@ -379,19 +379,19 @@ class Entity:
     @cached_property
     def feeding(self) -> Mapping[str, str]:
         """Fields that a key, a unique marker or a derived field depends on, with its name."""
-        found: dict[str, str] = {}
+        feeding: dict[str, str] = {}
         for derived, one in self.derived.items():
-            found |= dict.fromkeys(one.inputs, derived)
+            feeding |= dict.fromkeys(one.inputs, derived)
         for key in (self.key, *self.indexes):
             for name in key.fields:
-                found.setdefault(name, key.declared_as)
+                feeding.setdefault(name, key.declared_as)
         for unique in self.unique:
             for name in unique.template.fields:
-                found.setdefault(name, unique.name)
+                feeding.setdefault(name, unique.name)
             for name, kind in self.fields.items():
                 if kind.expires:  # the marker expires together with the item
-                    found.setdefault(name, unique.name)
-        return found
+                    feeding.setdefault(name, unique.name)
+        return feeding
 
 
 def _reason(error: Any) -> str:

@@ -31,8 +31,8 @@ class Facts:
 
 
 def facts(function: Callable[..., Any]) -> Facts:
-    found: Facts = getattr(function, "__design_facts__", Facts())
-    return found
+    declared: Facts = getattr(function, "__design_facts__", Facts())
+    return declared
 
 
 def _fact(function: F, **more: Any) -> F:

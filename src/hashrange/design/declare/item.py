@@ -267,25 +267,25 @@ def as_read(item: Item) -> WireItem | None:
 
 def declarations(model: type[Item]) -> dict[str, Key | Index | Unique | Vectors]:
     """The model's own and inherited declarations, in the order of the source."""
-    found: dict[str, Key | Index | Unique | Vectors] = {}
+    declared: dict[str, Key | Index | Unique | Vectors] = {}
     for base in reversed(model.__mro__):
-        found |= {name: value for name, value in vars(base).items() if _declares(value)}
-    return found
+        declared |= {name: value for name, value in vars(base).items() if _declares(value)}
+    return declared
 
 
 def upgrades(model: type[Item]) -> dict[int, Callable[[dict[str, Any]], dict[str, Any]]]:
     """The functions marked with `upgrade`, by the shape that they convert from."""
-    found = {}
+    by_shape = {}
     for name in dir(model):
         function = getattr(model, name, None) if not name.startswith("__") else None
         shape = getattr(function, "__upgrades_from__", None)
         if shape is not None and callable(function):
-            found[shape] = function
-    return found
+            by_shape[shape] = function
+    return by_shape
 
 
 def _check_upgrades(model: type[Item]) -> None:
-    found, shape = upgrades(model), model.entity_shape
+    known, shape = upgrades(model), model.entity_shape
     for name, number in (
         ("readable_by", model.entity_readable_by),
         ("backfilled", model.entity_backfilled),
@@ -294,10 +294,10 @@ def _check_upgrades(model: type[Item]) -> None:
             message = f"{name}={number} is not a shape from 1 to {shape}"
             raise DeclarationError(message, at=model)
     for version in range(model.entity_backfilled, shape):
-        if version not in found:
+        if version not in known:
             raise DeclarationError(f"shape {shape} needs an upgrade from {version}", at=model)
-    if found and max(found) >= shape:
-        message = f"an upgrade from {max(found)}, but no shape above {max(found)}: add shape="
+    if known and max(known) >= shape:
+        message = f"an upgrade from {max(known)}, but no shape above {max(known)}: add shape="
         raise DeclarationError(message, at=model)
 
 

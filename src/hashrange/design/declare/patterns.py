@@ -121,15 +121,15 @@ def with_subclasses(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -
     def extended(pattern: Pattern, result: type[Any]) -> list[type[Any]]:
         if hasattr(entity_of(result), "key"):
             return [result]
-        found = [model for model in entities if issubclass(model, result)]
-        if not found:
+        models = [model for model in entities if issubclass(model, result)]
+        if not models:
             name = result.__name__
             message = (
                 f"{name} has no key, and the table has no entity that extends it: declare key = "
                 f'st.key("...", "..."), or list the entities, e.g. st.Table(..., My{name})'
             )
             raise DeclarationError(message, at=pattern.function)
-        return found
+        return models
 
     changed = []
     for pattern in patterns:
@@ -147,14 +147,14 @@ def read_patterns(protocol: type) -> list[Pattern]:
         raise DeclarationError(
             "it is not a Protocol: add typing.Protocol to its bases", at=protocol
         )
-    found: dict[str, Pattern] = {}
+    patterns: dict[str, Pattern] = {}
     for base in reversed(protocol.__mro__):
         if base in (Store, AsyncStore) or not getattr(base, "_is_protocol", False):
             continue
         for name, function in vars(base).items():
             if inspect.isfunction(function) and not name.startswith("_"):
-                found[name] = _Reader(base, function, asynchronous).pattern()
-    return list(found.values())
+                patterns[name] = _Reader(base, function, asynchronous).pattern()
+    return list(patterns.values())
 
 
 def _inherits(protocol: type, base: type) -> bool:

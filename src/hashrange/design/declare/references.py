@@ -67,8 +67,8 @@ class References:
         """Every reference: a follower and a followed user are two. None of itself is among them."""
         names = (child.name, parent.name)
         if names not in self._known:
-            found = () if child is parent else tuple(self._between(child, parent))
-            self._known[names] = found
+            references = () if child is parent else tuple(self._between(child, parent))
+            self._known[names] = references
         return self._known[names]
 
     def named(self, entity: Entity, field: str) -> list[tuple[Entity, str]]:
@@ -130,21 +130,21 @@ class References:
         """The reference to the owner of a copied field. Raises DeclarationError."""
         copy = child.copies[name]
         owner = next(one for one in self.entities if one.model is copy.owner)
-        found = self.between(child, owner)
+        references = self.between(child, owner)
         if copy.by is not None:
-            found = tuple(one for one in found if copy.by in one.fields)
-        if len(found) == 1 and (copy.by is not None or not self._is_rivalled(found[0])):
-            return found[0]
+            references = tuple(one for one in references if copy.by in one.fields)
+        if len(references) == 1 and (copy.by is not None or not self._is_rivalled(references[0])):
+            return references[0]
         raise DeclarationError(f"{name}: {self._copy_fault(child, owner, copy)}", at=child.model)
 
     def owners(self, child: Entity) -> tuple[tuple[Reference, list[str]], ...]:
         """The references that copies follow, each with the names of the copied fields."""
         if child.name not in self._owners:
-            found: dict[tuple[str, frozenset[str]], tuple[Reference, list[str]]] = {}
+            owners: dict[tuple[str, frozenset[str]], tuple[Reference, list[str]]] = {}
             for name in child.copies:
                 one = self.of_copy(child, name)
-                found.setdefault((one.parent.name, one.fields), (one, []))[1].append(name)
-            self._owners[child.name] = tuple(found.values())
+                owners.setdefault((one.parent.name, one.fields), (one, []))[1].append(name)
+            self._owners[child.name] = tuple(owners.values())
         return self._owners[child.name]
 
     # ---- how fields refer ----
@@ -262,12 +262,12 @@ class References:
 
 def _origins(keys: Sequence[EntityKey]) -> dict[str, set[Origin]]:
     """For each field of a key, where it stands in its columns; none for natural attributes."""
-    found: dict[str, set[Origin]] = {}
+    origins: dict[str, set[Origin]] = {}
     for key in keys:
         for column in key.columns:
             for field, origin in _places(column.template):
-                found.setdefault(field, set()).add(origin)
-    return found
+                origins.setdefault(field, set()).add(origin)
+    return origins
 
 
 def _places(template: Template) -> Iterator[tuple[str, Origin]]:

@@ -88,8 +88,8 @@ class EntityKey:
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that the key and its condition depend on."""
-        found = [field for column in self.columns for field in column.template.fields]
-        return tuple(dict.fromkeys([*found, *(self.when.fields if self.when else ())]))
+        fields = [field for column in self.columns for field in column.template.fields]
+        return tuple(dict.fromkeys([*fields, *(self.when.fields if self.when else ())]))
 
     def meets(self, other: "EntityKey", mine: Chars, others: Chars) -> bool:
         pairs = zip(self.columns, other.columns, strict=True)

@@ -33,10 +33,10 @@ class Shapes:
         """The attributes that every written item has."""
         if self.shape == 1:
             return {}
-        found: WireItem = {SHAPE_ATTRIBUTE: {"N": str(self.shape)}}
+        attributes: WireItem = {SHAPE_ATTRIBUTE: {"N": str(self.shape)}}
         if self.model.entity_readable_by < self.shape:
-            found[READABLE_ATTRIBUTE] = {"N": str(self.model.entity_readable_by)}
-        return found
+            attributes[READABLE_ATTRIBUTE] = {"N": str(self.model.entity_readable_by)}
+        return attributes
 
     @cached_property
     def unlike(self) -> frozenset[str]:
@@ -45,13 +45,13 @@ class Shapes:
         They are those that an upgrade names, or all if it names none.
         """
         fields = self.model.model_fields
-        found: set[str] = set()
+        changed: set[str] = set()
         for version in range(self.model.entity_backfilled, self.shape):
             texts = frozenset(texts_of(self.upgrades[version]))
             named = {n for n, info in fields.items() if {n, info.alias, info.serialization_alias}
                      & texts}  # fmt: skip
-            found |= named or fields.keys()
-        return frozenset(found)
+            changed |= named or fields.keys()
+        return frozenset(changed)
 
     def fault(self, fields: Collection[str]) -> str | None:
         """Why these fields cannot be asked for."""

@@ -82,10 +82,10 @@ class TableModel:
 
     def entity(self, model: type[Any]) -> Entity:
         """Raises DeclarationError if the table has no such entity."""
-        found = self.by_model.get(model)
-        if found is None:
+        one = self.by_model.get(model)
+        if one is None:
             raise DeclarationError(f"{model.__name__} is not in the table {self.name!r}")
-        return found
+        return one
 
     def check_view(self, view: type[View[Any]]) -> None:
         """Raises DeclarationError for a field that the view declares with another stored type."""
@@ -307,23 +307,23 @@ def column_names(columns: tuple[KeyColumn, ...]) -> str:
 
 def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
     """The characters that separate values: those in constants that are not letters or digits."""
-    found: set[str] = set()
+    delimiters: set[str] = set()
     for entity in entities:
         for key in (entity.key, *entity.indexes):
             for column in key.columns:
-                found |= _delimiters_of(column.template)
+                delimiters |= _delimiters_of(column.template)
         for unique in entity.unique:
-            found |= _delimiters_of(unique.template)
-    return frozenset(found)
+            delimiters |= _delimiters_of(unique.template)
+    return frozenset(delimiters)
 
 
 def _delimiters_of(template: Template) -> set[str]:
-    found: set[str] = set()
+    delimiters: set[str] = set()
     for part in template.parts if template.placeholders else ():
         if isinstance(part, str):
             marks = {c for c in part if not c.isalnum()}
-            found |= marks or set(part)
-    return found
+            delimiters |= marks or set(part)
+    return delimiters
 
 
 def _find_rivals(entity: Entity, model: TableModel) -> None:

@@ -90,9 +90,9 @@ def field_type(info: FieldInfo, at: object) -> FieldType:
 def encode(value: Any) -> AttributeValue:
     """The wire form of any value. Raises BadValue if it cannot be stored."""
     kind = type(value)
-    found = _ENCODERS.get(kind)
-    if found is not None:
-        return found(value)
+    exact = _ENCODERS.get(kind)
+    if exact is not None:
+        return exact(value)
     for base, encoder in _BASES:
         if isinstance(value, base):
             return encoder(value)
@@ -326,13 +326,13 @@ def _length_max(metadata: list[Any]) -> int | None:
 
 def bounds_of(metadata: Sequence[Any]) -> tuple[tuple[str, Decimal], ...]:
     """The bounds of a number, as (comparison, bound)."""
-    found = []
+    bounds = []
     for constraint in metadata:
         for sign, name in ((">=", "ge"), (">", "gt"), ("<=", "le"), ("<", "lt")):
             bound = getattr(constraint, name, None)
             if isinstance(bound, (int, Decimal)):
-                found.append((sign, Decimal(bound)))
-    return tuple(found)
+                bounds.append((sign, Decimal(bound)))
+    return tuple(bounds)
 
 
 def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:

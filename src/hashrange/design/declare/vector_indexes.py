@@ -52,22 +52,22 @@ def vector_indexes(
     type_attribute: str | None,
 ) -> tuple[VectorIndex, ...]:
     """Raises DeclarationError if declarations contradict each other or DynamoDB's rules."""
-    found: dict[str, VectorIndex] = {}
+    indexes: dict[str, VectorIndex] = {}
     for entity in entities:
         for declared_as, declared in declarations(entity.model).items():
             if isinstance(declared, Vectors):
                 index = _index(entity, declared, declared_as, other_indexes)
-                if found.setdefault(index.name, index) != index:
+                if indexes.setdefault(index.name, index) != index:
                     raise DeclarationError(
                         f"{declared_as}: {index.name!r} is declared otherwise in another entity",
                         at=entity.model,
                     )
-    if len(found) > VECTOR_INDEXES_MAX:
+    if len(indexes) > VECTOR_INDEXES_MAX:
         raise DeclarationError(
-            f"it has {len(found)} vector indexes: a table has at most {VECTOR_INDEXES_MAX}",
+            f"it has {len(indexes)} vector indexes: a table has at most {VECTOR_INDEXES_MAX}",
             at=table_name,
         )
-    whole = [_with_entities(index, entities, type_attribute) for index in found.values()]
+    whole = [_with_entities(index, entities, type_attribute) for index in indexes.values()]
     for index in whole:
         if len(index.filters) > SEARCH_FILTER_ATTRIBUTES_MAX:
             raise DeclarationError(

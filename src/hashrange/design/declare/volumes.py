@@ -97,9 +97,9 @@ class Volumes:
     def per(self, entity: object, parent: object) -> Each | None:
         """How many items each parent has, directly or through entities in between."""
         volume = self.of(entity)
-        for found in volume.each:
-            if found.parent == str(parent):
-                return found
+        for each in volume.each:
+            if each.parent == str(parent):
+                return each
         for step in volume.each:
             above = self.per(step.parent, parent) if step.parent != str(entity) else None
             if above is not None:

@@ -40,23 +40,23 @@ class Cells:
         by_entity: dict[str, list[Row]] = {}
         for row in rows:
             by_entity.setdefault(row.name, []).append(row)
-        self.lines = {name: self._lines(found) for name, found in by_entity.items()}
+        self.lines = {name: self._lines(rows) for name, rows in by_entity.items()}
 
     def _lines(self, rows: Sequence[Row]) -> CellLines:
-        found: CellLines = []
+        lines: CellLines = []
         for key, attributes in ((False, self._plain(rows)), (True, self._keys(rows[0].entity))):
             line: list[CellColumn] = []
             for attribute in attributes:
                 column = CellColumn(attribute, _width(attribute, rows), key)
                 if line and _total([*line, column]) > LINE_WIDTH:
-                    found.append(line)
+                    lines.append(line)
                     line = []
                 line.append(column)
-            if found and key and line and _total([*found[-1], *line]) <= LINE_WIDTH:
-                found[-1] = [*found[-1], *line]
+            if lines and key and line and _total([*lines[-1], *line]) <= LINE_WIDTH:
+                lines[-1] = [*lines[-1], *line]
             elif line:
-                found.append(line)
-        return found
+                lines.append(line)
+        return lines
 
     def _plain(self, rows: Sequence[Row]) -> Iterator[str]:
         """The fields' attributes, then those that the model does not know."""
@@ -100,12 +100,12 @@ def shown_value(raw: WireItem, attribute: str) -> str | None:
 
 
 def _width(attribute: str, rows: Sequence[Row]) -> float:
-    found = [columns(cut(printable(attribute), LABEL_CHARS)) * LABEL_SIZE * MONO]
+    widths = [columns(cut(printable(attribute), LABEL_CHARS)) * LABEL_SIZE * MONO]
     for row in rows:
         value = shown_value(row.raw, attribute)
         if value is not None:
-            found.append(columns(cut(printable(value[:200]), VALUE_CHARS)) * VALUE_SIZE * MONO)
-    return max(found) + 2 * PADDING
+            widths.append(columns(cut(printable(value[:200]), VALUE_CHARS)) * VALUE_SIZE * MONO)
+    return max(widths) + 2 * PADDING
 
 
 def _total(line: Sequence[CellColumn]) -> float:

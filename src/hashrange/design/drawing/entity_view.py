@@ -60,30 +60,30 @@ class _Bend:
 
 def draw_entities(table: Table) -> str:
     """The picture of the table's entities and of how they belong together."""
-    found = relations(table.model, table.volumes)
-    boxes = _boxes(table, found)
-    _place(boxes, depths(table.model, found), found)
+    related = relations(table.model, table.volumes)
+    boxes = _boxes(table, related)
+    _place(boxes, depths(table.model, related), related)
     canvas = Canvas()
     canvas.text(MARGIN, MARGIN + 14, f"{table.name} · entities", "ink bold", size=17)
     keys = " and ".join(column.attribute for column in table.model.table.columns)
     canvas.text(MARGIN, MARGIN + 33, f"{keys}: the primary key", "muted")
-    for relation in found:
+    for relation in related:
         boxes[relation.child.name].entering.append(relation)
-    for relation in found:
+    for relation in related:
         _connect(canvas, boxes[relation.parent.name], boxes[relation.child.name], relation)
     for box in boxes.values():
         _draw_box(canvas, box)
     return canvas.render(f"{table.name}: entities", css())
 
 
-def _boxes(table: Table, found: list[Relation]) -> dict[str, _Box]:
+def _boxes(table: Table, related: list[Relation]) -> dict[str, _Box]:
     boxes = {}
     for number, entity in enumerate(table.model.entities):
         keys = [*_key_lines(entity, entity.key, "")]
         for index in entity.indexes:
             keys += _key_lines(entity, index, f"{index.source.name} ")
         keys += [("unique", str(unique.template)) for unique in entity.unique]
-        counted = [r for r in found if r.child is entity and r.count]
+        counted = [r for r in related if r.child is entity and r.count]
         keys += [(f"for a {relation.parent}", relation.count) for relation in counted]
         boxes[entity.name] = _Box(entity, number, keys, [*_field_lines(table, entity)])
     return boxes
@@ -147,22 +147,22 @@ def _field(name: str, text: str) -> str:
 # ---- places ----
 
 
-def _place(boxes: dict[str, _Box], depth: dict[str, int], found: list[Relation]) -> None:
+def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation]) -> None:
     """Columns by depth. A line over several columns has a bend in each between, as a place of its
     own, so that it does not run behind a box."""
     x = MARGIN
     for column in range(max(depth.values()) + 1):
         here: list[_Box | _Bend] = [box for name, box in boxes.items() if depth[name] == column]
-        for relation in found:
+        for relation in related:
             if depth[relation.parent.name] < column < depth[relation.child.name]:
                 bends = boxes[relation.child.name].bends.setdefault(relation.parent.name, [])
                 bends.append(_Bend(_port(boxes, relation)))
                 here.append(bends[-1])
         width = max((one.width for one in here if isinstance(one, _Box)), default=0.0)
-        here.sort(key=lambda one: (_wanted(one, boxes, found), isinstance(one, _Bend)))
+        here.sort(key=lambda one: (_wanted(one, boxes, related), isinstance(one, _Bend)))
         y = TOP + MARGIN
         for one in here:
-            one.x, one.y = x, max(y, _wanted(one, boxes, found) if column else y)
+            one.x, one.y = x, max(y, _wanted(one, boxes, related) if column else y)
             if isinstance(one, _Bend):
                 one.width = width
             y = one.y + one.height + BETWEEN_BOXES
@@ -175,10 +175,10 @@ def _port(boxes: dict[str, _Box], relation: Relation) -> float:
     return bends[-1].y if bends else boxes[relation.parent.name].y
 
 
-def _wanted(one: "_Box | _Bend", boxes: dict[str, _Box], found: list[Relation]) -> float:
+def _wanted(one: "_Box | _Bend", boxes: dict[str, _Box], related: list[Relation]) -> float:
     if isinstance(one, _Bend):
         return one.wanted
-    return min((_port(boxes, r) for r in found if r.child is one.entity), default=0.0)
+    return min((_port(boxes, r) for r in related if r.child is one.entity), default=0.0)
 
 
 # ---- drawing ----

@@ -57,31 +57,31 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
     """The rows of stored items, each with its entity."""
     loader = Loader(model, [entity.model for entity in model.entities])
     numbers = {entity.name: number for number, entity in enumerate(model.entities)}
-    found = []
+    read = []
     for raw in items:
         entity = loader.recognise(raw)
         if entity is None:
             name = raw.get(model.type_attribute or "", {}).get("S") or UNKNOWN
-            found.append(Row(raw, None, len(numbers), cut(name, NAME_CHARS)))
+            read.append(Row(raw, None, len(numbers), cut(name, NAME_CHARS)))
         else:
-            found.append(Row(raw, entity, numbers[entity.name], str(entity)))
-    return found
+            read.append(Row(raw, entity, numbers[entity.name], str(entity)))
+    return read
 
 
 def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRows:
     """Collections are in the order of the entities of their first rows, then of their keys."""
-    found: dict[Any, Collection] = {}
+    collections: dict[Any, Collection] = {}
     absent = []
     for row in rows:
         if any(column.tag not in row.raw.get(column.attribute, {}) for column in source.columns):
             absent.append(row)
             continue
         key = tuple(row.raw[column.attribute] for column in source.hash)
-        found.setdefault(_identity(key), Collection(key)).rows.append(row)
+        collections.setdefault(_identity(key), Collection(key)).rows.append(row)
     columns = (*source.range, *model.table.columns)  # equal index keys: by their primary keys
-    for collection in found.values():
+    for collection in collections.values():
         collection.rows.sort(key=lambda row: [_Ordered(row.raw[c.attribute]) for c in columns])
-    ordered = sorted(found.items(), key=lambda pair: (_first(pair[1]), pair[0]))
+    ordered = sorted(collections.items(), key=lambda pair: (_first(pair[1]), pair[0]))
     return SourceRows(source, [collection for _, collection in ordered], absent)
 
 

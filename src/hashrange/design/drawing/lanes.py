@@ -8,7 +8,7 @@ Span = tuple[float, float]
 def lanes(spans: Sequence[Sequence[Span]], gap: float) -> list[int]:
     """The lane of each bracket, which consists of spans of the same line; the first free one."""
     taken: list[list[Span]] = []
-    found = []
+    chosen = []
     for bracket in spans:
         top, bottom = min(s[0] for s in bracket), max(s[1] for s in bracket)
         free = next(
@@ -19,5 +19,5 @@ def lanes(spans: Sequence[Sequence[Span]], gap: float) -> list[int]:
         if free == len(taken):
             taken.append([])
         taken[free].append((top, bottom))
-        found.append(free)
-    return found
+        chosen.append(free)
+    return chosen

@@ -45,15 +45,15 @@ def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
 def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
     """The reads of each pattern that uses the source. A pattern that finds nothing is left out."""
     items = [loaded for row in drawn.rows if (loaded := _load(row)) is not None]
-    found = []
+    reads = []
     for number, plan in numbered(table):
         if isinstance(plan, Plan) and plan.source.name == drawn.source.name:
             tried = [_read(table.model, number, plan, drawn, call)
                      for call in _calls(table.model, plan, items)]  # fmt: skip
             best = max(tried, key=_worth, default=None)
             if best is not None and best.rows:
-                found.append(best)
-    return found
+                reads.append(best)
+    return reads
 
 
 def _worth(read: PatternRead) -> tuple[int, int, int]:
@@ -84,12 +84,12 @@ def _calls(model: TableModel, plan: Plan, items: Sequence[Item]) -> Iterator[Bou
     arguments = pattern.arguments
     asked: set[str] = set()
     for item in chosen if arguments else chosen[:1]:
-        given = {a.name: _argument(a, item, chosen) for a in arguments}
-        if None in given.values() or repr(given) in asked:
+        values = {a.name: _argument(a, item, chosen) for a in arguments}
+        if None in values.values() or repr(values) in asked:
             continue
-        asked.add(repr(given))
+        asked.add(repr(values))
         try:
-            yield call.bind((), given)
+            yield call.bind((), values)
         except BadValue:
             continue
         if len(asked) == CANDIDATES_MAX:

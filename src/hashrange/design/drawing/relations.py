@@ -31,13 +31,13 @@ def relations(model: TableModel, volumes: Volumes) -> list[Relation]:
             if _above(model, parent, child) and parent.key_fields not in seen:
                 seen.append(parent.key_fields)
                 parents[child.name].append(parent)
-    found = []
+    related = []
     for child in model.entities:
         for parent in parents[child.name]:
             others = [other for other in parents[child.name] if other is not parent]
             if not any(_reaches(other, parent, parents) for other in others):
-                found.append(_relation(model, volumes, parent, child))
-    return found
+                related.append(_relation(model, volumes, parent, child))
+    return related
 
 
 def _above(model: TableModel, parent: Entity, child: Entity) -> bool:
@@ -63,23 +63,23 @@ def _reaches(start: Entity, goal: Entity, parents: Mapping[str, list[Entity]]) -
 
 
 def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity) -> Relation:
-    found = model.references.between(child, parent)
+    references = model.references.between(child, parent)
     each = volumes.per(child, parent)
     count = f"{each.mean:g}, at most {each.max:,}" if each is not None else ""
     return Relation(
         parent,
         child,
-        any(one.fields == child.key_fields for one in found),
-        any(child.fields[name].optional for one in found for name in one.fields),
+        any(one.fields == child.key_fields for one in references),
+        any(child.fields[name].optional for one in references for name in one.fields),
         count,
     )
 
 
-def depths(model: TableModel, found: list[Relation]) -> dict[str, int]:
+def depths(model: TableModel, related: list[Relation]) -> dict[str, int]:
     """The column of each entity: one to the right of its rightmost parent."""
     depth = {entity.name: 0 for entity in model.entities}
     for _ in model.entities:  # as many rounds as the longest chain can need; cycles end too
-        for relation in found:
+        for relation in related:
             least = depth[relation.parent.name] + 1
             if depth[relation.child.name] < least <= len(depth):
                 depth[relation.child.name] = least

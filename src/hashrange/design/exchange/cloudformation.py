@@ -208,7 +208,7 @@ def table_resources(template: Json) -> dict[str, Json]:
 
     Raises ExchangeError if there is no table, or if one lacks what it needs.
     """
-    found = {}
+    tables = {}
     for logical_id, resource in template["Resources"].items():
         kind = resource.get("Type") if isinstance(resource, dict) else None
         if kind not in (TABLE_TYPE, "AWS::DynamoDB::GlobalTable"):
@@ -217,10 +217,10 @@ def table_resources(template: Json) -> dict[str, Json]:
         for member in ("KeySchema", "AttributeDefinitions"):
             if not isinstance(properties.get(member), list):
                 raise ExchangeError(f"the table {logical_id} has no list of {member}")
-        found[_name(template, logical_id, properties)] = properties
-    if not found:
+        tables[_name(template, logical_id, properties)] = properties
+    if not tables:
         raise ExchangeError("it has no table: no resource is an AWS::DynamoDB::Table")
-    return found
+    return tables
 
 
 def _name(template: Json, logical_id: str, properties: Json) -> str:

@@ -38,7 +38,7 @@ def _table(table: Table) -> Json:
 
 
 def _source(source: Source) -> Json:
-    found: Json = {
+    described: Json = {
         "key": [
             {"attribute": column.attribute, "type": column.tag, "keyType": kind}
             for columns, kind in ((source.hash, "HASH"), (source.range, "RANGE"))
@@ -46,13 +46,13 @@ def _source(source: Source) -> Json:
         ]
     }
     if source.name is None:
-        return found
+        return described
     project = source.project if isinstance(source.project, str) else list(source.project)
-    return {"name": source.name, "kind": source.kind, **found, "projection": project}
+    return {"name": source.name, "kind": source.kind, **described, "projection": project}
 
 
 def _entity(entity: Entity) -> Json:
-    found: Json = {
+    described: Json = {
         "name": str(entity),
         "storedType": entity.name,
         "key": _templates(entity.key),
@@ -60,15 +60,15 @@ def _entity(entity: Entity) -> Json:
         "fields": {name: _field(entity, name, kind) for name, kind in entity.fields.items()},
     }
     if entity.unique:
-        found["unique"] = {
+        described["unique"] = {
             u.name: {"template": str(u.template), "namespace": u.namespace} for u in entity.unique
         }
     if entity.copies:
-        found["copies"] = {
+        described["copies"] = {
             name: {"owner": copy.owner.__name__, "field": copy.field, "sync": copy.sync}
             for name, copy in entity.copies.items()
         }
-    return found
+    return described
 
 
 def _templates(key: EntityKey) -> Json:
@@ -76,21 +76,21 @@ def _templates(key: EntityKey) -> Json:
 
 
 def _index(entity: Entity, key: EntityKey) -> Json:
-    found: Json = {"key": _templates(key)}
+    described: Json = {"key": _templates(key)}
     declared = declarations(entity.model)[key.declared_as]
     if isinstance(declared, Index) and declared.when is not None:
-        found |= {"when": declared.when, "values": declared.values}
-    return found
+        described |= {"when": declared.when, "values": declared.values}
+    return described
 
 
 def _field(entity: Entity, name: str, kind: FieldType) -> Json:
-    found: Json = {
+    described: Json = {
         "attribute": entity.attributes[name],
         "type": kind.tag or None,
         "optional": kind.optional,
     }
     if kind.choices:
-        found["choices"] = list(kind.choices)
+        described["choices"] = list(kind.choices)
     if kind.expires:
-        found["timeToLive"] = True
-    return found
+        described["timeToLive"] = True
+    return described

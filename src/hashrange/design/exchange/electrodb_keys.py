@@ -145,8 +145,8 @@ def _end(
     if kind.tag == "N":
         if not part.spec:
             raise Refusal(f"a range of {part}, which has no fixed width")
-        found = {at: f"end({value}, {_width(part)}, {quoted(side)}, {str(excluded).lower()})"}
-        return found | ({"highMore": "HIGHEST"} if at == "high" and test.rest else {})
+        ends = {at: f"end({value}, {_width(part)}, {quoted(side)}, {str(excluded).lower()})"}
+        return ends | ({"highMore": "HIGHEST"} if at == "high" and test.rest else {})
     text = value if kind.python is str else f"time({value}, {quoted(_spec(kind.python, part))})"
     if kind.python is not str:
         _expect_whole(kind.python, written, part)

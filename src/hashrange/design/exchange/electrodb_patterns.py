@@ -45,8 +45,8 @@ class PatternWriter:
                 f"      if (args.{absent} === undefined) {{\n{self._body(plan)}      }}\n"
             )
         bodies.append(self._body(whole))
-        given = f"args: {{ {self._arguments()} }}" if self._arguments() else ""
-        signature = f"{self.method}{self._generic()}({given}): Promise<{self._result()}>"
+        parameters = f"args: {{ {self._arguments()} }}" if self._arguments() else ""
+        signature = f"{self.method}{self._generic()}({parameters}): Promise<{self._result()}>"
         title = self.pattern.title.replace("*/", "* /")
         return f"    /** {title} */\n    async {signature} {{\n{''.join(bodies)}    }},"
 
@@ -108,13 +108,15 @@ class PatternWriter:
         return f"<T extends keyof {self.table}Items>" if by_type else ""
 
     def _arguments(self) -> str:
-        found = []
+        parameters = []
         for argument in self.pattern.arguments:
             if not argument.values:
-                found.append(f"{argument.name}{'?' * argument.optional}: {self._type(argument)}")
+                parameters.append(
+                    f"{argument.name}{'?' * argument.optional}: {self._type(argument)}"
+                )
         if self.pattern.by_type is not None:
-            found.append(f"{self.pattern.by_type}: T")
-        return "; ".join(found)
+            parameters.append(f"{self.pattern.by_type}: T")
+        return "; ".join(parameters)
 
     def _type(self, argument: Argument) -> str:
         kind = None
@@ -158,10 +160,10 @@ class PatternWriter:
             return f"      return living(await all({asked}), HIDES).length;\n"
         if plan.pattern.shape == "one" and plan.followed is None:
             return f"      return first({asked}, (raws) => {self._reading(plan, 'raws')});\n"
-        found = self._reading(plan, f"await all({asked})")
+        items = self._reading(plan, f"await all({asked})")
         if plan.followed is None:
-            return f"      return {found};\n"
-        return self._follow(plan, found)
+            return f"      return {items};\n"
+        return self._follow(plan, items)
 
     def _reading(self, plan: Plan, raws: str) -> str:
         """The results among stored items."""
@@ -170,7 +172,7 @@ class PatternWriter:
         picked = f".map((item) => picked(item, [{', '.join(self.view)}]))" if self.view else ""
         return f"reads<{types}>({raws}, {names}){picked}"
 
-    def _follow(self, plan: Plan, found: str) -> str:
+    def _follow(self, plan: Plan, items: str) -> str:
         followed, relation = plan.followed, plan.route.entity
         assert followed is not None
         values = {
@@ -184,7 +186,7 @@ class PatternWriter:
         )
         last = "items[0] ?? null" if plan.pattern.shape == "one" else "items"
         return (
-            f"      const keys = {found}.map((one) => ({key}));\n"
+            f"      const keys = {items}.map((one) => ({key}));\n"
             f"      const rows = await getAll(entity{followed}, keys);\n{every}"
             f"      return {last};\n"
         )
@@ -223,19 +225,19 @@ class PatternWriter:
             "sort": sort,
             "test": self._test(plan, values),
         }
-        found = f"[{_object(members)}]"
+        partitions = f"[{_object(members)}]"
         for argument in route.scattered:
-            given = f"args.{argument.name}"
+            known = f"args.{argument.name}"
             if argument.values:
                 kind = route.entity.fields[argument.field]
                 contents = [next(iter(kind.encode(v).items())) for v in argument.values]
                 shown = [c if tag == "N" else quoted(c) for tag, c in contents]
-                given = f"[{', '.join(shown)}] as const"
-            found = f"distinct({given}).flatMap((one_{argument.field}) => {found})"
+                known = f"[{', '.join(shown)}] as const"
+            partitions = f"distinct({known}).flatMap((one_{argument.field}) => {partitions})"
         if route.shards is not None:
             count = route.shards.shards
-            found = f"[...Array({count}).keys()].flatMap((shard) => {found})"
-        return found
+            partitions = f"[...Array({count}).keys()].flatMap((shard) => {partitions})"
+        return partitions
 
     def _test(self, plan: Plan, values: Mapping[str, str]) -> str:
         route = plan.route

@@ -90,15 +90,15 @@ class _Policy:
     ) -> Statement:
         resource = f"arn:aws:dynamodb:*:*:table/{self.table.name}"
         named = re.sub(r"[^A-Za-z0-9]", "", index or "")
-        found: Statement = {
+        statement: Statement = {
             "Sid": f"{self.name}{name or operations[0]}{named}",
             "Effect": "Allow",
             "Action": [f"dynamodb:{operation}" for operation in operations],
             "Resource": resource if index is None else f"{resource}/index/{index}",
         }
         if self.tenant is not None:
-            found["Condition"] = {"ForAllValues:StringLike": {LEADING_KEYS: leading}}
-        return found
+            statement["Condition"] = {"ForAllValues:StringLike": {LEADING_KEYS: leading}}
+        return statement
 
     # ---- the partition keys of a tenant ----
 
@@ -161,4 +161,4 @@ class _Policy:
 
 def _literal(text: str) -> str:
     """Text in which wildcards and variables stand for themselves."""
-    return re.sub(r"[*?$]", lambda found: f"${{{found[0]}}}", text)
+    return re.sub(r"[*?$]", lambda match: f"${{{match[0]}}}", text)

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 def export(tables: Sequence[Table]) -> Exported:
     """A model file with generated items, whose patterns are in its description."""
     taken: set[str] = set()
-    found = [_TableFile(table, taken).table_json() for table in tables]
+    models = [_TableFile(table, taken).table_json() for table in tables]
     document = {
         "ModelName": tables[0].name,
         "ModelMetadata": {
@@ -36,7 +36,7 @@ def export(tables: Sequence[Table]) -> Exported:
             "AWSService": "Amazon DynamoDB",
             "Version": VERSION,
         },
-        "DataModel": found,
+        "DataModel": models,
     }
     warnings = [line for table in tables for line in _warnings(table)]
     return Exported(json.dumps(document, indent=2, ensure_ascii=False) + "\n", tuple(warnings))
@@ -81,7 +81,7 @@ class _TableFile:
     def table_json(self) -> Json:
         indexes = [_index(source) for source in self.model.indexes if _fits(source)]
         types = self._types()
-        found: Json = {
+        described: Json = {
             "TableName": self.model.name,
             "KeyAttributes": _key(self.model.table),
             "NonKeyAttributes": [
@@ -90,23 +90,23 @@ class _TableFile:
             "TableFacets": [self._facet(entity, types) for entity in self.model.entities],
         }
         if indexes:
-            found["GlobalSecondaryIndexes"] = indexes
-        return found | {"DataAccess": ACCESS, "BillingMode": "PAY_PER_REQUEST"}
+            described["GlobalSecondaryIndexes"] = indexes
+        return described | {"DataAccess": ACCESS, "BillingMode": "PAY_PER_REQUEST"}
 
     def _types(self) -> dict[str, str]:
         """Every attribute that is not in the table's key, with its type."""
-        found = {c.attribute: c.tag for s in self.model.indexes for c in s.columns}
+        tags = {c.attribute: c.tag for s in self.model.indexes for c in s.columns}
         for entity in self.model.entities:
             for name, kind in entity.fields.items():
                 if kind.tag:
-                    found.setdefault(entity.attributes[name], kind.tag)
+                    tags.setdefault(entity.attributes[name], kind.tag)
             for raw in self.items.get(entity.model, []):
                 for attribute, value in raw.items():
-                    found.setdefault(attribute, next(iter(value)))
+                    tags.setdefault(attribute, next(iter(value)))
             for attribute in entity.attributes.values():
-                found.setdefault(attribute, UNTYPED)
+                tags.setdefault(attribute, UNTYPED)
         keys = {column.attribute for column in self.model.table.columns}
-        return {name: tag for name, tag in found.items() if name not in keys}
+        return {name: tag for name, tag in tags.items() if name not in keys}
 
     def _facet(self, entity: Entity, types: Json) -> Json:
         alias = {"PartitionKeyAlias": str(entity.key.hash[0].template)}
@@ -128,10 +128,10 @@ class _TableFile:
 
 
 def _key(source: Source) -> Json:
-    found = {"PartitionKey": _column(source.hash[0])}
+    key = {"PartitionKey": _column(source.hash[0])}
     for column in source.range:
-        found["SortKey"] = _column(column)
-    return found
+        key["SortKey"] = _column(column)
+    return key
 
 
 def _column(column: Column) -> Json:

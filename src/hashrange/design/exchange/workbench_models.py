@@ -28,10 +28,10 @@ Json = dict[str, Any]
 def read(document: str) -> Exported:
     """The Python source of the model. Raises ExchangeError if the document is something else."""
     try:
-        found = json.loads(document)
+        model = json.loads(document)
     except ValueError as error:
         raise ExchangeError(f"it is not JSON ({error})") from None
-    tables = found.get("DataModel") if isinstance(found, dict) else None
+    tables = model.get("DataModel") if isinstance(model, dict) else None
     if not isinstance(tables, list) or not tables:
         raise ExchangeError(f"it is not a {FORMAT} model: it has no DataModel with tables")
     try:
@@ -39,7 +39,7 @@ def read(document: str) -> Exported:
     except (KeyError, TypeError, AttributeError, StopIteration, ValueError) as error:
         raise ExchangeError(f"it is not a {FORMAT} model: {error!r} in a table") from None
     _distinct_classes(sources)
-    name = found.get("ModelName", "a model")
+    name = model.get("ModelName", "a model")
     warnings = [line for table in tables for line in _left_out(table)]
     return Exported(write(sources, f"The model {name}, from {FORMAT}."), tuple(warnings))
 
@@ -128,13 +128,13 @@ def _groups(shape: TableShape, table: Json) -> Groups:
     attribute = type_attribute(shape, everything)
     if attribute is None and facets:
         return Groups(None, facets, foreign=rest)
-    found = group(shape, everything)
-    for members in found.groups:
+    groups = group(shape, everything)
+    for members in groups.groups:
         first = id(members.items[0])
         for facet in facets:
             if any(id(item) == first for item in facet.items):
                 members.templates = facet.templates
-    return found
+    return groups
 
 
 def _items(shape: TableShape, data: list[Json], seen: set[str]) -> Iterator[Item]:

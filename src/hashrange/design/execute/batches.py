@@ -27,15 +27,15 @@ def get_one(table: str, key: Item) -> Steps[Item | None]:
     """The stored item, read consistently."""
     request = {"TableName": table, "Key": key, "ConsistentRead": True}
     response = yield ApiCall("GetItem", {**request, "ReturnConsumedCapacity": "TOTAL"})
-    found: Item | None = response.get("Item")
-    return found
+    item: Item | None = response.get("Item")
+    return item
 
 
 def get_all(
     table: str, keys: Sequence[Item], took: Explanation | None = None, consistent: bool = False
 ) -> Steps[list[Item | None]]:
     """The stored items of these keys in the same order; None for a key without item."""
-    found: dict[Any, Item] = {}
+    items: dict[Any, Item] = {}
     distinct = list({_identity(key): key for key in keys}.values())
     for start in range(0, len(distinct), READS_MAX):
         wanted = distinct[start : start + READS_MAX]
@@ -47,14 +47,14 @@ def get_all(
             response = yield ApiCall("BatchGetItem", request)
             _count(took, "BatchGetItem", request, response)
             for raw in response.get("Responses", {}).get(table, ()):
-                found[_identity({name: raw[name] for name in wanted[0]})] = raw
+                items[_identity({name: raw[name] for name in wanted[0]})] = raw
             wanted = response.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
             if not wanted:
                 break
             if pause is None:
                 raise Unprocessed(f"{len(wanted)} keys were not read in time", wanted)
             yield pause
-    return [found.get(_identity(key)) for key in keys]
+    return [items.get(_identity(key)) for key in keys]
 
 
 def write_all(

@@ -126,8 +126,8 @@ def _methods(client: Any) -> dict[str, Any]:
 def _response(response: Any, as_it_is: bool) -> dict[str, Any]:
     """In wire form, without the HTTP metadata."""
     response.pop("ResponseMetadata", None)
-    found: dict[str, Any] = response if as_it_is else from_client(response)
-    return found
+    plain: dict[str, Any] = response if as_it_is else from_client(response)
+    return plain
 
 
 def _api_failure(error: ApiError) -> ApiFailure:
@@ -140,5 +140,5 @@ def _client_failure(error: Exception) -> ApiFailure:
     if not isinstance(response, dict) or "Error" not in response:
         return ApiFailure("", str(error), error)
     described = response["Error"]
-    found = from_client({k: response.get(k) for k in ("Item", "CancellationReasons")})
-    return ApiFailure(described.get("Code", ""), described.get("Message", ""), error, **found)
+    plain = from_client({k: response.get(k) for k in ("Item", "CancellationReasons")})
+    return ApiFailure(described.get("Code", ""), described.get("Message", ""), error, **plain)

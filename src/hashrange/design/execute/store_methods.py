@@ -58,8 +58,8 @@ def explain(bound: BoundPattern) -> Explanation:
     elif plan.operation == "GetItem":
         requests = [("GetItem", bound.builder.get(bound.arguments))]
     else:
-        found = bound.builder.queries(bound.arguments, bound.reverse)
-        requests = [(plan.operation, request) for _, request in found]
+        queries = bound.builder.queries(bound.arguments, bound.reverse)
+        requests = [(plan.operation, request) for _, request in queries]
     return Explanation(str(bound.call.pattern), requests)
 
 

@@ -84,16 +84,16 @@ class StoreSteps(ObservedCalls):
     def _first(self, bound: BoundPattern) -> Steps[Any]:
         reader, items = bound.reader(), LoadedItems()
         started = time.perf_counter()
-        found = None
-        while found is None:
+        item = None
+        while item is None:
             rows = yield from reader.rows(None)
             if rows is None:
                 break
-            found = next(items.take(rows, bound.call.loader, False), None)
-        self.read(reader.took, 0 if found is None else 1, started)
-        if found is None and bound.builder.plan.open_ended:
+            item = next(items.take(rows, bound.call.loader, False), None)
+        self.read(reader.took, 0 if item is None else 1, started)
+        if item is None and bound.builder.plan.open_ended:
             raise bound.empty()
-        return found
+        return item
 
     def _get(self, bound: BoundPattern, consistent: bool) -> Steps[Any]:
         request = bound.builder.get(bound.arguments)
@@ -103,15 +103,15 @@ class StoreSteps(ObservedCalls):
         if self.observe is not None:
             request["ReturnConsumedCapacity"] = "TOTAL"
         response = yield ApiCall("GetItem", request)
-        raw, found = response.get("Item"), None
+        raw, item = response.get("Item"), None
         if raw is not None and not bound.call.loader.model.hidden(raw):
             entity, loader = bound.builder.plan.route.entity, bound.call.loader
-            found = loader.load(entity, raw) if loader.recognise(raw) is entity else None
+            item = loader.load(entity, raw) if loader.recognise(raw) is entity else None
         if self.observe is not None:
             took = Explanation(str(bound.call.pattern), [("GetItem", request)], 0, 1)
             took.capacity = units_of(response)
-            self.read(took, 0 if found is None else 1, started)
-        return found
+            self.read(took, 0 if item is None else 1, started)
+        return item
 
     def count(self, bound: BoundPattern) -> Steps[int]:
         total = 0
@@ -133,9 +133,9 @@ class StoreSteps(ObservedCalls):
 
     def nearest(self, bound: BoundPattern) -> Steps[Any]:
         bound, started = (yield from self.resolved(bound)), time.perf_counter()
-        found, took = yield from nearest(bound.builder, bound.arguments, bound.call.loader)
-        self.read(took, len(found), started)
-        return found
+        matches, took = yield from nearest(bound.builder, bound.arguments, bound.call.loader)
+        self.read(took, len(matches), started)
+        return matches
 
     def next_items(
         self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
@@ -146,9 +146,9 @@ class StoreSteps(ObservedCalls):
             left = limit = bound.limit - reader.took.items
             if bound.builder.may_skip:
                 limit = max(limit, FILTERED_PAGE)
-        found = bound.call.loader.load_all((yield from reader.raws(limit)), items)
-        reader.took.items += len(found[:left])
-        return found[:left]
+        results = bound.call.loader.load_all((yield from reader.raws(limit)), items)
+        reader.took.items += len(results[:left])
+        return results[:left]
 
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
@@ -163,10 +163,10 @@ class StoreSteps(ObservedCalls):
         if at is None:
             reader = bound.reader(now=now)
         else:
-            found = cursor.decode(at, self.cursor_key, timed=timed, present=now)
-            now = found.now or now
+            decoded = cursor.decode(at, self.cursor_key, timed=timed, present=now)
+            now = decoded.now or now
             reader = bound.reader(now=now)
-            place = cursor.position(found, name, reader.asked, reader.position_names, now)
+            place = cursor.position(decoded, name, reader.asked, reader.position_names, now)
             reader = bound.reader(place, now)
         started = time.perf_counter()
         ended = False
@@ -203,12 +203,12 @@ class StoreSteps(ObservedCalls):
         call = (yield from self.resolved(bounds[0])).call
         asked = [call.complete.key(bound.arguments) for bound in bounds]
         started, took = time.perf_counter(), Explanation(str(call.pattern), [])
-        found = yield from batches.get_all(
+        raws = yield from batches.get_all(
             call.complete.table_name, asked, took, consistent=call.pattern.facts.consistent
         )
-        self.read(took, len(found) - found.count(None), started)
+        self.read(took, len(raws) - raws.count(None), started)
         entity = call.complete.plan.route.entity
-        shown = [None if raw is None or call.loader.model.hidden(raw) else raw for raw in found]
+        shown = [None if raw is None or call.loader.model.hidden(raw) else raw for raw in raws]
         return [None if raw is None else call.loader.load(entity, raw) for raw in shown]
 
     # ---- writes ----

@@ -81,9 +81,9 @@ class _Search:
         if column.tag != "S" or not having:
             return
         known = self.group.templates.get(attribute, "")
-        found = known_template(known, attribute, having, self.plain) if known else None
-        found = found or find_template(attribute, having, self.plain)
-        if found is None:
+        template = known_template(known, attribute, having, self.plain) if known else None
+        template = template or find_template(attribute, having, self.plain)
+        if template is None:
             if self.plain and _named_as_key(attribute):
                 example = having[0][attribute]["S"]
                 self.comments.append(
@@ -91,13 +91,13 @@ class _Search:
                     f"as {example!r}, so it is a field."
                 )
             return
-        constant = not found.pieces
+        constant = not template.pieces
         if constant and not _named_as_key(attribute):
             return  # an attribute such as a status, which all of the sampled items share
-        if len(found.pieces) == len(found.parts) == 1 and not _named_as_key(attribute):
+        if len(template.pieces) == len(template.parts) == 1 and not _named_as_key(attribute):
             return  # a copy of another attribute, with a meaning of its own
-        self.templates[attribute] = found
-        missing = len(having) - found.made
+        self.templates[attribute] = template
+        missing = len(having) - template.made
         if missing:
             self.comments.append(f"{missing} of {len(having)} items have another {attribute}.")
 
@@ -140,12 +140,12 @@ class _Search:
             return Part(self._text(self.templates[first]))
         return Part(fields=tuple(self.names[column.attribute] for column in columns))
 
-    def _text(self, found: FoundTemplate) -> str:
+    def _text(self, template: FoundTemplate) -> str:
         return "".join(
             part.placeholder(self.names[part.guess.attribute])
             if isinstance(part, Piece)
             else part.replace("{", "{{").replace("}", "}}")
-            for part in found.parts
+            for part in template.parts
         )
 
     def _name(self, source: EntitySource) -> str:
@@ -156,7 +156,7 @@ class _Search:
         parts = [part for part in (source.hash, source.range) if part is not None]
         texts = [part.template for part in parts]
         words = [[w for w in words_of(_before_fields(t)) if w.lower() not in COMMON] for t in texts]
-        chosen = next((found[-1] for found in reversed(words) if found), "")
+        chosen = next((named[-1] for named in reversed(words) if named), "")
         if chosen:
             return class_name(chosen.lower() if chosen.isupper() else chosen, "Entity")
         return class_name(self.shape.name, "Entity")
@@ -235,7 +235,7 @@ TIGHTER = ("choices", "leading choices", "slug")
 def tighten(one: InferredEntity, way: str) -> None:
     """Give texts in templates narrower types, so that keys cannot be those of other entities."""
     templates = one.templates.values()
-    used = {piece.guess.attribute for found in templates for piece in found.pieces}
+    used = {piece.guess.attribute for template in templates for piece in template.pieces}
     leading = {f.parts[0].guess.attribute for f in templates if isinstance(f.parts[0], Piece)}
     for attribute in sorted(used):
         field = one.source.field(one.names[attribute])

@@ -54,9 +54,9 @@ class FieldGuess:
     def formats(self, text: str, value: Any) -> Iterator[tuple[str, str]]:
         """(specification, text) of the value in the forms that a key with `text` can have."""
         for spec in self._specs(text, value):
-            found = self.rendered(spec, value)
-            if found is not None:
-                yield spec, found
+            rendered = self.rendered(spec, value)
+            if rendered is not None:
+                yield spec, rendered
 
     def _specs(self, text: str, value: Any) -> Iterator[str]:
         python = self.kind.python if self.kind is not None else None

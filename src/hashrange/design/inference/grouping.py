@@ -53,10 +53,10 @@ class Groups:
 def group(shape: TableShape, items: Sequence[Item]) -> Groups:
     """The groups in the order in which their first items came."""
     attribute = type_attribute(shape, items)
-    found = Groups(attribute)
+    groups = Groups(attribute)
     rest: list[Item] = []
     for item in items:
-        (found.markers if _is_marker(shape, item) else rest).append(item)
+        (groups.markers if _is_marker(shape, item) else rest).append(item)
     if attribute is not None:
         by_type: dict[str, list[Item]] = {}
         for item in rest:
@@ -64,9 +64,9 @@ def group(shape: TableShape, items: Sequence[Item]) -> Groups:
             if name:
                 by_type.setdefault(name, []).append(item)
             else:
-                found.foreign.append(item)
-        found.groups = [Group(members, name) for name, members in by_type.items()]
-        return found
+                groups.foreign.append(item)
+        groups.groups = [Group(members, name) for name, members in by_type.items()]
+        return groups
     by_form: dict[tuple[str, ...], list[Item]] = {}
     constants = _constants(shape.table.columns, rest)
     for item in rest:
@@ -74,10 +74,10 @@ def group(shape: TableShape, items: Sequence[Item]) -> Groups:
         by_form.setdefault(form, []).append(item)
     for form, members in by_form.items():
         if len(by_form) > 1 and len(members) < GROUP_LEAST * len(rest):
-            found.foreign += members
+            groups.foreign += members
         else:
-            found.groups.append(Group(members, form=form))
-    return found
+            groups.groups.append(Group(members, form=form))
+    return groups
 
 
 def _is_marker(shape: TableShape, item: Item) -> bool:
@@ -118,8 +118,8 @@ def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
         if value is not None:
             form = tuple(_beginning(item[c.attribute].get("S", "")) for c in shape.table.columns)
             forms.setdefault(value, Counter())[form[:1]] += 1
-    return all(max(found.values()) >= TYPED_LEAST * found.total() or len(found) > FORMS_FREE
-               for found in forms.values())  # fmt: skip
+    return all(max(counted.values()) >= TYPED_LEAST * counted.total() or len(counted) > FORMS_FREE
+               for counted in forms.values())  # fmt: skip
 
 
 FORMS_FREE = 8
@@ -141,7 +141,7 @@ def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
     They occur often, have a letter, and are not values of another attribute of their item.
     """
     keys = {column.attribute for column in columns}
-    found = {}
+    constants = {}
     for column in columns:
         counts: Counter[tuple[int, str]] = Counter()
         values: Counter[tuple[int, str]] = Counter()
@@ -152,14 +152,14 @@ def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
                 counts[segment] += 1
                 values[segment] += segment[1] in texts
         least = max(CONSTANT_LEAST, GROUP_LEAST * len(items))
-        found[column.attribute] = frozenset(
+        constants[column.attribute] = frozenset(
             segment
             for segment, count in counts.items()
             if (count >= least or len(items) < 2 * CONSTANT_LEAST)
             and values[segment] * 2 < count
             and (segment[0] % 2 or any(c.isalpha() for c in segment[1]))
         )
-    return found
+    return constants
 
 
 def _form(column: Column, item: Item, constants: Constants) -> str:

@@ -94,24 +94,24 @@ def _document(table: TableSource, sampled: int) -> str:
 
 def _entities(shape: TableShape, groups: Groups) -> tuple[list[InferredEntity], list[Item]]:
     """The entities, and the items of groups whose keys no attributes explain."""
-    found: list[InferredEntity] = []
+    entities: list[InferredEntity] = []
     foreign = [*groups.foreign]
     for members in groups.groups:
         one = infer_entity(
-            shape, members, groups.type_attribute, {other.source.name for other in found}
+            shape, members, groups.type_attribute, {other.source.name for other in entities}
         )
         if _explained(shape, groups, one):
-            found.append(one)
+            entities.append(one)
         else:
             foreign += members.items
-    if not found and groups.groups:  # a table of plain keys, or keys that nothing explains
+    if not entities and groups.groups:  # a table of plain keys, or keys that nothing explains
         largest = max(groups.groups, key=lambda members: len(members.items))
         everything = Group([item for members in groups.groups for item in members.items])
         chosen = largest if groups.type_attribute is not None else everything
-        found = [infer_entity(shape, chosen, groups.type_attribute, set())]
+        entities = [infer_entity(shape, chosen, groups.type_attribute, set())]
         inside = {id(item) for item in chosen.items}
         foreign = [item for item in foreign if id(item) not in inside]
-    return found, foreign
+    return entities, foreign
 
 
 def _explained(shape: TableShape, groups: Groups, one: InferredEntity) -> bool:
@@ -156,13 +156,13 @@ def _by_type() -> PatternSource:
 # ---- doubts ----
 
 
-def _doubts(shape: TableShape, found: Verified) -> Iterator[str]:
-    total = found.same + len(found.different)
-    if not found.different:
+def _doubts(shape: TableShape, verified: Verified) -> Iterator[str]:
+    total = verified.same + len(verified.different)
+    if not verified.different:
         yield f"The keys of all {total:,} are made again byte for byte."
         return
-    yield f"The keys of {found.same:,} are made again byte for byte, those of others are not:"
-    for raw, reason in found.different[:EXAMPLES]:
+    yield f"The keys of {verified.same:,} are made again byte for byte, those of others are not:"
+    for raw, reason in verified.different[:EXAMPLES]:
         yield f"- {_key(shape, raw)}: {reason}"
 
 

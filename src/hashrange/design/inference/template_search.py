@@ -72,8 +72,8 @@ def find_template(
         candidates[parts] = None
     quick = items[:: max(1, len(items) // QUICK)][:QUICK]
     likely = [p for p in candidates if _made(p, attribute, quick) >= FIT_LEAST * len(quick)]
-    found = [FoundTemplate(parts, _made(parts, attribute, items)) for parts in likely]
-    fitting = [one for one in found if one.made >= FIT_LEAST * len(items)]
+    templates = [FoundTemplate(parts, _made(parts, attribute, items)) for parts in likely]
+    fitting = [one for one in templates if one.made >= FIT_LEAST * len(items)]
     return min(fitting, key=lambda one: _badness(one, len(items)), default=None)
 
 
@@ -120,8 +120,8 @@ def _readings(text: str, item: Item, guesses: Sequence[FieldGuess]) -> Iterator[
         value = guess.value(item)
         for spec, piece in guess.formats(text, value) if value is not None else ():
             for start in _places(text, piece):
-                found = _Match(start, start + len(piece), Piece(guess, spec))
-                matches.setdefault(start, []).append(found)
+                one = _Match(start, start + len(piece), Piece(guess, spec))
+                matches.setdefault(start, []).append(one)
     for here in matches.values():
         here.sort(key=lambda match: (-match.end, match.piece.text))
     yield from _continue(text, 0, "", (), matches)
@@ -164,18 +164,20 @@ def _sharded(
     """Proposals with the last number of a constant as the shard of a field."""
     for parts in proposals:
         for number, part in enumerate(parts):
-            found = re.fullmatch(r"(\D*?)(\d{1,3})(\D*)", part) if isinstance(part, str) else None
-            if found is None:
+            numbered = (
+                re.fullmatch(r"(\D*?)(\d{1,3})(\D*)", part) if isinstance(part, str) else None
+            )
+            if numbered is None:
                 continue
             before, after = parts[:number], parts[number + 1 :]
-            pattern = _shard_pattern(before, found[1], found[3], after, items, attribute)
+            pattern = _shard_pattern(before, numbered[1], numbered[3], after, items, attribute)
             if not pattern:
                 continue
             for guess in guesses:
                 shards = _shards(pattern, guess)
                 if shards:
                     piece = Piece(guess, "", shards)
-                    middle = [p for p in (found[1], piece, found[3]) if p]
+                    middle = [p for p in (numbered[1], piece, numbered[3]) if p]
                     yield (*before, *middle, *after)
 
 
@@ -183,7 +185,7 @@ def _shard_pattern(
     before: Parts, head: str, tail: str, after: Parts, items: Sequence[Item], attribute: str
 ) -> list[tuple[Item, int]]:
     """The number in each item's key at the place of the shard; none if a key has no number."""
-    found = []
+    numbers = []
     for item in items[:200]:
         left, right = render((*before, head), item), render((tail, *after), item)
         text = item[attribute]["S"]
@@ -192,8 +194,8 @@ def _shard_pattern(
         number = text[len(left) : len(text) - len(right)]
         if not number.isdecimal() or len(number) > 3:
             return []
-        found.append((item, int(number)))
-    return found if len(found) >= FEW else []
+        numbers.append((item, int(number)))
+    return numbers if len(numbers) >= FEW else []
 
 
 def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
@@ -210,7 +212,7 @@ def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
 # ---- preferences ----
 
 
-def _badness(found: FoundTemplate, count: int) -> tuple[float, ...]:
+def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
     """Prefer templates that make more keys, then those that say more about the key.
 
     A field that is the same in all items could as well be constant text. It is taken for a field
@@ -218,7 +220,7 @@ def _badness(found: FoundTemplate, count: int) -> tuple[float, ...]:
     """
     constant, guessed, unrelated, plain = 0, 0, 0, 0
     previous = ""
-    for part in found.parts:
+    for part in template.parts:
         if isinstance(part, str):
             constant += sum(c.isalnum() for c in part)
             previous = part
@@ -231,7 +233,7 @@ def _badness(found: FoundTemplate, count: int) -> tuple[float, ...]:
         unrelated += not any(word in name or name.startswith(word) for word in words[-1:])
         plain += part.spec == "" and guess.annotation in ("datetime",)
         previous = ""
-    return (-found.made, guessed, constant, len(found.parts), unrelated, plain)
+    return (-template.made, guessed, constant, len(template.parts), unrelated, plain)
 
 
 def _identity(guess: FieldGuess) -> bool:

@@ -25,7 +25,7 @@ def declare_unique(
     """
     owners = {_key(shape, item): (one, item) for one in inferred for item in one.group.items}
     unknown = []
-    found: dict[str, Counter[str]] = {}
+    templates: dict[str, Counter[str]] = {}
     for marker in markers:
         owner = owners.get(_key(shape, marker[OWNER_ATTRIBUTE]["M"]))
         if owner is None:
@@ -35,9 +35,9 @@ def declare_unique(
         if template is None:
             unknown.append(marker)
         else:
-            found.setdefault(one.source.name, Counter())[template] += 1
+            templates.setdefault(one.source.name, Counter())[template] += 1
     for one in inferred:
-        for template in sorted(found.get(one.source.name, ())):
+        for template in sorted(templates.get(one.source.name, ())):
             _declare(one, template)
     return unknown
 

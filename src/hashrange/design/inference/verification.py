@@ -80,14 +80,14 @@ def verify(table: Table, inferred: Sequence[InferredEntity]) -> dict[str, Verifi
 
 
 def _verify(entity: Entity, inferred: InferredEntity, keys: set[str]) -> Verified:
-    found = Verified()
+    verified = Verified()
     for raw in inferred.group.items:
         reason = _difference(entity, raw, keys)
         if reason is None:
-            found.same += 1
+            verified.same += 1
         else:
-            found.different.append((raw, reason))
-    return found
+            verified.different.append((raw, reason))
+    return verified
 
 
 def _difference(entity: Entity, raw: Item, keys: set[str]) -> str | None:

@@ -31,16 +31,16 @@ def problems(
 
     `accepted` are patterns that may become less consistent.
     """
-    found = [*_table(old, new), *_entities(old, new)]
+    texts = [*_table(old, new), *_entities(old, new)]
     for twin in twins:
         for check in _CHECKS if not twin.keeps_key else _CHECKS_IN_PLACE:
-            found += check(twin, old, new)
-    if not twins and not found:
-        found.append("no entity changes its keys: just deploy the new model")
+            texts += check(twin, old, new)
+    if not twins and not texts:
+        texts.append("no entity changes its keys: just deploy the new model")
     moved = [twin for twin in twins if not twin.keeps_key]
-    if not found and moved:
-        found += _patterns(old, new, moved, patterns, accepted)
-    return found
+    if not texts and moved:
+        texts += _patterns(old, new, moved, patterns, accepted)
+    return texts
 
 
 # ---- the table ----

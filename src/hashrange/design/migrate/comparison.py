@@ -28,10 +28,10 @@ class Comparison:
         """The keys of old items whose mirrors differ, and of mirrors without an old item."""
         pairs = [pair for image in images for pair in self._pairs(image)]
         keys = [key for pair in pairs for key in pair]
-        found = yield from batches.get_all(self.side.model.name, keys, consistent=True)
+        stored = yield from batches.get_all(self.side.model.name, keys, consistent=True)
         suspects = [
             pair
-            for pair, old, new in zip(pairs, found[::2], found[1::2], strict=True)
+            for pair, old, new in zip(pairs, stored[::2], stored[1::2], strict=True)
             if not self._agree(old, new)
         ]
         differing = []

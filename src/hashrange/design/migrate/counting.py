@@ -121,11 +121,11 @@ class Counts:
 
 def counted(model: TableModel) -> Steps[Counts]:
     """What programs have counted. Raises MigrationError if the migration could not carry it."""
-    found = _loaded((yield from _read(model)))
-    problems = list(found.problems(time.time()))
+    counts = _loaded((yield from _read(model)))
+    problems = list(counts.problems(time.time()))
     if problems:
         raise MigrationError("this migration is not possible:\n" + "\n".join(problems))
-    return found
+    return counts
 
 
 class Counting:
@@ -223,8 +223,8 @@ def _read(model: TableModel) -> Steps[Item | None]:
     key = own_key(model, COUNTS)
     request = {"TableName": model.name, "Key": key, "ConsistentRead": True}
     response = yield ApiCall("GetItem", request)
-    found: Item | None = response.get("Item")
-    return found
+    item: Item | None = response.get("Item")
+    return item
 
 
 def _loaded(raw: Item | None) -> Counts:

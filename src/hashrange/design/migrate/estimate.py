@@ -145,10 +145,10 @@ def _notes(guards: int) -> tuple[str, ...]:
 def _note(reason: str | None, kept: bool) -> str:
     if kept:
         return "A policy keeps programs out that do not follow: remove it after `finish`."
-    found = "What such a program writes is found by `verify`, not prevented."
+    stray = "What such a program writes is found by `verify`, not prevented."
     if reason is not None:
-        return f"A program that does not follow the migration is not kept out: {reason}. {found}"
+        return f"A program that does not follow the migration is not kept out: {reason}. {stray}"
     return (
         "A program that does not follow the migration is not kept out, unless the table gets this "
-        f"policy before the start. {found}"
+        f"policy before the start. {stray}"
     )

@@ -86,12 +86,15 @@ def answer(
     """The response of a request that was sent as a transaction instead."""
     if not alone(call):
         return dict(response)
-    found: dict[str, Any] = {}
+    answered: dict[str, Any] = {}
     returned = {"ALL_OLD": old, "ALL_NEW": new}.get(call.payload.get("ReturnValues", "NONE"))
     if returned is not None:
-        found["Attributes"] = returned
+        answered["Attributes"] = returned
     consumed = response.get("ConsumedCapacity")
     if consumed:
         units = sum(one.get("CapacityUnits", 0.0) for one in consumed)
-        found["ConsumedCapacity"] = {"TableName": consumed[0]["TableName"], "CapacityUnits": units}
-    return found
+        answered["ConsumedCapacity"] = {
+            "TableName": consumed[0]["TableName"],
+            "CapacityUnits": units,
+        }
+    return answered

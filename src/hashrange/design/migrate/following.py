@@ -83,15 +83,15 @@ class FollowingSteps(StoreSteps):
         now = yield from self.resolved(bound)
         other = bound if now is not bound else self._shadow(bound)
         try:
-            found = yield from super().page(now, size, at, max_read, collect)
+            page = yield from super().page(now, size, at, max_read, collect)
         except InvalidCursor:
             lost = other is not bound and self.lease.state.phase not in HAS_NEW
             if at is None or other is now or lost:
                 raise
             now = other
-            found = yield from super().page(now, size, at, max_read, collect)
+            page = yield from super().page(now, size, at, max_read, collect)
         bound.took = now.took
-        return found
+        return page
 
     # ---- requests ----
 

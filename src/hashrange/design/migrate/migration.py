@@ -68,9 +68,9 @@ class Migration:
         self.guards = guards
         self.twins: tuple[Twin, ...] = tuple(twins(old.model, new.model))
         patterns = [pattern for group in old.patterns.values() for pattern in group]
-        found = problems(old.model, new.model, self.twins, patterns, frozenset(accept))
-        if found:
-            raise DeclarationError("this migration is not possible:\n" + "\n".join(found))
+        refusals = problems(old.model, new.model, self.twins, patterns, frozenset(accept))
+        if refusals:
+            raise DeclarationError("this migration is not possible:\n" + "\n".join(refusals))
 
     # ---- programs ----
 

@@ -282,8 +282,8 @@ class Migrator:
         after: Item | None = None
         while True:
             page = yield from self._page(after)
-            found = yield from comparison.page(page["Items"])
-            differing |= {identity(key): key for key in found}
+            keys = yield from comparison.page(page["Items"])
+            differing |= {identity(key): key for key in keys}
             after = page.get("LastEvaluatedKey")
             if after is None:
                 return list(differing.values())

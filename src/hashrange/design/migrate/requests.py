@@ -164,8 +164,8 @@ class Requests:
     def _action(
         self, kind: str, parameters: dict[str, Any], condition: str, expression: Expression
     ) -> dict[str, Any]:
-        found = {"TableName": self.table, **parameters, "ConditionExpression": condition}
-        return {kind: {**found, **expression.parameters()}}
+        common = {"TableName": self.table, **parameters, "ConditionExpression": condition}
+        return {kind: {**common, **expression.parameters()}}
 
 
 def expect_room(actions: Sequence[object]) -> None:

@@ -128,8 +128,8 @@ class Twin:
 
 def replacement(entity: Entity) -> Replaces | None:
     """The declaration of what a new entity replaces, if it does."""
-    found = [v for base in entity.model.__mro__ for v in vars(base).values()]
-    return next((v for v in found if isinstance(v, Replaces)), None)
+    declared = [v for base in entity.model.__mro__ for v in vars(base).values()]
+    return next((v for v in declared if isinstance(v, Replaces)), None)
 
 
 def twins(old: TableModel, new: TableModel) -> Iterator[Twin]:

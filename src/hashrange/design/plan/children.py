@@ -33,11 +33,11 @@ class Children:
 
 def children_of(model: TableModel, parent: Entity) -> list[Children]:
     """The entities below `parent`, those with the longest keys first."""
-    found = [
+    children = [
         Children(parent, one.child, one.held, _plan(model, parent, one.child, one.held))
         for one in _below(model, parent)
     ]
-    return sorted(found, key=lambda one: -len(one.entity.key_fields))
+    return sorted(children, key=lambda one: -len(one.entity.key_fields))
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ def _plan(
     counted = replace(pattern, shape="count")
     for one in (counted, replace(counted, facts=Facts())):
         try:
-            found = plan_given(one, model, arguments)
+            planned = plan_given(one, model, arguments)
         except DeclarationError:  # the types of the fields differ
             return None
-        if isinstance(found, Plan) and _finds_all(found):
-            return replace(found, pattern=replace(pattern, facts=one.facts))
+        if isinstance(planned, Plan) and _finds_all(planned):
+            return replace(planned, pattern=replace(pattern, facts=one.facts))
     return None
 
 

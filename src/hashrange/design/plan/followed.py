@@ -15,14 +15,14 @@ def held_key(
 
     Raises DeclarationError unless there is exactly one such reference.
     """
-    found = model.references.between(relation, followed)
+    references = model.references.between(relation, followed)
     wanted = pattern.facts.through_field
     if wanted is not None:
-        found = tuple(one for one in found if wanted in one.fields)
-    elif len(found) > 1:  # one that the arguments know would return one item again and again
+        references = tuple(one for one in references if wanted in one.fields)
+    elif len(references) > 1:  # one that the arguments know would return one item again and again
         known = {a.field for a in pattern.arguments if a.operator == "="}
-        found = tuple(one for one in found if not one.fields <= known)
-    if len(found) == 1:
-        return found[0].held
-    text = model.references.fault(relation, followed, wanted, several=len(found) > 1)
+        references = tuple(one for one in references if not one.fields <= known)
+    if len(references) == 1:
+        return references[0].held
+    text = model.references.fault(relation, followed, wanted, several=len(references) > 1)
     raise DeclarationError(text, at=pattern.function)

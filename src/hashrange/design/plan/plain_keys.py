@@ -18,11 +18,11 @@ def plain_key(entity: Entity, source: Source) -> EntityKey | None:
 
 def _columns(entity: Entity, columns: tuple[Column, ...]) -> tuple[KeyColumn, ...] | None:
     fields = {attribute: name for name, attribute in entity.attributes.items()}
-    found = []
+    written = []
     for column in columns:
         name = fields.get(column.attribute)
         if name is None or entity.fields[name].tag != column.tag:
             return None
         kind = entity.fields[name]
-        found.append(natural_column(name, kind, column.attribute, entity.model))
-    return tuple(found)
+        written.append(natural_column(name, kind, column.attribute, entity.model))
+    return tuple(written)

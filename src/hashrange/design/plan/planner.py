@@ -38,8 +38,8 @@ def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
-    found = [plan_given(pattern, model, arguments) for arguments in pattern.variants()]
-    return next((one for one in found if isinstance(one, Unplanned)), found[0])
+    planned = [plan_given(pattern, model, arguments) for arguments in pattern.variants()]
+    return next((one for one in planned if isinstance(one, Unplanned)), planned[0])
 
 
 def plan_given(
@@ -106,10 +106,10 @@ class _Planner:
             return None
         entity = self.entities[0]
         at = self.pattern.function
-        found = conditions.parse(text, entity.fields, entity.attributes, at, "#f")
+        condition = conditions.parse(text, entity.fields, entity.attributes, at, "#f")
         tags = {a.name: tag_of(a.python) for a in arguments}
-        conditions.check_values(text, found, tags, at)
-        return found
+        conditions.check_values(text, condition, tags, at)
+        return condition
 
     def _scattered(self, field: str) -> Argument:
         """An argument with every value of the field. Raises DeclarationError."""
@@ -212,9 +212,9 @@ class _Planner:
                     hint = f"read it with @st.using({entity}.{key.declared_as})"
                     raise KeyRefusal(f"it only holds some items; {hint}")
                 try:
-                    given = [argument.of(entity) for argument in self.arguments]
+                    arguments = [argument.of(entity) for argument in self.arguments]
                     buckets = self.pattern.facts.buckets is not None
-                    return find_route(entity, key, given, self.filtered, buckets=buckets)
+                    return find_route(entity, key, arguments, self.filtered, buckets=buckets)
                 except KeyRefusal as error:
                     refusal = error
         raise refusal or KeyRefusal(f"{entity} is not in it", [*entity.fields])

@@ -22,7 +22,7 @@ def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> lis
         return []
     projected = set(source.project) if source.project != "KEYS_ONLY" else set()
     keys = [key for key in (entity.key, *entity.indexes) if key.source.name in (None, source.name)]
-    found = set()
+    held = set()
     for column in (column for key in keys for column in key.columns):
-        found |= {column.natural} if column.natural else set(column.template.readable())
-    return [f for f in fields if f not in found and entity.attributes[f] not in projected]
+        held |= {column.natural} if column.natural else set(column.template.readable())
+    return [f for f in fields if f not in held and entity.attributes[f] not in projected]

@@ -34,11 +34,11 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
-    found = plan_variants(pattern, model)
-    if isinstance(found, Plan) or found.proposal:
-        return found
+    planned = plan_variants(pattern, model)
+    if isinstance(planned, Plan) or planned.proposal:
+        return planned
     several = next(_several_partitions(pattern, model), "")
-    return replace(found, proposal=several or _proposal(pattern, model))
+    return replace(planned, proposal=several or _proposal(pattern, model))
 
 
 def _several_partitions(pattern: Pattern, model: TableModel) -> Iterator[str]:

@@ -249,19 +249,19 @@ class _Walk:
                 raise KeyRefusal("@st.buckets: no unit of time in its partition key is unknown")
             return
         field = self.bucket.placeholder.field
-        given = self.ranges.get(field, [])
-        low = self._only(given, "at least", "after", "between")
-        high = self._only(given, "at most", "before", "between")
+        ranges = self.ranges.get(field, [])
+        low = self._only(ranges, "at least", "after", "between")
+        high = self._only(ranges, "at most", "before", "between")
         self.bucket = replace(self.bucket, low=low, high=high)
         if self.bucket.whole:
-            self.used |= {argument.name for argument in given}
+            self.used |= {argument.name for argument in ranges}
 
     def _prefix(self, column: KeyColumn, placeholder: Placeholder) -> Argument | None:
         """The argument that gives the first characters of a field."""
-        given = self.ranges.get(placeholder.field, [])
-        one = len(given) == 1 and given[0].operator == "begins with" and not placeholder.shards
+        ranges = self.ranges.get(placeholder.field, [])
+        one = len(ranges) == 1 and ranges[0].operator == "begins with" and not placeholder.shards
         shortened = one and column.template.formats[placeholder].length is not None
-        return given[0] if shortened else None
+        return ranges[0] if shortened else None
 
     def _use(self, column: KeyColumn, placeholder: Placeholder) -> None:
         inputs = self._inputs(placeholder) if placeholder.field not in self.equal else None
@@ -275,30 +275,30 @@ class _Walk:
         derived = self.entity.derived.get(placeholder.field)
         if derived is None:
             return None
-        given = [self.equal.get(name) for name in derived.inputs]
-        known = all(one is not None and one.exact for one in given)
+        inputs = [self.equal.get(name) for name in derived.inputs]
+        known = all(one is not None and one.exact for one in inputs)
         return derived.inputs if known else None
 
     def _test(self, column: KeyColumn, known: tuple[Part, ...]) -> SortTest | None:
         part = column.template.parts[len(known)]
         assert isinstance(part, Placeholder)
-        given = self.ranges.get(part.field, []) if not part.shards else []
+        ranges = self.ranges.get(part.field, []) if not part.shards else []
         period = self._period(column, part)
-        if period is not None and not given:
+        if period is not None and not ranges:
             self.used.add(period.name)
             return SortTest(column, known, begins=period)
-        if not given:
+        if not ranges:
             return SortTest(column, known) if known else None
-        self.used |= {argument.name for argument in given}
+        self.used |= {argument.name for argument in ranges}
         last = len(known) + 1 == len(column.template.parts)
-        begins = [a for a in given if a.operator == "begins with"]
+        begins = [a for a in ranges if a.operator == "begins with"]
         if begins:
             prefixed = begins[0].python is str or is_path(begins[0].python)
-            if len(given) > 1 or column.tag == "N" or not prefixed:
+            if len(ranges) > 1 or column.tag == "N" or not prefixed:
                 raise KeyRefusal(f"{part.field} can have a range or, if it is a text, one prefix")
             return SortTest(column, known, begins=begins[0])
-        low = self._only(given, "at least", "after", "between")
-        high = self._only(given, "at most", "before", "between")
+        low = self._only(ranges, "at least", "after", "between")
+        high = self._only(ranges, "at most", "before", "between")
         test = SortTest(column, known, True, low, high)
         if column.natural is None:
             _check_order(test, column.template.formats[part], last)
@@ -317,11 +317,11 @@ class _Walk:
             return None
         return argument
 
-    def _only(self, given: Sequence[Argument], *operators: str) -> Argument | None:
-        found = [argument for argument in given if argument.operator in operators]
-        if len(found) > 1:
-            raise KeyRefusal(f"{found[0].name} and {found[1].name} are the same bound")
-        return found[0] if found else None
+    def _only(self, ranges: Sequence[Argument], *operators: str) -> Argument | None:
+        bounds = [argument for argument in ranges if argument.operator in operators]
+        if len(bounds) > 1:
+            raise KeyRefusal(f"{bounds[0].name} and {bounds[1].name} are the same bound")
+        return bounds[0] if bounds else None
 
     def _expect_all_used(self) -> None:
         for argument in self.arguments:

@@ -45,16 +45,16 @@ def _expect_searchable(pattern: Pattern) -> None:
 
 def _index(pattern: Pattern, entities: Sequence[Entity], model: TableModel) -> VectorIndex:
     wanted = pattern.facts.using
-    found = [
+    indexes = [
         index
         for index in model.vectors
         if wanted in (None, index.name) and all(entity in index.entities for entity in entities)
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(indexes) == 1:
+        return indexes[0]
     names = " and ".join(str(entity) for entity in entities)
-    if found:
-        several = " and ".join(index.name for index in found)
+    if indexes:
+        several = " and ".join(index.name for index in indexes)
         raise KeyRefusal(f"{several} hold {names}: say which one it reads, with @st.using")
     raise KeyRefusal(f"no vector index {wanted or ''}".rstrip() + f" holds {names}")
 

@@ -116,7 +116,7 @@ class EntitySource:
             yield f"    {one.source()}"
 
     def field(self, name: str) -> FieldSource:
-        return next(found for found in self.fields if found.name == name)
+        return next(field for field in self.fields if field.name == name)
 
 
 @dataclass

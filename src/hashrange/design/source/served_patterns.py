@@ -21,13 +21,13 @@ def served_patterns(
     entities: Sequence[EntitySource],
 ) -> tuple[list[PatternSource], list[ViewSource]]:
     """Patterns for each primary key and index, and views of indexes that do not hold all."""
-    found: list[PatternSource] = []
+    patterns: list[PatternSource] = []
     views: list[ViewSource] = []
     for entity in entities:
         for pattern in [*_by_key(entity), *_by_indexes(entity, entities, views)]:
-            pattern.name = distinct(pattern.name, [other.name for other in found])
-            found.append(pattern)
-    return found, views
+            pattern.name = distinct(pattern.name, [other.name for other in patterns])
+            patterns.append(pattern)
+    return patterns, views
 
 
 def _by_key(entity: EntitySource) -> Iterator[PatternSource]:

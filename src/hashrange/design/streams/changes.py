@@ -40,9 +40,9 @@ class Change(Generic[E]):
     @property
     def item(self) -> E:
         """The item after the change, or the deleted item."""
-        found = self.new if self.new is not None else self.old
-        assert found is not None
-        return found
+        item = self.new if self.new is not None else self.old
+        assert item is not None
+        return item
 
     def changed(self, *fields: str) -> bool:
         """Whether the item existed and exists, and one of these fields has another value."""

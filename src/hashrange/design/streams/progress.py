@@ -47,8 +47,8 @@ def last(model: TableModel, key: Item) -> Steps[str | None]:
     response = yield ApiCall(
         "GetItem", {"TableName": model.name, "Key": key, "ConsistentRead": True}
     )
-    found = response.get("Item", {}).get(SEQUENCE_ATTRIBUTE)
-    return None if found is None else str(found["S"]).lstrip("0")
+    sequence = response.get("Item", {}).get(SEQUENCE_ATTRIBUTE)
+    return None if sequence is None else str(sequence["S"]).lstrip("0")
 
 
 def advance(model: TableModel, key: Item, sequence: str) -> Steps[None]:

@@ -42,7 +42,7 @@ class Shards:
 
     def find(self) -> Steps[None]:
         """Learn of new shards, and forget those that the stream no longer has."""
-        found: dict[str, Shard] = {}
+        shards: dict[str, Shard] = {}
         request: dict[str, Any] = {"StreamArn": self._arn}
         while True:
             described = (yield ApiCall("DescribeStream", request))["StreamDescription"]
@@ -52,11 +52,11 @@ class Shards:
                 shard.closed = "EndingSequenceNumber" in each["SequenceNumberRange"]
                 if shard.closed and shard.start == "LATEST":
                     shard.ended = True
-                found[id] = shard
+                shards[id] = shard
             if "LastEvaluatedShardId" not in described:
                 break
             request = {**request, "ExclusiveStartShardId": described["LastEvaluatedShardId"]}
-        self.known = found
+        self.known = shards
         self._start = "TRIM_HORIZON"
 
     def readable(self) -> list[Shard]:

@@ -29,7 +29,7 @@ def request(model: TableModel) -> dict[str, Any]:
     columns = [c for source in model.sources for c in source.columns]
     columns += [c for index in model.vectors for c in index.searched]
     definitions = {c.attribute: c.tag for c in columns}
-    found: dict[str, Any] = {
+    request: dict[str, Any] = {
         "TableName": model.name,
         "AttributeDefinitions": [
             {"AttributeName": name, "AttributeType": tag} for name, tag in definitions.items()
@@ -40,12 +40,12 @@ def request(model: TableModel) -> dict[str, Any]:
     for member, kind in (("GlobalSecondaryIndexes", "GSI"), ("LocalSecondaryIndexes", "LSI")):
         indexes = [index_request(source) for source in model.indexes if source.kind == kind]
         if indexes:
-            found[member] = indexes
+            request[member] = indexes
     if model.vectors:
-        found["VectorIndexes"] = [vector_request(index) for index in model.vectors]
+        request["VectorIndexes"] = [vector_request(index) for index in model.vectors]
     if model.stream:
-        found["StreamSpecification"] = STREAM
-    return found
+        request["StreamSpecification"] = STREAM
+    return request
 
 
 def _schema(source: Source) -> list[dict[str, str]]:
@@ -60,7 +60,7 @@ def index_request(source: Source) -> dict[str, Any]:
 
 def vector_request(index: VectorIndex) -> dict[str, Any]:
     """The definition of a vector index in CreateTable."""
-    found: dict[str, Any] = {
+    request: dict[str, Any] = {
         "IndexName": index.name,
         "VectorAttribute": {"AttributeName": index.attribute},
         "Dimensions": index.dimensions,
@@ -69,11 +69,11 @@ def vector_request(index: VectorIndex) -> dict[str, Any]:
     }
     kinds = [(c, "HASH") for c in index.partition] + [(c, "INLINE_FILTER") for c in index.filters]
     if kinds:
-        found["SearchSchema"] = [
+        request["SearchSchema"] = [
             {"AttributeName": column.attribute, "SearchSchemaElementType": kind}
             for column, kind in kinds
         ]
-    return found
+    return request
 
 
 def _projected(project: str | Sequence[str]) -> dict[str, Any]:
@@ -131,11 +131,12 @@ def _expire(model: TableModel) -> Steps[None]:
     if attribute is None:
         return
     response = yield ApiCall("DescribeTimeToLive", {"TableName": model.name})
-    found = response["TimeToLiveDescription"]
-    if found["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
-        if found.get("AttributeName") != attribute:
+    described = response["TimeToLiveDescription"]
+    if described["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
+        if described.get("AttributeName") != attribute:
             raise TableDiffers(
-                model.name, [f"items expire by {found.get('AttributeName')}, not by {attribute}"]
+                model.name,
+                [f"items expire by {described.get('AttributeName')}, not by {attribute}"],
             )
         return
     specification = {"Enabled": True, "AttributeName": attribute}
@@ -148,19 +149,19 @@ def _expire(model: TableModel) -> Steps[None]:
 def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
     """The differences between the model and a described table, one line each."""
     tags = {d["AttributeName"]: d["AttributeType"] for d in there["AttributeDefinitions"]}
-    found: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
+    indexes: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
     for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-        found |= {index["IndexName"]: index for index in there.get(member, [])}
+        indexes |= {index["IndexName"]: index for index in there.get(member, [])}
     lines = []
     for source in model.sources:
-        index = found.pop(source.name, None)
+        index = indexes.pop(source.name, None)
         if index is None:
             lines.append(f"there is no index {source.name}")
             continue
         lines += _compare_one(source, index, tags)
     if model.stream and there.get("StreamSpecification") != STREAM:
         lines.append("it has no stream of old and new images")
-    lines += [f"the index {name} is not in the model" for name in found]
+    lines += [f"the index {name} is not in the model" for name in indexes]
     return lines + _compare_vectors(model, there, tags)
 
 
@@ -189,9 +190,9 @@ def _compare_vectors(
     model: TableModel, there: Mapping[str, Any], tags: Mapping[str, str]
 ) -> list[str]:
     lines = []
-    found = {index["IndexName"]: index for index in there.get("VectorIndexes", [])}
+    indexes = {index["IndexName"]: index for index in there.get("VectorIndexes", [])}
     for index in model.vectors:
-        described = found.pop(index.name, None)
+        described = indexes.pop(index.name, None)
         if described is None:
             lines.append(f"there is no vector index {index.name}")
             continue
@@ -203,7 +204,7 @@ def _compare_vectors(
             tag = tags.get(column.attribute, column.tag)
             if tag != column.tag:
                 lines.append(f"{index.name}: {column.attribute} is {tag}, not {column.tag}")
-    return lines + [f"the vector index {name} is not in the model" for name in found]
+    return lines + [f"the vector index {name} is not in the model" for name in indexes]
 
 
 def _comparable(index: Mapping[str, Any]) -> dict[str, Any]:

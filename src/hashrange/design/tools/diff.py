@@ -79,8 +79,12 @@ class Diff:
         return "\n".join([*map(str, self.changes), f"{self.table}: {self.kind}"])
 
     def json(self) -> str:
-        found = {"table": self.table, "kind": self.kind, "changes": [vars(c) for c in self.changes]}
-        return json.dumps(found, indent=2, ensure_ascii=False)
+        described = {
+            "table": self.table,
+            "kind": self.kind,
+            "changes": [vars(c) for c in self.changes],
+        }
+        return json.dumps(described, indent=2, ensure_ascii=False)
 
 
 def diff(old: Table, new: Table) -> Diff:
@@ -89,9 +93,9 @@ def diff(old: Table, new: Table) -> Diff:
     Numbers of items and their sizes are those of `new`, or else of `old`.
     """
     comparison = _Comparison(old, new)
-    found = [*comparison.table(), *comparison.indexes(), *comparison.entities()]
-    found += [Change("breaking", name, text) for name, text in pattern_changes(old, new)]
-    ordered = sorted(dict.fromkeys(found), key=lambda change: -KINDS.index(change.kind))
+    changes = [*comparison.table(), *comparison.indexes(), *comparison.entities()]
+    changes += [Change("breaking", name, text) for name, text in pattern_changes(old, new)]
+    ordered = sorted(dict.fromkeys(changes), key=lambda change: -KINDS.index(change.kind))
     return Diff(new.name, tuple(ordered))
 
 
@@ -306,8 +310,8 @@ class _Comparison:
         return Change(kind, where, text, sum(count or 0 for count in counts), usd)
 
     def _count(self, entity: Entity) -> float | None:
-        found = (table.volumes.count(entity) for table in self.tables)
-        return next((count for count in found if count is not None), None)
+        counts = (table.volumes.count(entity) for table in self.tables)
+        return next((count for count in counts if count is not None), None)
 
     def _usd(self, kind: Kind, entity: Entity, count: float) -> float:
         """A Scan of the items, and for each a write; for new keys a put and a delete."""

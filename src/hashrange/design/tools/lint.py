@@ -47,23 +47,23 @@ def lint(table: Table) -> Report:
     Raises DeclarationError for an `ignore` of an unknown rule, or of one that found nothing.
     """
     context = Context(table)
-    found = [
+    findings = [
         Finding(plan.error.rule or "A01", str(plan.pattern), "error", str(plan.error))
         for plan in context.unplanned
     ]
     for one in RULES.values():
         if one.find is not None:
-            found += one.find(context)
+            findings += one.find(context)
     reasons = {(i.rule, i.where): i.reason for i in table.ignore}
     for rule_id, where in reasons:
         if rule_id not in RULES:
             raise DeclarationError(f"ignore: {rule_id} is not a rule{suggest(rule_id, RULES)}")
-        if not any((f.rule, f.where) == (rule_id, where) for f in found):
-            places = [f.where for f in found if f.rule == rule_id]
+        if not any((f.rule, f.where) == (rule_id, where) for f in findings):
+            places = [f.where for f in findings if f.rule == rule_id]
             raise DeclarationError(
                 f"ignore: {rule_id} found nothing at {where!r}{suggest(where, places)}"
             )
-    ordered = sorted(set(found))
+    ordered = sorted(set(findings))
     kept = tuple(f for f in ordered if (f.rule, f.where) not in reasons)
     ignored = tuple((f, reasons[f.rule, f.where]) for f in ordered if f not in kept)
     return Report(table.name, kept, ignored, tuple(sorted(context.unchecked)))
@@ -71,7 +71,7 @@ def lint(table: Table) -> Report:
 
 def rule(id: str) -> str:
     """A rule's longer explanation. Raises KeyError with a suggestion."""
-    found = RULES.get(f"{id[:1].upper()}{id[1:]:0>2}")
-    if found is None:
+    known = RULES.get(f"{id[:1].upper()}{id[1:]:0>2}")
+    if known is None:
         raise KeyError(f"{id} is not a rule{suggest(id.upper(), RULES)}")
-    return f"{found.id} ({found.severity}): {found.title}\n\n{found.explanation}"
+    return f"{known.id} ({known.severity}): {known.title}\n\n{known.explanation}"

@@ -86,26 +86,26 @@ class _Inventor:
         left = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
         owners = {self.model.entity(c.owner).name for e in left for c in e.copies.values()}
         left.sort(key=lambda entity: entity.name not in owners)
-        found: list[Entity] = []
+        entities: list[Entity] = []
         while left:
             free = (e for e in left if not any(self._above(o, e) for o in left))
-            found.append(next(free, left[0]))
-            left.remove(found[-1])
-        return found
+            entities.append(next(free, left[0]))
+            left.remove(entities[-1])
+        return entities
 
     def _of(self, entity: Entity) -> list[Item]:
         above = self._parents_of(entity)
-        found: dict[str, Item] = {}
+        items: dict[str, Item] = {}
         many = above or (self.readable and self._shared(entity))
         for number in range(self.children if many else self.parents):
             item = self._one(entity, above, number + 1)
             if item is None or not self._may_have_texts(entity, item):
                 continue
             key = repr(sorted(entity.primary_key(vars(item)).items()))
-            if key not in found and self._fits(entity, item, list(found.values())):
-                found[key] = item
+            if key not in items and self._fits(entity, item, list(items.values())):
+                items[key] = item
                 self.texts |= _unique_texts(entity, item).keys()
-        return list(found.values())
+        return list(items.values())
 
     def _may_have_texts(self, entity: Entity, item: Item) -> bool:
         """Whether no other item has its unique texts, and those that several entities share are
@@ -253,14 +253,14 @@ class _Inventor:
     def _written(entity: Entity, field: str) -> list[Any]:
         """What templates write of the field: negative numbers, or the beginning of a text."""
         columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
-        found = [
+        placed = [
             (part, column.template.formats[part])
             for column in columns
             for part in column.template.placeholders
             if part.field == field and not part.shards
         ]
-        facts: list[Any] = [Ge(-NUMBERS) for part, _ in found if part.spec.startswith("+")][:1]
-        return facts + [MinLen(written.length + 1) for _, written in found if written.length]
+        facts: list[Any] = [Ge(-NUMBERS) for part, _ in placed if part.spec.startswith("+")][:1]
+        return facts + [MinLen(written.length + 1) for _, written in placed if written.length]
 
     def _example(self, examples: Sequence[Any], number: int) -> Any:
         if self.readable:
@@ -292,8 +292,8 @@ class _Inventor:
         return makers.get(core, makers[str])()
 
     def _decimal(self, metadata: Sequence[Any]) -> Decimal:
-        found = (getattr(fact, "decimal_places", None) for fact in metadata)
-        places = min((p for p in found if p is not None), default=PLACES)
+        decimals = (getattr(fact, "decimal_places", None) for fact in metadata)
+        places = min((p for p in decimals if p is not None), default=PLACES)
         low, high = _range(metadata, FRACTIONS, 10**places)
         return Decimal(self.chance.randint(low, high)).scaleb(-places)
 

@@ -14,13 +14,13 @@ PARENTS, CHILDREN = 2, 5
 def sample_items(table: Table) -> list[WireItem]:
     """A few readable items of each entity, in wire form; the same ones every time."""
     items = sample(table, parents=PARENTS, children=CHILDREN, readable=True)
-    found = []
+    dumped = []
     for item in items:
         try:
-            found.append(table.dump(_with_copies(table, item, items)))
+            dumped.append(table.dump(_with_copies(table, item, items)))
         except BadValue:  # its index key could also be another entity's
             continue
-    return found
+    return dumped
 
 
 def _with_copies(table: Table, item: Item, items: Sequence[Item]) -> Item:

@@ -26,8 +26,8 @@ def describe(name: str) -> Steps[dict[str, Any]]:
         if failure.code == "ResourceNotFoundException":
             raise DesignError(f"there is no table {name!r}") from None
         raise
-    found: dict[str, Any] = response["Table"]
-    return found
+    described: dict[str, Any] = response["Table"]
+    return described
 
 
 def _read(table: Table, name: str, most: int) -> Steps[list[WireItem]]:
@@ -35,12 +35,12 @@ def _read(table: Table, name: str, most: int) -> Steps[list[WireItem]]:
     differences = compare(table.model, there)
     if differences:
         raise TableDiffers(name, differences)
-    found: list[WireItem] = []
+    items: list[WireItem] = []
     request: dict[str, Any] = {"TableName": name}
-    while len(found) < most:
-        response = yield ApiCall("Scan", {**request, "Limit": most - len(found)})
-        found += response["Items"]
+    while len(items) < most:
+        response = yield ApiCall("Scan", {**request, "Limit": most - len(items)})
+        items += response["Items"]
         if "LastEvaluatedKey" not in response:
             break
         request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
-    return found
+    return items

@@ -74,17 +74,17 @@ class _Automaton:
 
     def steps(self, run: int, taken: int) -> list[tuple[int, int, Chars]]:
         """Every (run, taken, characters) that can follow with one more character."""
-        found = []
+        moves = []
         while run < len(self.runs):
             current = self.runs[run]
             if current.most is None:
-                found.append((run, min(taken + 1, current.least), current.chars))
+                moves.append((run, min(taken + 1, current.least), current.chars))
             elif taken < current.most:
-                found.append((run, taken + 1, current.chars))
+                moves.append((run, taken + 1, current.chars))
             if taken < current.least:
                 break
             run, taken = run + 1, 0
-        return found
+        return moves
 
     def _left(self, run: int, taken: int) -> bool:
         return run >= len(self.runs) or taken >= self.runs[run].least

@@ -239,14 +239,14 @@ class Template:
 
     def read(self, text: str) -> dict[str, Any]:
         """The field values in the text, for formats that can be read back."""
-        found = {}
+        values = {}
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
             assert isinstance(part, Placeholder)
             back = self.formats[part].read
             if back is not None:
-                found[part.field] = back(piece)
-        return found
+                values[part.field] = back(piece)
+        return values
 
     def readable(self) -> Iterator[str]:
         """The names of the fields that `read` returns."""

@@ -76,22 +76,22 @@ def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) ->
 
 
 def position(
-    found: Cursor,
+    cursor: Cursor,
     pattern: str,
     asked: Sequence[KeyRange | None],
     names: set[str],
     now: datetime,
 ) -> Position:
     """The position of a cursor. `names` are its attributes. Raises InvalidCursor."""
-    if found.pattern != pattern or found.digest != _digest(asked):
+    if cursor.pattern != pattern or cursor.digest != _digest(asked):
         raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")
-    parts = [part for part in asked if (part.group if part is not None else 0) == found.group]
-    if not parts or not isinstance(found.positions, list) or len(found.positions) != len(parts):
+    parts = [part for part in asked if (part.group if part is not None else 0) == cursor.group]
+    if not parts or not isinstance(cursor.positions, list) or len(cursor.positions) != len(parts):
         raise InvalidCursor("this is not a cursor")
-    for one, part in zip(found.positions, parts, strict=True):
+    for one, part in zip(cursor.positions, parts, strict=True):
         if one is not None and not _inside(one, part, names):
             raise InvalidCursor(f"the cursor is outside the keys that {pattern} reads")
-    return Position(found.group, found.positions, now)
+    return Position(cursor.group, cursor.positions, now)
 
 
 def _inside(position: Any, part: KeyRange | None, names: set[str]) -> bool:

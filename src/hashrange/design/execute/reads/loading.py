@@ -62,7 +62,7 @@ class Loader:
         """As `LoadedItems.take`, for an iteration that needs no positions."""
         attribute, makers = self.model.type_attribute or "", self._makers
         hides = self.model.hide_expired
-        found: list[Any] = []
+        loaded: list[Any] = []
         for raw in raws:
             if hides and self.model.hidden(raw):
                 continue
@@ -74,8 +74,8 @@ class Loader:
                 if entity is None or entity.name not in makers:
                     continue
                 maker = makers[entity.name]
-            found.append(maker(raw))
-        return found
+            loaded.append(maker(raw))
+        return loaded
 
     def wants(self, entity: Entity) -> bool:
         return entity.name in self._makers
@@ -114,18 +114,18 @@ class _ViewLoader:
     @cached_property
     def _absent(self) -> dict[str, Any]:
         """The values of fields that can be stored as nothing."""
-        found = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
-        return {name: value for name, value in found.items() if value is not STORED}
+        values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
+        return {name: value for name, value in values.items() if value is not STORED}
 
     def _from_keys(self, raw: Item) -> dict[str, Any]:
         """Fields read from the text of a key, for an index that projects only keys."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key in (self.entity.key, *self.entity.indexes):
             for column in key.columns:
                 text = raw.get(column.attribute, {}).get("S")
                 if column.natural is None and text is not None:
-                    found = {**column.template.read(text), **found}
-        return {n: v for n, v in found.items() if n in self.view.model_fields}
+                    values = {**column.template.read(text), **values}
+        return {n: v for n, v in values.items() if n in self.view.model_fields}
 
 
 @dataclass

@@ -100,13 +100,13 @@ class PatternCall:
         self.names = [*_parameters(pattern)]
         self.builders: dict[frozenset[str], RequestBuilder] = {}
         for arguments in pattern.variants():
-            found = plan_given(pattern, model, arguments)
-            if isinstance(found, Unplanned):
+            planned = plan_given(pattern, model, arguments)
+            if isinstance(planned, Unplanned):
                 whole = plan(pattern, model)
-                raise whole.error if isinstance(whole, Unplanned) else found.error
-            left_out = frozenset(a.name for a in pattern.arguments) - found.given
-            build = RequestBuilder if found.search is None else SearchBuilder
-            self.builders[left_out] = build(found, model)
+                raise whole.error if isinstance(whole, Unplanned) else planned.error
+            left_out = frozenset(a.name for a in pattern.arguments) - planned.given
+            build = RequestBuilder if planned.search is None else SearchBuilder
+            self.builders[left_out] = build(planned, model)
         self.complete = self.builders[frozenset()]
         self.checks = [
             _check(argument, self.complete.plan, model) for argument in pattern.arguments

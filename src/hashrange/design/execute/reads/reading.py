@@ -148,10 +148,10 @@ class PlanReader:
     def _follow(self, rows: list[ReadItem], followed: Entity) -> Steps[list[ReadItem]]:
         """The existing items among those whose keys `rows` contain, in the same order."""
         keys = [followed.primary_key(self._related(row.raw)) for row in rows]
-        found = yield from get_all(self.builder.table_name, keys, self.took)
+        raws = yield from get_all(self.builder.table_name, keys, self.took)
         return [
             ReadItem(raw, row.partition, row.raw)
-            for row, raw in zip(rows, found, strict=True)
+            for row, raw in zip(rows, raws, strict=True)
             if raw is not None
         ]
 

@@ -101,11 +101,11 @@ class RequestBuilder:
         A range without an upper end ends at `now`.
         """
         forward = self.plan.pattern.facts.latest == reverse
-        found = self._queries(arguments, forward, now or self.clock())
+        queries = self._queries(arguments, forward, now or self.clock())
         if reverse:
-            for _, request in found:
+            for _, request in queries:
                 request["ScanIndexForward"] = forward
-        return found
+        return queries
 
     def _queries(
         self, arguments: Arguments, forward: bool, now: datetime
@@ -125,8 +125,8 @@ class RequestBuilder:
             form = self._forms[operator] = self._form(asked)
         values: Item = {}
         if asked is not None:
-            given = [value for _, value in asked.equals]
-            values.update(zip(form.placeholders, (*given, *asked.operands), strict=True))
+            equals = [value for _, value in asked.equals]
+            values.update(zip(form.placeholders, (*equals, *asked.operands), strict=True))
         values |= form.values
         if self.plan.filter is not None:
             values |= self.plan.filter.bind(arguments)
@@ -253,11 +253,11 @@ class RequestBuilder:
         if not self._spreads:
             return self._ranges_of(arguments, 0, None)
         buckets = bucket_numbers(plan, arguments, now)
-        found: list[KeyRange] = []
+        ranges: list[KeyRange] = []
         for group, number in enumerate(buckets if forward else reversed(buckets)):
             for chosen in choices(plan, arguments):
-                found += self._ranges_of(chosen, group, number)
-        return found
+                ranges += self._ranges_of(chosen, group, number)
+        return ranges
 
     @cached_property
     def _spreads(self) -> bool:
@@ -318,8 +318,8 @@ class RequestBuilder:
             return column.attribute, "begins_with", ({"S": text},)
         if plan.test is None:
             return "", "", ()
-        found = comparison(plan.test, values, arguments)
-        return found and (plan.test.column.attribute, *found)
+        compared = comparison(plan.test, values, arguments)
+        return compared and (plan.test.column.attribute, *compared)
 
 
 class _Form(NamedTuple):

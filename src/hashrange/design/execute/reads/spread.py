@@ -34,11 +34,11 @@ def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
 def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
     """The values in an order that does not depend on how they were given."""
     kind = entity.fields[argument.field]
-    found = {repr(kind.encode(value)): value for value in values}
-    if len(found) > KNOWN_MAX:
-        reason = f"{len(found)} values need as many queries: at most {KNOWN_MAX}"
+    distinct = {repr(kind.encode(value)): value for value in values}
+    if len(distinct) > KNOWN_MAX:
+        reason = f"{len(distinct)} values need as many queries: at most {KNOWN_MAX}"
         raise BadValue(reason, field=argument.name, value=values)
-    return [found[text] for text in sorted(found)]
+    return [distinct[text] for text in sorted(distinct)]
 
 
 def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:

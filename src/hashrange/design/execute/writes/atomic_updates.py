@@ -36,18 +36,18 @@ def add(entity: Entity, amounts: Mapping[str, Any]) -> UpdateParts:
 
 def discard(entity: Entity, members: Mapping[str, Any]) -> UpdateParts:
     """Remove members from sets."""
-    found = {entity.attributes[n]: _members(entity, n, v) for n, v in members.items()}
-    return UpdateParts(discards=found)
+    removed = {entity.attributes[n]: _members(entity, n, v) for n, v in members.items()}
+    return UpdateParts(discards=removed)
 
 
 def append(entity: Entity, elements: Mapping[str, Any]) -> UpdateParts:
     """Append elements to lists."""
-    found: dict[str, AttributeValue] = {}
+    appended: dict[str, AttributeValue] = {}
     for name, value in elements.items():
         if entity.fields[name].tag != "L" or not isinstance(value, (list, tuple)):
             raise BadValue("it takes a list, for a list", entity=entity, field=name, value=value)
-        found[entity.attributes[name]] = _encoded(entity, name, value)
-    return UpdateParts(appends=found)
+        appended[entity.attributes[name]] = _encoded(entity, name, value)
+    return UpdateParts(appends=appended)
 
 
 def assign(entity: Entity, path: str, value: Any) -> UpdateParts:

@@ -72,10 +72,10 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
 
 def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
     """A transaction returns no items but those whose condition failed."""
-    found = {name: value for name, value in parameters.items() if name != "ReturnValues"}
-    if "ConditionExpression" in found:
-        found["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-    return found
+    kept = {name: value for name, value in parameters.items() if name != "ReturnValues"}
+    if "ConditionExpression" in kept:
+        kept["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return kept
 
 
 def _alone(action: WriteAction) -> Steps[dict[str, Any] | _Failed]:

@@ -29,28 +29,30 @@ def condition_check(
     fault = entity.shapes.fault(parsed.fields)
     if fault is not None:
         raise BadValue(f"{entity}: {text!r}: {fault}")
-    found = conditions.bound(text, parsed, values, f"condition({entity})")
+    condition = conditions.bound(text, parsed, values, f"condition({entity})")
     parameters: dict[str, Any] = {
         "TableName": table,
         "Key": key,
         "ConditionExpression": parsed.text,
         "ExpressionAttributeNames": parsed.names,
     }
-    if found.values:
-        parameters["ExpressionAttributeValues"] = found.values
+    if condition.values:
+        parameters["ExpressionAttributeValues"] = condition.values
     error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
-    return WriteAction("ConditionCheck", parameters, key, lambda stored: error, holds=found.matches)
+    return WriteAction(
+        "ConditionCheck", parameters, key, lambda stored: error, holds=condition.matches
+    )
 
 
 def split_values(
-    entity: Entity, where: Where | None, given: Mapping[str, Any]
+    entity: Entity, where: Where | None, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(values of the condition's parameters, the rest) of keyword arguments."""
     if not isinstance(where, str):
-        return {}, dict(given)
+        return {}, dict(arguments)
     parsed = conditions.parse(where, entity.fields, entity.attributes, f"condition({entity})", "#c")
-    values = {n: v for n, v in given.items() if n in parsed.parameters}
-    return values, {n: v for n, v in given.items() if n not in parsed.parameters}
+    values = {n: v for n, v in arguments.items() if n in parsed.parameters}
+    return values, {n: v for n, v in arguments.items() if n not in parsed.parameters}
 
 
 def expect_where(where: Where | None, values: Mapping[str, Any]) -> None:

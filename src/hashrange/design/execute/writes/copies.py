@@ -65,8 +65,8 @@ class Copies:
         mine = [raw for raw in raws if self._is_mine(raw)]
         if self.route.key.source.project != "ALL":
             keys = [self.entity.key_of(raw) for raw in mine]
-            found = yield from get_all(self.model.name, keys)
-            mine = [raw for raw in found if raw is not None]
+            read = yield from get_all(self.model.name, keys)
+            mine = [raw for raw in read if raw is not None]
         return [self.entity.load(raw) for raw in mine]
 
     def _is_mine(self, raw: WireItem) -> bool:
@@ -118,22 +118,22 @@ def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
             if any(getattr(item, n) != value for n, value in values.items()):
                 key = repr(copies.entity.primary_key(vars(item)))
                 late[key] = late.get(key, item).replace(**values)
-    found = []
+    writes = []
     for item in late.values():
-        found.append((yield from writer.save(item, trusted=True)))
-    return found
+        writes.append((yield from writer.save(item, trusted=True)))
+    return writes
 
 
 def copy_route(reference: Reference) -> Route | None:
     """The copying entity's key whose partition key consists of the reference's fields."""
     entity = reference.child
-    given = [
+    arguments = [
         Argument(name, name, "=", entity.fields[name].python, False)
         for name in sorted(reference.fields)
     ]
     for key in (entity.key, *entity.indexes):
         try:
-            route = find_route(entity, key, given)
+            route = find_route(entity, key, arguments)
         except KeyRefusal:
             continue
         if route.shards is None and not route.equals and route.test is None:
@@ -144,10 +144,10 @@ def copy_route(reference: Reference) -> Route | None:
     return None
 
 
-def chunks(found: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
+def chunks(writes: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
     """Chunks of writes with at most `most` actions each."""
     chunk: list[PreparedWrite] = []
-    for written in found:
+    for written in writes:
         if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:
             yield chunk
             chunk = []

@@ -50,9 +50,9 @@ class Expression:
         return f"{self.name(attribute)} = {self.value(value)}"
 
     def parameters(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         if self.names:
-            found["ExpressionAttributeNames"] = self.names
+            parameters["ExpressionAttributeNames"] = self.names
         if self.values:
-            found["ExpressionAttributeValues"] = self.values
-        return found
+            parameters["ExpressionAttributeValues"] = self.values
+        return parameters

@@ -13,11 +13,11 @@ def merged(actions: Sequence[WriteAction]) -> list[WriteAction]:
 
     All conditions are of the stored item. Raises BadValue for actions that exclude each other.
     """
-    found: dict[str, WriteAction] = {}
+    by_item: dict[str, WriteAction] = {}
     for action in actions:
         name = f"{action.parameters['TableName']} {sorted(action.key.items())!r}"
-        found[name] = _merge(found[name], action) if name in found else action
-    return list(found.values())
+        by_item[name] = _merge(by_item[name], action) if name in by_item else action
+    return list(by_item.values())
 
 
 def _merge(first: WriteAction, second: WriteAction) -> WriteAction:

@@ -80,12 +80,14 @@ class _Transaction:
         """The writer of the table that has the item's entity."""
         if write.bound is not None:
             model = write.bound.builder.model
-            found = [writer for writer in self.writers if writer.model is model]
-            if not found:
+            writers = [writer for writer in self.writers if writer.model is model]
+            if not writers:
                 raise BadValue(f"{write.bound.call.pattern} is not a pattern of these stores")
         else:
-            found = [writer for writer in self.writers if type(write.item) in writer.model.by_model]
-        return found[0] if found else self.writers[0]
+            writers = [
+                writer for writer in self.writers if type(write.item) in writer.model.by_model
+            ]
+        return writers[0] if writers else self.writers[0]
 
     def _is_owner(self, write: Write) -> bool:
         """Owners are written first, so that new copies take their new values."""
@@ -193,6 +195,6 @@ def read_together(pending: PendingReads, took: Explanation) -> Steps[None]:
         response = yield ApiCall("TransactGetItems", request)
         took.requests.append(("TransactGetItems", request))
         took.pages, took.items, took.capacity = 1, len(gets), units_of(response)
-        found = dict(zip(gets, response["Responses"], strict=True))
+        responses = dict(zip(gets, response["Responses"], strict=True))
         for read, name in zip(pending.reads, names, strict=True):
-            read.load(found[name].get("Item"))
+            read.load(responses[name].get("Item"))

@@ -79,9 +79,9 @@ class _Deletion:
         self, entity: Entity, values: Mapping[str, Any], covered: tuple[_Known, ...]
     ) -> Steps[None]:
         """Delete the items below an item, without those that an ancestor finds: `covered`."""
-        found = list(self._uncovered(entity, values, covered))
-        covered += tuple(known for _, known in found)
-        for child, known in found:
+        children = list(self._uncovered(entity, values, covered))
+        covered += tuple(known for _, known in children)
+        for child, known in children:
             deeper = any(self._uncovered(child.entity, known.values, covered))
             assert child.plan is not None
             builder = RequestBuilder(child.plan, self.model)
@@ -110,11 +110,11 @@ class _Deletion:
     def _whole(self, child: Children, raws: Sequence[WireItem]) -> Steps[list[Item]]:
         """The items, read from the table if the index does not hold all of their fields."""
         assert child.plan is not None
-        found: Sequence[WireItem | None] = raws
+        whole: Sequence[WireItem | None] = raws
         if child.plan.source.project != "ALL":
             keys = [child.entity.key_of(raw) for raw in raws]
-            found = yield from batches.get_all(self.model.name, keys)
-        return [child.entity.load(raw) for raw in found if raw is not None]
+            whole = yield from batches.get_all(self.model.name, keys)
+        return [child.entity.load(raw) for raw in whole if raw is not None]
 
     def delete(self, entity: Entity, raws: Sequence[WireItem]) -> Steps[None]:
         keys = [entity.key_of(raw) for raw in raws]

@@ -58,9 +58,9 @@ def markers(
 
 def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[str, Marker]:
     """The markers of a stored item, by the text of their key."""
-    found: dict[str, Marker] = {}
+    needed: dict[str, Marker] = {}
     if image is None or not entity.unique:
-        return found
+        return needed
     values, owner = entity.complete(vars(entity.load(image))), entity.key_of(image)
     expiry = image.get(model.ttl_attribute) if model.ttl_attribute is not None else None
     for unique in entity.unique:
@@ -72,8 +72,8 @@ def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[st
                 column.attribute: {"S": part}
                 for column, part in zip(model.table.columns, (name, MARKER_TYPE), strict=False)
             }
-            found[name] = Marker(entity, unique, text, key, owner, expiry)
-    return found
+            needed[name] = Marker(entity, unique, text, key, owner, expiry)
+    return needed
 
 
 def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:

@@ -84,7 +84,7 @@ class UpdateParts(NamedTuple):
 
         An absent attribute counts as 0, as it does for ADD.
         """
-        found = []
+        conditions = []
         for name, amount in self._bounded():
             by = Decimal(amount["N"])
             for sign, bound in self.bounds[name].limits:
@@ -94,8 +94,8 @@ class UpdateParts(NamedTuple):
                 condition = f"{expression.name(name)} {sign} {limit}"
                 if COMPARE[sign](by, bound):
                     condition = f"(attribute_not_exists({expression.name(name)}) OR {condition})"
-                found.append(condition)
-        return found
+                conditions.append(condition)
+        return conditions
 
     def outside(self, stored: Item | None) -> ConditionFailed | None:
         """The error if the update would leave the declared bounds of a field."""

@@ -82,12 +82,12 @@ class Writer:
                     self.copied.setdefault(owner.name, set()).add(copy.field)
 
     def entity(self, item: Item) -> Entity:
-        found = self.model.by_model.get(type(item))
-        if found is None:
-            given = item if isinstance(item, type) else type(item).__name__
+        entity = self.model.by_model.get(type(item))
+        if entity is None:
+            name = item if isinstance(item, type) else type(item).__name__
             reason = ": a view is read-only" if isinstance(item, View) else ""
-            raise BadValue(f"{given} is not an item of {self.table!r}{reason}")
-        return found
+            raise BadValue(f"{name} is not an item of {self.table!r}{reason}")
+        return entity
 
     def _known(self, item: Item) -> Entity:
         """The item's entity. Raises BadValue if a newer program wrote the item that was read."""
@@ -233,12 +233,12 @@ class Writer:
         return self._blind(entity, key, UpdateParts(sets, frozenset(removes)))
 
     def atomic(
-        self, method: str, entity: Entity, key: WireItem, given: Mapping[str, Any]
+        self, method: str, entity: Entity, key: WireItem, arguments: Mapping[str, Any]
     ) -> WriteAction:
         """add, discard or append."""
-        for name in given:
+        for name in arguments:
             self._expect_free(entity, name)
-        return self._blind(entity, key, ATOMIC[method](entity, given))
+        return self._blind(entity, key, ATOMIC[method](entity, arguments))
 
     def assign(self, entity: Entity, key: WireItem, path: str, value: Any) -> WriteAction:
         self._expect_free(entity, root(path))

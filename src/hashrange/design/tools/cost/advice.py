@@ -13,9 +13,9 @@ SHOWN = 3
 
 def largest(table: Table, cost: Cost) -> tuple[Expense, ...]:
     """The three largest items of a month's bill on demand."""
-    found = [*_calls(table, cost), *_stored(cost)]
-    found = [expense for expense in found if expense.usd > 0]
-    return tuple(sorted(found, key=lambda expense: -expense.usd)[:SHOWN])
+    expenses = [*_calls(table, cost), *_stored(cost)]
+    expenses = [expense for expense in expenses if expense.usd > 0]
+    return tuple(sorted(expenses, key=lambda expense: -expense.usd)[:SHOWN])
 
 
 def _calls(table: Table, cost: Cost) -> Iterator[Expense]:

@@ -46,15 +46,15 @@ def cost(
     """
     if not 0 < utilisation <= 1:
         raise BadValue(f"the utilisation is above 0 and at most 1, not {utilisation}")
-    found = prices_of(region, prices)
+    rates = prices_of(region, prices)
     context, known = Context(table), Examples(table, examples)
     lines = tuple(_lines(context, known))
     storage = tuple(storage_lines(context, known))
-    features = tuple(_features(table, found, storage))
+    features = tuple(_features(table, rates, storage))
     unchecked = tuple(sorted(what for rule, what in context.unchecked if rule == "cost"))
     unrated = tuple(f"rate of {line.name}" for line in lines if line.rate is None)
     made = Cost(
-        table.name, mode, found, utilisation, lines, storage, features, (),
+        table.name, mode, rates, utilisation, lines, storage, features, (),
         (*unchecked, *unrated), local_names(table.model),
     )  # fmt: skip
     return replace(made, largest=largest(table, made))

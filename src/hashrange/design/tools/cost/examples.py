@@ -35,7 +35,7 @@ COMBINATIONS_MAX = 2000
 class Examples:
     """The example items, and stores that contain them."""
 
-    def __init__(self, table: Table, given: Sequence[Item] = ()) -> None:
+    def __init__(self, table: Table, items: Sequence[Item] = ()) -> None:
         self.table = table
         self.model = table.model
         self.declared = {
@@ -43,8 +43,8 @@ class Examples:
             for entity in self.model.entities
             if (size := table.volumes.of(entity).size) is not None
         }
-        self.given = {type(item) for item in given}
-        self.items = [*given, *(i for i in sample(table) if type(i) not in self.given)]
+        self.given = {type(item) for item in items}
+        self.items = [*items, *(i for i in sample(table) if type(i) not in self.given)]
         self.core = StoreSteps(self.model, [], None, None)
         self.stored = self.filled().items
         generated = [e for e in self.model.entities if e.model not in self.given and self.of(e)]
@@ -86,8 +86,8 @@ class Examples:
 
     def of(self, entity: Entity) -> list[Item]:
         """The entity's examples: those in the most indexes first, then those with most fields."""
-        found = [i for i in self.items if type(i) is entity.model and self.raw(i) is not None]
-        return sorted(found, key=self._coverage)
+        items = [i for i in self.items if type(i) is entity.model and self.raw(i) is not None]
+        return sorted(items, key=self._coverage)
 
     def raw(self, item: Item) -> WireItem | None:
         """The example as it is stored."""
@@ -109,8 +109,8 @@ class Examples:
             return declared
         for item in self.of(entity)[:1]:
             raw = self.raw(item)
-            found = raw if source.name is None else entry(self.model, source, raw)
-            return item_size(found or raw or {})
+            projected = raw if source.name is None else entry(self.model, source, raw)
+            return item_size(projected or raw or {})
         return 0
 
     def left_out(self, entity: Entity) -> list[str]:
@@ -144,11 +144,11 @@ def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[I
     near = [number + step for number in numbers for step in (0, 1, -1)]
     texts = [value["S"] for value in constants if "S" in value]
     fixed = [*entity.fields[field].choices, True, False, None]
-    found: list[Any] = []
+    candidates: list[Any] = []
     for value in (*own, *near, *texts, *fixed):
-        if all(value is not other for other in found) and value not in found:
-            found.append(value)
-    return found
+        if all(value is not other for other in candidates) and value not in candidates:
+            candidates.append(value)
+    return candidates
 
 
 def other_values(item: Item, field: str, known: Sequence[Any]) -> Iterator[Any]:

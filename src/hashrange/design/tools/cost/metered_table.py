@@ -76,10 +76,10 @@ class MeteredTable:
 
     # ---- reads ----
 
-    def _read(self, operation: str, found: Iterable[Item], payload: Mapping[str, Any]) -> None:
+    def _read(self, operation: str, items: Iterable[Item], payload: Mapping[str, Any]) -> None:
         index = payload.get("IndexName")
         sizes: dict[str, int] = {}
-        for item in found:
+        for item in items:
             name = self.entity_of(item)
             sizes[name] = sizes.get(name, 0) + self._entry_size(index, item)
         consistent = bool(payload.get("ConsistentRead"))
@@ -91,22 +91,22 @@ class MeteredTable:
         return item_size(shown or {})
 
     def _getitem(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        found = self.items.get(self.name(payload["Key"]))
-        self._read("GetItem", [found or {}], payload)
-        return {"Item": found} if found is not None else {}
+        item = self.items.get(self.name(payload["Key"]))
+        self._read("GetItem", [item or {}], payload)
+        return {"Item": item} if item is not None else {}
 
     def _batchgetitem(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         [(table, asked)] = payload["RequestItems"].items()
-        found = [self.items.get(self.name(key)) for key in asked["Keys"]]
-        for item in found:
+        items = [self.items.get(self.name(key)) for key in asked["Keys"]]
+        for item in items:
             self._read("BatchGetItem", [item or {}], asked)
-        return {"Responses": {table: [item for item in found if item is not None]}}
+        return {"Responses": {table: [item for item in items if item is not None]}}
 
     def _query(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         condition = _expressions(payload).condition(payload["KeyConditionExpression"])
-        found = [item for item in self.items.values() if condition.matches(item)]
-        self._read("Query", found, payload)
-        return {"Items": found, "Count": len(found)}
+        items = [item for item in self.items.values() if condition.matches(item)]
+        self._read("Query", items, payload)
+        return {"Items": items, "Count": len(items)}
 
     # ---- writes ----
 

@@ -63,17 +63,17 @@ def prices_of(region: str, file: Path | None = None) -> Prices:
         name = region
         text = (folder / f"{region}.toml").read_text()
     try:
-        found = tomllib.loads(text)
-        items = {item: _price(found[item]) for item in NAMES}
-        return Prices(str(found["region"]), str(found["date"]), items)
+        listed = tomllib.loads(text)
+        items = {item: _price(listed[item]) for item in NAMES}
+        return Prices(str(listed["region"]), str(listed["date"]), items)
     except KeyError as error:
         raise NoPrices(f"{name}: {error.args[0]} is missing") from error
     except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
         raise NoPrices(f"{name}: {error}") from error
 
 
-def _price(found: Mapping[str, Any]) -> Price:
-    usd, per = float(found["usd"]), float(found["per"])
+def _price(listed: Mapping[str, Any]) -> Price:
+    usd, per = float(listed["usd"]), float(listed["per"])
     if usd < 0 or per <= 0:
         raise ValueError(f"a price of {usd} for {per}")
-    return Price(usd, per, str(found["unit"]), str(found["source"]), bool(found["confirmed"]))
+    return Price(usd, per, str(listed["unit"]), str(listed["source"]), bool(listed["confirmed"]))

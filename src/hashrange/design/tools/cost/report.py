@@ -49,10 +49,10 @@ class Cost:
 
     def line(self, name: str) -> CostLine:
         """Raises KeyError."""
-        found = [line for line in self.lines if line.name == name]
-        if not found:
+        lines = [line for line in self.lines if line.name == name]
+        if not lines:
             raise KeyError(name)
-        return found[0]
+        return lines[0]
 
     # ---- money per month ----
 
@@ -205,14 +205,14 @@ class Cost:
         }
 
     def _totals(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"estimate": True}
+        totals: dict[str, Any] = {"estimate": True}
         if self.mode != "provisioned":
-            found["on_demand_usd_per_month"] = self.on_demand_usd
+            totals["on_demand_usd_per_month"] = self.on_demand_usd
         if self.mode != "on-demand":
-            found["provisioned_usd_per_month"] = self.provisioned_usd
-            found["utilisation"] = self.utilisation
-            found["capacity"] = {n: {"read": r, "write": w} for n, (r, w) in self.capacity.items()}
-        return found
+            totals["provisioned_usd_per_month"] = self.provisioned_usd
+            totals["utilisation"] = self.utilisation
+            totals["capacity"] = {n: {"read": r, "write": w} for n, (r, w) in self.capacity.items()}
+        return totals
 
 
 def _by_source(units: dict[str, float] | Any) -> str:

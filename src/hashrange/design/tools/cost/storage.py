@@ -40,8 +40,8 @@ def _size(context: Context, examples: Examples, entity: Entity, source: Source) 
         return examples.size(entity, source)
     if all(key.source.name != source.name for key in entity.indexes):
         return None
-    found = [raw for item in examples.of(entity) if (raw := examples.raw(item)) is not None]
-    if not any(entry(context.model, source, raw) is not None for raw in found):
+    raws = [raw for item in examples.of(entity) if (raw := examples.raw(item)) is not None]
+    if not any(entry(context.model, source, raw) is not None for raw in raws):
         return None
     return examples.size(entity, source)
 

@@ -68,12 +68,12 @@ def charges(
     """
     sizes = [stored_size(model, item) for item in (old, new) if item is not None]
     units = write_units(max(sizes, default=0))
-    found: dict[str, float] = {TABLE: units * (2 if transaction else 1)}
+    charges: dict[str, float] = {TABLE: units * (2 if transaction else 1)}
     for source in model.indexes:
         charged = _index_charge(source, entry(model, source, old), entry(model, source, new))
         if charged:
-            found[str(source.name)] = charged
-    return found
+            charges[str(source.name)] = charged
+    return charges
 
 
 def _index_charge(source: Source, old: Item | None, new: Item | None) -> float:

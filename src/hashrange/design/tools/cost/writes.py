@@ -72,12 +72,12 @@ class WriteCosts:
         if kind == "edit":
             self._leave_copies(table, entity, raw, 1)
             _get(table, raw)
-            found = entity.load(raw)
+            stored = entity.load(raw)
             for field in fields:
-                vars(found)[field] = self.examples.other_value(entity, found, field)
-            run(core.save_in_place(found), table)
+                vars(stored)[field] = self.examples.other_value(entity, stored, field)
+            run(core.save_in_place(stored), table)
             if any(self._left_to_stream(entity, field) for field in fields):
-                run(core.sync(found), table)  # as a reader of the stream does
+                run(core.sync(stored), table)  # as a reader of the stream does
             return
         self._leave_copies(table, entity, raw, 0)
         run(core.write(Write("delete", entity.load(raw))), table)
@@ -192,10 +192,10 @@ def _reads(meter: Meter, number: Mapping[str, float]) -> tuple[Mapping[str, floa
         sizes = {name: size * number.get(name, 1) for name, size in read.sizes.items()}
         if read.operation == "BatchGetItem":
             times = number.get(next(iter(sizes)), 1)
-            found = times * read_units(sum(read.sizes.values()), read.consistent)
+            taken = times * read_units(sum(read.sizes.values()), read.consistent)
             requests = math.ceil(times / batches.READS_MAX)
         else:
-            found, requests = page_units(sum(sizes.values()), 1, read.consistent)
-        units = added(units, {read.source or TABLE: found})
+            taken, requests = page_units(sum(sizes.values()), 1, read.consistent)
+        units = added(units, {read.source or TABLE: taken})
         further += requests - 1
     return units, further

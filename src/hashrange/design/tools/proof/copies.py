@@ -61,19 +61,19 @@ def unequal_copies(
         return
     asked["copies"] = len(owners)
     tester = _Tester(table, connection, fields)
-    found: list[str] = []
+    lines: list[str] = []
     for number, owner in enumerate(owners):
         tester.change(owner)
         if number % 2:
             reader.step()
-    found += differences(table, connection, oracle, late=reader.late)
-    found += [*reader.catch_up(), *differences(table, connection, oracle)]
+    lines += differences(table, connection, oracle, late=reader.late)
+    lines += [*reader.catch_up(), *differences(table, connection, oracle)]
     for owner in owners[::2]:
         tester.make_again(owner)
     again = [*differences(table, connection, oracle, late=reader.late)]
     again += [*reader.catch_up(), *differences(table, connection, oracle)]
-    found += [f"{line} after its owner was deleted and created" for line in again]
-    yield from (f"copies: {line}" for line in dict.fromkeys(found))
+    lines += [f"{line} after its owner was deleted and created" for line in again]
+    yield from (f"copies: {line}" for line in dict.fromkeys(lines))
 
 
 class _Tester:

@@ -64,13 +64,13 @@ def key_fields(model: Model) -> list[str]:
 
 
 def indexes(model: Model, name: str) -> list[Index]:
-    found = declarations(model).values()
-    return [one for one in found if isinstance(one, Index) and one.name == name]
+    declared = declarations(model).values()
+    return [one for one in declared if isinstance(one, Index) and one.name == name]
 
 
 def copies(model: Model) -> dict[str, Copy]:
-    found = {name: info.default for name, info in model.model_fields.items()}
-    return {name: copy for name, copy in found.items() if isinstance(copy, Copy)}
+    defaults = {name: info.default for name, info in model.model_fields.items()}
+    return {name: copy for name, copy in defaults.items() if isinstance(copy, Copy)}
 
 
 @cache
@@ -90,7 +90,7 @@ def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
     """
     keys = [d for d in declarations(model).values() if isinstance(d, (Key, Index))]
     parts = [part for key in ([model.key] if own else keys) for part in (key.hash, key.range)]
-    found = set()
+    labels = set()
     for part in (part for part in parts if isinstance(part, str)):
         text, at = "", 0
         between: list[str] = []
@@ -99,10 +99,10 @@ def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
             if label:
                 text, between = label, []
             if place[1] == name and place[2] != "shard" and text:
-                found.add((text, *between))
+                labels.add((text, *between))
             between.append(place[1])
             at = place.end()
-    return frozenset(found)
+    return frozenset(labels)
 
 
 class Relations:
@@ -124,18 +124,18 @@ class Relations:
 
     def below(self, root: Record, records: Sequence[Record]) -> list[Record]:
         """The items whose primary keys contain that of the root, or of an item below it."""
-        found: dict[int, Record] = {}
+        below: dict[int, Record] = {}
         waiting = [root]
         while waiting:
             parent = waiting.pop()
             for record in records:
-                if record is root or id(record) in found:
+                if record is root or id(record) in below:
                     continue
                 if any(refers(record, parent, held)
                        for held in self.ownerships(record.model, parent.model)):  # fmt: skip
-                    found[id(record)] = record
+                    below[id(record)] = record
                     waiting.append(record)
-        return list(found.values())
+        return list(below.values())
 
     def ownerships(self, child: Model, parent: Model) -> list[Held]:
         """The references that put the child's items below the parent's."""
@@ -162,13 +162,13 @@ class Relations:
         several = [len(options) > 1 for options in fields.values()]
         if not all(fields.values()) or not (declared or self._is_meant(child, parent)):
             return []
-        found: list[Held] = []
+        pairings: list[Held] = []
         for chosen in product(*fields.values()):
             roles = {role for _, role in chosen if role is not None}
             if len(roles) <= 1 and self._belong(chosen, list(fields.values()), roles):
-                found.append(dict(zip(own, (name for name, _ in chosen), strict=True)))
+                pairings.append(dict(zip(own, (name for name, _ in chosen), strict=True)))
         paired = any(role for options in fields.values() for _, role in options)
-        return found if paired or sum(several) <= 1 else []
+        return pairings if paired or sum(several) <= 1 else []
 
     @staticmethod
     def _belong(
@@ -186,21 +186,21 @@ class Relations:
         self, child: Model, parent: Model, part: str, declared: bool
     ) -> list[tuple[str, str | None]]:
         """(field, role) of the fields that can hold a part of the parent's key."""
-        found = [
+        pairs = [
             (name, ref.role)
             for name in fields_of(child)
             for ref in self._told(child, name, parent)
             if (ref.field or key_fields(parent)[-1]) == part
         ]
-        if part not in fields_of(child) or any(name == part for name, _ in found):
-            return found
+        if part not in fields_of(child) or any(name == part for name, _ in pairs):
+            return pairs
         mine, theirs = refs(child, part), refs(parent, part)
         alike = bool(labels(child, part, own=False) & labels(parent, part, own=True))
         if not mine and not theirs and alike:
-            return [*found, (part, None)]
-        if not found and (self._shares(child, parent, part) if mine else declared or alike):
+            return [*pairs, (part, None)]
+        if not pairs and (self._shares(child, parent, part) if mine else declared or alike):
             return [(part, None)]
-        return found
+        return pairs
 
     def _shares(self, child: Model, parent: Model, part: str) -> bool:
         """Whether the fields of one name refer to the same field of a third entity."""

@@ -61,13 +61,13 @@ def difference(
 
 def _declared(pattern: Pattern, models: Sequence[Model]) -> tuple[Model, Vectors]:
     """The declaration of the index that is searched, and its class."""
-    found = [
+    candidates = [
         (model, declared)
         for model in models
         for declared in declarations(model).values()
         if isinstance(declared, Vectors) and pattern.facts.using in (None, declared.name)
     ]
-    return next((one for one in found if one[0] in pattern.entities), found[0])
+    return next((one for one in candidates if one[0] in pattern.entities), candidates[0])
 
 
 def _attribute(model: Model, field: str) -> str:

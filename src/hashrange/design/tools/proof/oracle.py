@@ -136,26 +136,26 @@ class Oracle:
             return None
         parts = [one.range for one in indexes(record.model, source or "")]
         part = record.model.key.range if source is None else next(iter(parts), None)
-        found: Place = []
+        place: Place = []
         for name, spec, function in placeholders(part):
             value = record[name]
             if spec.startswith("%") and isinstance(value, (datetime, date, time)):
                 utc = value.astimezone(UTC) if isinstance(value, datetime) else value
-                found.append(format(utc, spec))
+                place.append(format(utc, spec))
             elif isinstance(value, (int, Decimal)) and (spec or not isinstance(part, str)):
-                found.append(-value if function == "desc" else value)
+                place.append(-value if function == "desc" else value)
             elif isinstance(value, (datetime, date, time)):
-                found.append(value)
+                place.append(value)
             else:  # a text's own order and that of a key differ if a delimiter follows
                 break
-        return found
+        return place
 
-    def _followed(self, pattern: Pattern, found: Sequence[Record]) -> list[Record]:
+    def _followed(self, pattern: Pattern, records: Sequence[Record]) -> list[Record]:
         [result] = pattern.entities
         held = self._followed_by(pattern)
         return [
             other
-            for record in found
+            for record in records
             for other in self.records
             if other.model is result and refers(record, other, held)
         ]
@@ -193,9 +193,9 @@ def _hash_part(model: Model, source: str | None) -> Any:
 
 def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
     """(field, format) of the times in a partition key; a date without format is a day."""
-    found = placeholders(_hash_part(model, source))
+    placed = placeholders(_hash_part(model, source))
     kinds = {name: core_type(info.annotation, [])[0] for name, info in model.model_fields.items()}
-    return [(name, spec or "%Y-%m-%d") for name, spec, function in found
+    return [(name, spec or "%Y-%m-%d") for name, spec, function in placed
             if not function and kinds.get(name) in (date, datetime)]  # fmt: skip
 
 
@@ -220,29 +220,29 @@ def _has(index: Index, record: Record) -> bool:
     return index.when is None or passes(index.when, record, index.values)
 
 
-def _fits(argument: Argument, given: Any, record: Record) -> bool:
+def _fits(argument: Argument, wanted: Any, record: Record) -> bool:
     value = record[argument.of(record.model.__name__).field]
     if value is None:
         return False
     if argument.operator == "any of":
-        return value in given
+        return value in wanted
     if argument.unit is not None:
         both = argument.operator == "between"
         value = _period(argument.unit, value)
-        given = tuple(_period(argument.unit, one) for one in (given if both else (given,)))
-        given = given if both else given[0]
+        wanted = tuple(_period(argument.unit, one) for one in (wanted if both else (wanted,)))
+        wanted = wanted if both else wanted[0]
     if argument.operator == "between":
-        return bool(given[0] <= value <= given[1])
+        return bool(wanted[0] <= value <= wanted[1])
     if argument.operator in PERIODS:
-        return _period(argument.operator, value) == _period(argument.operator, given)
-    if type(given) is date:
+        return _period(argument.operator, value) == _period(argument.operator, wanted)
+    if type(wanted) is date:
         value = day_of(value)
-    if isinstance(value, Enum) and not isinstance(given, Enum):
+    if isinstance(value, Enum) and not isinstance(wanted, Enum):
         value = value.value
     if argument.operator == "begins with":
-        start: Any = value[: len(given)]
-        return bool(start == given)
-    return _COMPARE[argument.operator](value, given)
+        start: Any = value[: len(wanted)]
+        return bool(start == wanted)
+    return _COMPARE[argument.operator](value, wanted)
 
 
 def day_of(value: Any) -> Any:

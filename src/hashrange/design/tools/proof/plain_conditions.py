@@ -91,17 +91,17 @@ class _Reader:
 
     def function(self, name: str) -> bool:
         del self.tokens[:2]
-        given = [self.operand()]
+        operands = [self.operand()]
         while self._took(","):
-            given.append(self.operand())
+            operands.append(self.operand())
         self._took(")")
         if name == "attribute_exists":
-            return bool(given[0])
+            return bool(operands[0])
         if name == "attribute_not_exists":
-            return not given[0]
-        if not all(given):
+            return not operands[0]
+        if not all(operands):
             return False
-        [(tag, content)], [(kind, wanted)] = given[0].items(), given[1].items()
+        [(tag, content)], [(kind, wanted)] = operands[0].items(), operands[1].items()
         if name == "attribute_type":
             return bool(tag == wanted)
         if name == "begins_with":
@@ -109,7 +109,7 @@ class _Reader:
         if tag in ("SS", "NS", "BS"):
             return tag[0] == kind and wanted in content
         if tag == "L":
-            return given[1] in content
+            return operands[1] in content
         return tag == kind and wanted in content
 
     def operand(self) -> Stored:
@@ -131,15 +131,15 @@ class _Reader:
         name, *steps = re.findall(r"\w+", path)
         value = self.values[name]
         empty = value is None or (isinstance(value, (set, frozenset)) and not value)
-        found: Any = {} if empty else encode(value)
+        stored: Any = {} if empty else encode(value)
         for step in steps:
-            if "M" in found:
-                found = found["M"].get(step, {})
-            elif "L" in found and step.isdigit() and int(step) < len(found["L"]):
-                found = found["L"][int(step)]
+            if "M" in stored:
+                stored = stored["M"].get(step, {})
+            elif "L" in stored and step.isdigit() and int(step) < len(stored["L"]):
+                stored = stored["L"][int(step)]
             else:
                 return {}
-        return dict(found)
+        return dict(stored)
 
     def _took(self, word: str) -> bool:
         if self.tokens[0].upper() != word:

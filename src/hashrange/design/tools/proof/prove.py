@@ -118,14 +118,14 @@ def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> li
         record = Record(type(item), {n: getattr(written, n) for n in type(item).model_fields})
         entity = table.model.entity(type(item))
         for name, value in record.values.items():
-            given = getattr(item, name)
-            if isinstance(given, Copy):
+            expected = getattr(item, name)
+            if isinstance(expected, Copy):
                 owner = oracle.relations.owner_of(record, name, oracle.records)
-                given = owner.values[given.field] if owner is not None else None
+                expected = owner.values[expected.field] if owner is not None else None
             elif name in (entity.version, *entity.update_times):
                 continue
-            if text({name: value}) != text({name: given}):
-                line = f"{entity}.{name}: {value!r} was stored instead of {given!r}"
+            if text({name: value}) != text({name: expected}):
+                line = f"{entity}.{name}: {value!r} was stored instead of {expected!r}"
                 wrong.setdefault(f"{entity}.{name}", line)
         oracle.records.append(record)
     return list(wrong.values())
@@ -242,15 +242,15 @@ class _Asking:
             return self._difference_of_search(bound, answer)
         if pattern.shape == "one":
             try:
-                found = run(self.core.one(bound), self.connection)
+                item = run(self.core.one(bound), self.connection)
             except EmptyBuckets:
-                found = None
+                item = None
             latest = pattern.facts.latest
             wanted = self.oracle.newest(pattern, answer, self.source) if latest else answer.records
             shown = self._shown(wanted)
-            if found is None:
+            if item is None:
                 return f"nothing instead of {shown}" if shown else None
-            got = self._text(type(found), vars(found))
+            got = self._text(type(item), vars(item))
             return None if got in shown else f"{got} instead of {shown}"
         return self._difference_of_pages(bound, answer)
 
@@ -291,9 +291,9 @@ class _Asking:
             places.setdefault(shown, []).append(self.oracle.place(pattern, record, self.source))
         if any(len(same) > 1 or None in same for same in places.values()):
             return None  # views of several items can be equal
-        found = [places[one][0] for one in texts]
-        wanted = sorted(found, reverse=pattern.facts.latest)
-        return None if found == wanted else f"the order {found} instead of {wanted}"
+        order = [places[one][0] for one in texts]
+        wanted = sorted(order, reverse=pattern.facts.latest)
+        return None if order == wanted else f"the order {order} instead of {wanted}"
 
     def _shown(self, records: list[Record]) -> list[str]:
         """The records as text, with the fields of the pattern's results."""

@@ -33,16 +33,16 @@ def questions(
             if arguments and not items:
                 return
             one, other = (chance.choice(items or [Record(entity, {})]) for _ in range(2))
-            given = {a.name: _argument(pattern, a, one, other, chance) for a in arguments}
+            values_asked = {a.name: _argument(pattern, a, one, other, chance) for a in arguments}
             if number % 2 and arguments:  # one argument that may not fit the others
                 odd = chance.choice(arguments)
-                given[odd.name] = _argument(pattern, odd, other, one, chance)
+                values_asked[odd.name] = _argument(pattern, odd, other, one, chance)
             if pattern.search is not None:
-                given |= search_question(pattern, models, chance)
-            question = repr(given)
-            if None not in given.values() and question not in asked:
+                values_asked |= search_question(pattern, models, chance)
+            question = repr(values_asked)
+            if None not in values_asked.values() and question not in asked:
                 asked.add(question)
-                yield given
+                yield values_asked
 
 
 def _argument(

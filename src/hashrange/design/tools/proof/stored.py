@@ -80,10 +80,10 @@ def _items(table: Table, connection: Connection) -> Iterator[Any]:
 
 def _scan(name: str) -> Steps[list[WireItem]]:
     request: dict[str, Any] = {"TableName": name, "ConsistentRead": True}
-    found: list[WireItem] = []
+    items: list[WireItem] = []
     while True:
         response = yield ApiCall("Scan", request)
-        found += response["Items"]
+        items += response["Items"]
         if "LastEvaluatedKey" not in response:
-            return found
+            return items
         request["ExclusiveStartKey"] = response["LastEvaluatedKey"]

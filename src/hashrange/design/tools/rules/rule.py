@@ -84,15 +84,15 @@ class Context:
         volumes = self.table.volumes
         if entity.key_fields <= set(known):
             return Each(str(entity), 1, 1)
-        found = [
+        candidates = [
             (len(parent.key_fields), -each.max, each)
             for parent in self.entities
             if parent is not entity
             and any(names <= set(known) for names in self._identities(entity, parent))
             if (each := volumes.per(entity, parent)) is not None
         ]
-        if found:
-            return max(found, key=lambda one: one[:2])[2]
+        if candidates:
+            return max(candidates, key=lambda one: one[:2])[2]
         if len(volumes.of(entity).each) == 1:
             [only] = volumes.of(entity).each
             parent = next(e for e in self.entities if str(e) == only.parent)
@@ -109,8 +109,8 @@ class Context:
 
         Declared volumes relate the two too, by the names of the fields if there is no reference.
         """
-        found = self.model.references.between(entity, parent)
-        return [one.fields for one in found] or [parent.key_fields]
+        references = self.model.references.between(entity, parent)
+        return [one.fields for one in references] or [parent.key_fields]
 
     def unknown(self, rule: str, what: str) -> None:
         self.unchecked.add((rule, what))
@@ -130,9 +130,9 @@ def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[
 
     def register(check: Check) -> Check:
         def find(context: Context) -> Iterator[Finding]:
-            for found in check(context):
-                level = found[2] if len(found) == 3 else severity
-                yield Finding(id, found[0], level, found[1])
+            for finding in check(context):
+                level = finding[2] if len(finding) == 3 else severity
+                yield Finding(id, finding[0], level, finding[1])
 
         RULES[id] = Rule(id, severity, title, explanation, find)
         return check

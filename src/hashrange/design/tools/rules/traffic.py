@@ -148,15 +148,15 @@ def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     With `largest`, a parent has as much of the traffic as of the items, and the largest counts.
     If several values have the same shares, only the first is returned.
     """
-    found: dict[tuple[What, str | None, str], Traffic] = {}
+    traffics: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:
         share = spread.largest if largest else spread.mean
         for value in spread.values:
             which = "the largest " if largest and spread.which else spread.which
-            traffic = found.setdefault((what, source, value), Traffic(what, value, which))
+            traffic = traffics.setdefault((what, source, value), Traffic(what, value, which))
             traffic.shares[where] = traffic.shares.get(where, 0) + units * share
     hot: dict[tuple[What, tuple[str, ...]], Traffic] = {}
-    for traffic in found.values():
+    for traffic in traffics.values():
         if traffic.units > traffic.most:
             hot.setdefault((traffic.what, tuple(traffic.shares)), traffic)
     return list(hot.values())
