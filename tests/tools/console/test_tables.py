@@ -42,6 +42,7 @@ def test_the_details_of_a_table(tables: Any, opened: Open) -> None:
     console = opened().enter()
     shown = text(console.ask("/table/shop/details").text)
     assert "by-status global status S total N all 12" in shown
+    assert re.search(r"Created \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", shown)
     assert "team = red" in text(console.ask("/table/provisioned/details").text)
 
 
