@@ -1,1 +1,1 @@
-"""Citus: what a cluster of PostgreSQL machines has beside one PostgreSQL database."""
+"""Citus: what a cluster of PostgreSQL machines needs in addition to one PostgreSQL database."""

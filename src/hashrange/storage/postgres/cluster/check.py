@@ -1,4 +1,4 @@
-"""`hashrange cluster check`: what a Citus cluster lacks, looked for at each of its nodes."""
+"""`hashrange cluster check`: searches each node of a Citus cluster for problems."""
 
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
@@ -95,8 +95,8 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
 
 
 def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) -> Iterator[str]:
-    """Lines for the connections between nodes that cannot be made, one for each node that cannot
-    make them. Those that are `away` are reported already."""
+    """Lines for connections between nodes that cannot be made, one for each node that cannot make
+    them. Nodes that are `away` have been reported."""
     targets: dict[str, list[str]] = {}
     for one, other in sorted(failed):
         if one not in away and other not in away:
@@ -170,6 +170,7 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
-    """How many connections of one node a server may need: its own, and those that its transactions
-    and reads under locks over several nodes, which begin at the other nodes, make to this one."""
+    """The number of connections of one node that a server may need: its own, and those that its
+    transactions and locking reads over several nodes make to this node from the others, where they
+    begin."""
     return pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

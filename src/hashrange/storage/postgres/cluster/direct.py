@@ -1,14 +1,14 @@
-"""What concerns one node of a cluster is said to the tables of its shards.
+"""Statements that concern one node of a cluster name the tables of its shards directly.
 
-Citus would plan each statement, and each shard of it, which costs several times what the statement
-itself does. The tables of the shards are tables of PostgreSQL like any others, so the statements
-here are those of the dialect `plain`, with other names.
+Citus would plan each statement for each shard, which costs several times as much as the statement
+itself. The tables of the shards are ordinary tables of PostgreSQL, so the statements here are those
+of the dialect `plain`, with other names.
 
-A shard may move to another node meanwhile. So a read also asks whether the shards were here, at its
-moment. A transaction first takes the lock that keeps the shards in place, the one that Citus's own
-writers take, and asks together with its writes.
+A shard may move to another node meanwhile. So a read also asks whether the shards were here at its
+moment. A transaction first takes the lock that keeps the shards in place, which Citus's own writers
+take too, and asks together with its writes.
 
-What concerns several nodes, or rows in many slots, is said to Citus: see `routed`.
+Statements that concern several nodes, or rows in many slots, go through Citus: see `routed`.
 """
 
 import random
@@ -28,11 +28,11 @@ from hashrange.storage.postgres.tables import Source
 from hashrange.storage.postgres.writes import Layout
 
 SHARDS_MAX = 64
-"""Of a node that has more, several are not written to in one statement."""
+"""If a node has more shards than this, one statement does not write to several of them."""
 
 
 class Moved(Conflict):
-    """A shard is no longer where it was."""
+    """A shard has moved to another node."""
 
     def __init__(self) -> None:
         super().__init__("a shard has moved to another node")
@@ -41,7 +41,7 @@ class Moved(Conflict):
 async def ask(
     connection: Any, question: Question, values: bool, nodes: Nodes, node: Node, slots: set[int]
 ) -> set[int]:
-    """Ask a node that has all of these slots, which are those of the question.
+    """Ask a node that has all of these slots, the slots of the question.
 
     Returns the versions of fences that are in the way: see `routed.ask`. Raises Fenced or Moved.
     """
@@ -70,7 +70,7 @@ async def ask(
 
 
 def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
-    """For a transaction that concerns only these slots, all of them at the node."""
+    """The layout for a transaction that concerns only these slots, all of them at the node."""
     shards = _shards(nodes, node, slots)
     home = random.choice(shards[0].slots if len(shards) > 1 else slots)
     return Layout(
@@ -89,8 +89,8 @@ def can_name_shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> bool:
 
 
 def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
-    """The shard of these slots; if there are several, all of the node, so that one statement serves
-    any of them."""
+    """The shard of these slots. If there are several, all shards of the node, so that one statement
+    serves any of them."""
     shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
     return node.shards if len(shards) > 1 else list(shards.values())
 
@@ -98,7 +98,7 @@ def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
 async def begin(connection: Any, pool: Pool, layout: Layout, namespace: int, spaces: Any) -> None:
     """Begin a transaction that writes to several shards.
 
-    As a step of its script, this would cost as much as what it writes.
+    As a step of its script, this would cost as much as its writes.
     """
     locks = "".join(f", pg_advisory_xact_lock_shared({namespace}, {space})" for space in spaces)
     places = f"lock_shard_metadata(5, ARRAY{list(layout.shards)})" if layout.shards else "1"

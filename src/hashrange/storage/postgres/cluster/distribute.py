@@ -1,8 +1,9 @@
-"""Spreads the tables of a database over the nodes of a Citus cluster, in place.
+"""Distributes the tables of a database over the nodes of a Citus cluster, in place.
 
-All tables have a slot. They are distributed by it and colocated, so that the rows, counters, heads
-of logs and commit ids of a slot are on one node. The lists of spaces and `hashrange_schema` are
-copied to every node. A database that an earlier release has distributed gets what it lacks.
+All tables have a slot, by which they are distributed. They are colocated, so that the rows,
+counters, heads of logs and commit ids of a slot are on one node. The lists of spaces and
+`hashrange_schema` are copied to every node. A database that an earlier release has distributed gets
+the missing parts.
 """
 
 from typing import Any
@@ -22,8 +23,8 @@ BY_SLOT = ("rows", "counters", "log_heads", "batches")
 ON_EVERY_NODE = ("spaces", "dropped", "hashrange_schema")
 
 SHARDS_PER_NODE, SHARDS_MIN = 4, 16
-"""Each shard makes statements that concern several more expensive: see `direct`. With few, they
-are hard to divide evenly when nodes are added."""
+"""The number of shards. Each shard makes statements that concern several shards more expensive: see
+`direct`. With few shards, they are hard to divide evenly when nodes are added."""
 
 _NODES = "SELECT count(*) FROM pg_dist_node WHERE noderole = 'primary'"
 _SHARDS_WANTED = (
@@ -34,18 +35,18 @@ _HAS_CITUS = (
     "AND pg_function_is_visible(oid)"
 )
 _KEEP_OLD_OUT = "UPDATE hashrange_schema SET oldest = $1"
-"""Servers of releases that do not know the fences must not write."""
+"""Keeps servers of releases that do not know the fences from writing."""
 _KEY_OF_SCHEMA = "ALTER TABLE hashrange_schema ADD PRIMARY KEY (version)"
-"""Without one, Citus does not copy the table to a node that joins."""
+"""The primary key without which Citus does not copy the table to a node that joins."""
 _SHARDS = "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'rows'::regclass"
 
 
 async def distribute(dsn: str) -> list[str]:
-    """Make the tables if there are none, and distribute them with what they hold.
+    """Create the tables if there are none, and distribute them with their content.
 
     No server may use the database meanwhile. All tables are distributed in one transaction, so a
-    run that fails changes nothing, and one that is repeated does no harm. Returns lines that say
-    what was done. Raises StoreError.
+    failed run changes nothing, and a repeated run does no harm. Returns lines that say what was
+    done. Raises StoreError.
     """
     store = PostgresStore(dsn, pool=2)
     store.distributes = True
@@ -72,7 +73,7 @@ async def _distribute(store: PostgresStore) -> list[str]:
     async with store.pool.connection() as connection:
         await connection.execute(
             f"{store.pool.begin('READ COMMITTED')}; SET LOCAL statement_timeout = 0; "
-            # Each node sees one connection, so that its part is one transaction too.
+            # One connection to each node, so that the node's part is one transaction too.
             "SET LOCAL citus.multi_shard_modify_mode = 'sequential'; "
             f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK}, "
             "current_schema()::regnamespace::oid::int)"
@@ -85,7 +86,7 @@ async def _distribute(store: PostgresStore) -> list[str]:
         else:
             lines = ["the tables are distributed already"]
         await connection.execute("COMMIT")
-        # The rows that were copied to the shards are still here too, where no statement sees them.
+        # The rows that were copied to the shards still exist here too, invisible to all statements.
         await connection.execute("; ".join(_truncations()))
     return lines
 
@@ -114,7 +115,7 @@ async def _spread(connection: Any) -> list[str]:
 
 
 async def _complete(connection: Any) -> list[str]:
-    """What a database lacks that an earlier release has distributed."""
+    """Add the parts that a database distributed by an earlier release lacks."""
     await connection.execute(_KEY_OF_SCHEMA)
     await connection.execute("SELECT create_reference_table('hashrange_schema')")
     await connection.execute(_KEEP_OLD_OUT, OLDEST_WITH_FENCES)

@@ -1,26 +1,26 @@
-"""The fence: how a change of definitions reaches all writers of a cluster, and none too late.
+"""The fence: ensures that a change of definitions reaches all writers of a cluster in time.
 
-A writer decides by the definitions that it knows. While it is under way they must not change, or
-the build of a new index could pass an item that it is about to write. Each slot has a row that
-says which version of the catalog holds there, its *fence*, distributed and moved with the other
-rows. A writer writes, and then reads the fence of one slot that it has written, in the same
-transaction: it has to be the version by which it has decided.
+A writer decides by the definitions that it knows. They must not change while it is under way:
+otherwise the build of a new index could pass an item that the writer is about to write. Each slot
+has a *fence*, a row with the version of the catalog that is valid there, which is distributed and
+moved with the other rows. A writer writes, and then, in the same transaction, reads the fence of
+one slot that it has written: the fence must have the version by which the writer has decided.
 
-A change of definitions has three steps, none of which holds a lock at more than one node:
+A change of definitions has three steps, none of which holds locks at more than one node:
 
-1. It closes every shard: in a transaction of one node it waits for the writers of the shard, also
-   for those that are prepared, and writes a random number into its fences. A writer that comes
-   later finds it. So when all are closed, no writer with the old definitions is left.
-2. It commits, if the row of the catalog still has the version by which it was decided.
-3. It opens the fences that have its number, with the new version.
+1. It closes every shard: in a transaction at one node, it waits for the writers of the shard,
+   including prepared ones, and writes a random number into its fences. Later writers see the
+   number. So when all shards are closed, no writer with the old definitions is left.
+2. It commits, if the catalog's row still has the version by which the change was decided.
+3. It opens the fences with its number, and gives them the new version.
 
-If its server or a node dies between them, fences stay closed, and whoever meets one for a few
-seconds opens it. First the version of the catalog is raised, so that a change which closed the
-fences, and may still be under way, cannot commit any more.
+If its server or a node fails in between, fences stay closed, and a process that meets a closed
+fence for a few seconds opens it. First it raises the version of the catalog, so that the change
+that closed the fences, and may still be under way, cannot commit any more.
 
-So any shard that is open has the definitions of the catalog as they are now: a change commits only
-while all of them are closed. Those of several versions, which such a rescue leaves behind, have the
-same definitions.
+So every open shard has the present definitions of the catalog, because a change commits only while
+all shards are closed. A rescue may leave shards with different versions behind, but these versions
+have the same definitions.
 """
 
 import asyncio
@@ -39,23 +39,24 @@ from hashrange.storage.postgres.keys import stored
 from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
-"""The space of the fences. The key of each is empty, its weight is CLOSED or OPEN, its value that
-of the row of the catalog at the version before it was closed."""
+"""The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is
+that of the catalog's row at the version before it was closed."""
 OPEN, CLOSED = 0, 1
 
 RESCUE_SECONDS = 0.5
-"""How long a fence is met closed before somebody looks whether the change is still under way."""
+"""The time for which a closed fence is met before a check whether the change is still under way."""
 CHANGE_SECONDS_MAX = 60
-"""After this time it is taken for lost."""
+"""After this time the change is considered lost."""
 LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
-"""How long a shard's writers are waited for. Later ones wait too meanwhile, also those that an
-earlier one waits for. So the lock is given up soon, and tried again, for longer each time."""
+"""The time limits for waiting for a shard's writers. Later writers wait meanwhile, even if an
+earlier one waits for them. So the attempt to get the lock ends soon, and is repeated with a longer
+limit each time."""
 
 _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
 CATALOG_ROW = "SELECT version, value FROM rows WHERE slot = $1 AND space = $2 AND key = $3"
 _RAISE = "UPDATE rows SET version = $5 WHERE slot = $1 AND space = $2 AND key = $3 AND version = $4"
-# What changes a shard waits for its writers, and for a move that is about to end.
+# A change of a shard waits for its writers, and for a move that is about to end.
 _CLOSE = (
     "LOCK TABLE {rows} IN SHARE ROW EXCLUSIVE MODE; "
     f"UPDATE {{rows}} SET version = {{number}}, weight = {CLOSED} "
@@ -66,7 +67,7 @@ _IS_HERE = (
     "SELECT 1 / count(*) FROM pg_dist_placement WHERE shardid = {shard} "
     "AND groupid = (SELECT groupid FROM pg_dist_local_group)"
 )
-"""Fails if the shard has moved."""
+"""A statement that fails if the shard has moved."""
 _OPEN = (
     f"UPDATE {{rows}} SET version = {{version}}, value = '{{value}}', weight = {OPEN} "
     f"WHERE space = {SPACE} AND slot = ANY ('{{slots}}') "
@@ -80,14 +81,14 @@ MAKE = (
     f"ON c.space = {_AT.space} AND c.slot = {_AT.slot} AND c.key = 'catalog' "
     "ON CONFLICT DO NOTHING"
 )
-"""Makes the fences of a database that is not distributed yet, all open."""
+"""Creates the fences of a database that is not distributed yet; all are open."""
 MAKE_ONE = (
     "INSERT INTO rows (space, slot, key, version, weight, value) VALUES ($1, $2, $3, $4, $5, $6)"
 )
 
 
 def new_version() -> int:
-    """The version of a row, or the number of one who closes fences."""
+    """The version of a row, or the number of a change that closes fences."""
     return int.from_bytes(os.urandom(8), "big") >> 1 or 1
 
 
@@ -95,16 +96,16 @@ class Fences:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self.namespace = 0
-        """That of the advisory locks."""
+        """The number of the advisory locks."""
         self._changing = asyncio.Lock()
         self._met: dict[int, float] = {}
-        """When each version of a fence was first met that was in the way."""
+        """For each version of a fence that was in the way, the time when it was first met."""
         self._rescue: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def changing(self, known: int | None) -> AsyncIterator[None]:
-        """One change of definitions, or rescue, after the other, so that they do not undo each
-        other's work. That nothing is lost does not depend on it.
+        """Only one change of definitions, or rescue, runs at a time, so that they do not undo each
+        other's work. Correctness does not depend on this.
 
         Raises Conflict if the catalog no longer has the version `known`.
         """
@@ -123,10 +124,10 @@ class Fences:
                 await connection.execute("COMMIT")
 
     async def close(self) -> int:
-        """Close all of them. Returns the number that they have then.
+        """Close all fences. Returns the number that they have then.
 
-        Raises the error of a node that cannot be reached. If that is found out too late, others are
-        closed then.
+        Raises the error of a node that cannot be reached. If that is noticed too late, other fences
+        have been closed.
         """
         number = new_version()
         nodes = [node for node in self._nodes.all if node.shards]
@@ -142,11 +143,11 @@ class Fences:
                 await _change_shard(connection, shard, _CLOSE, {"number": number})
 
     async def open(self, number: int, version: int, value: bytes) -> None:
-        """Open those that are closed with this number."""
+        """Open the fences that were closed with this number."""
         await self._open([number], version, value)
 
     async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
-        """At all nodes that can be reached. Raises the error of one that cannot."""
+        """Open them at all nodes that can be reached. Raises the error of a node that cannot."""
 
         values = {
             "version": version,
@@ -169,7 +170,8 @@ class Fences:
             await open_all()
 
     def met(self, versions: set[int]) -> None:
-        """Fences with these versions were in the way. If they stay, they are opened."""
+        """Call this if fences with these versions were in the way. If they stay closed, they are
+        opened."""
         now = time.monotonic()
         self._met = {v: since for v, since in self._met.items() if now - since < 60}
         if self._rescue is None and any(
@@ -179,17 +181,17 @@ class Fences:
 
     async def _run_rescue(self) -> None:
         try:
-            async with self.changing(None):  # whoever is still at work keeps it
+            async with self.changing(None):  # a change that is still at work holds this lock
                 await self.rescue()
             self._met.clear()
         except (*ERRORS, StoreError):
-            await asyncio.sleep(1)  # it is met again
+            await asyncio.sleep(1)  # the fence will be met again
         finally:
             self._rescue = None
 
     async def rescue(self) -> None:
-        """If any fence is closed, or not of the same version as the others, open all, as far as
-        nodes can be reached."""
+        """If any fence is closed, or its version differs from the others, open all fences, as far
+        as nodes can be reached."""
         states: set[tuple[int, int]] = set()
 
         async def look(node: Node) -> None:
@@ -205,7 +207,7 @@ class Fences:
         _raise_first(problems)
 
     async def _raise_version(self) -> tuple[int, bytes]:
-        """Give the row of the catalog a new version, so that changes under way cannot commit."""
+        """Give the catalog's row a new version, so that changes under way cannot commit."""
         place = CATALOG_PLACE
         async with self._nodes.of(_AT.slot).near.transaction() as connection:
             row = await connection.fetchrow(CATALOG_ROW, *place)
@@ -224,7 +226,7 @@ class Fences:
 async def _change_shard(
     connection: Any, shard: Shard, text: str, values: Mapping[str, Any]
 ) -> None:
-    """Change the fences of a shard, which is kept in place meanwhile, by one message."""
+    """Change the fences of a shard with one message. The shard is kept in place meanwhile."""
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = _array(shard.slots)
     parameters = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}

@@ -1,11 +1,11 @@
 """The machines that keep the slots, and the connections to each.
 
-Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata and takes queries;
-one that owns the slot of a statement answers it by itself, at less than half of the cost. So
-whatever concerns one node begins there. Transactions over several nodes have a small pool of their
-own at each, because each of their backends keeps connections to the other nodes. So have reads
-under locks, since who makes one may hold a connection of the others: nobody may wait for a second
-connection of a pool.
+Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata and accepts queries.
+The node that has the slot of a statement answers it alone, at less than half the cost. So work that
+concerns one node begins there. Transactions over several nodes have a small pool of their own at
+each node, because each of their backends keeps connections to the other nodes. Locking reads have a
+pool too, because a transaction that makes one may hold a connection of another pool, and a
+transaction must not wait for a second connection of the same pool.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
 
 REFRESH_SECONDS = 10.0
-"""How old the map of the shards may be. Where it is wrong, nothing is read or written: a statement
-to a shard that has moved fails, and the map is read again."""
+"""The largest age of the map of shards. Where the map is wrong, nothing is read or written: a
+statement to a shard that has moved fails, and the map is read again."""
 WIDE_SIZE = 2
 LOCKING_SIZE = 2
 
@@ -43,17 +43,17 @@ _STATE = """SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
 
 
 class Shard(NamedTuple):
-    """The tables that hold some slots, at one node."""
+    """The tables of some slots, at one node."""
 
     number: int | None
-    """That of the shard of `rows`; None if the tables are not distributed."""
+    """The number of the shard of `rows`; None if the tables are not distributed."""
     slots: Sequence[int]
     tables: Tables
 
 
 class Node:
-    """A machine. `near` are connections for what concerns it alone, `locking` those for reads under
-    locks, and `wide` those for the rest."""
+    """A machine. `near` has the connections for work that concerns it alone, `locking` those for
+    locking reads, and `wide` those for the rest."""
 
     def __init__(self, number: int, near: Pool, wide: Pool, locking: Pool) -> None:
         self.number = number
@@ -62,11 +62,11 @@ class Node:
         self.locking = locking
         self.shards: list[Shard] = []
         self.in_doubt = 0
-        """How many of its transactions wait for another node that has prepared them."""
+        """The number of its transactions that wait for another node, which has prepared them."""
         self.clock_ahead: int | None = None
-        """Milliseconds by which its clock is ahead of that of this machine."""
+        """The milliseconds by which its clock is ahead of this machine's."""
         self.rows = PLAIN.rows
-        """What a statement reads from to find any of its rows."""
+        """The tables in which a statement finds any of its rows."""
 
     @property
     def pools(self) -> tuple[Pool, Pool, Pool]:
@@ -92,7 +92,7 @@ class Nodes:
         self._refreshing: asyncio.Task[None] | None = None
 
     def use_one(self, near: Pool, wide: Pool, locking: Pool) -> None:
-        """Two nodes that are one database, whose tables are not distributed."""
+        """Two nodes for a single database whose tables are not distributed."""
         for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
             node = Node(number, near, wide, locking)
             node.shards = [Shard(None, slots, PLAIN)]
@@ -109,7 +109,7 @@ class Nodes:
             self._numbers = numbers
         shards: dict[Node, list[Shard]] = {}
         for number, host, port in placements:
-            if shard := self._by_number.get(number):  # one that was split has no slots
+            if shard := self._by_number.get(number):  # a shard that was split has no slots
                 shards.setdefault(self._node_at(host, port), []).append(shard)
         for node in self.all:
             node.shards = shards.get(node, [])
@@ -156,9 +156,10 @@ class Nodes:
         return self._of_slot[slot]
 
     def pool_for(self, slots: Iterable[int]) -> Pool:
-        """The pool for statements about these slots, of which there is at least one.
+        """The pool for statements about these slots (at least one).
 
-        Raises StoreError if one of several nodes is away. It would keep the others waiting.
+        Raises StoreError if one of several nodes cannot be reached, because the others would wait
+        for it.
         """
         nodes = dict.fromkeys(self._of_slot[slot] for slot in slots)
         first = next(iter(nodes))
@@ -169,8 +170,8 @@ class Nodes:
         return first.wide
 
     def order(self, at: Stored) -> tuple[Tables, Stored]:
-        """The order in which every transaction locks rows: a statement to one node does so shard by
-        shard."""
+        """The order in which every transaction locks rows: a statement at one node locks them shard
+        by shard."""
         return self.shard_of(at.slot).tables, at
 
     def shard_of(self, slot: int) -> Shard:
@@ -195,8 +196,8 @@ class Nodes:
             self._refreshing = asyncio.create_task(self.refresh())
 
     async def refresh(self) -> None:
-        """Read the map again, from the first node that answers, and look at that node: at another
-        one each time."""
+        """Read the map again from the first node that answers, and check the state of that node; it
+        begins with another node each time."""
         self._turn += 1
         nodes = [node for node in self.all if node.shards or len(self._by_address) == 1]
         at = self._turn % len(nodes)

@@ -1,8 +1,8 @@
 """`hashrange cluster restore-point`: a point in the logs of all nodes with whole transactions.
 
 Nodes share no snapshot, and a transaction over several of them commits on one after the other. So
-while the restore points are written, all fences are closed: whoever has begun to write has ended by
-then, on every node, and nobody else can commit. See `fences`.
+while the restore points are written, all fences are closed: transactions that had begun to write
+have ended on every node, and no other transaction can commit. See `fences`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _MAKE = "SELECT pg_create_restore_point($1)::text"
 
 
 async def make(dsn: str, name: str) -> list[str]:
-    """Write a restore point of this name at each node, and return a line for each. Raises
+    """Write a restore point with this name at each node, and return a line for each. Raises
     StoreError."""
     if not 1 <= len(name) <= NAME_CHARACTERS_MAX:
         raise StoreError(f"the name of a restore point has 1 to {NAME_CHARACTERS_MAX} characters")

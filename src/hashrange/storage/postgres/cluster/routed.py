@@ -1,19 +1,19 @@
 """The reads of the `citus` dialect: each statement names its slots, so it goes to their shards.
 
-Citus spreads slots over nodes. If a transaction writes to several nodes, it commits in two phases,
-and for a moment a reader sees the new row on one node and the old one on another: PostgreSQL's
-snapshots do not span nodes. So rows that must come from one moment are read under row locks, in the
-order in which writers lock them. A lock waits for a commit that has begun on the node of the row. A
-key without a row cannot be locked, so a row is inserted, which waits in the same way, and the
-transaction is rolled back.
+Citus distributes slots over nodes. If a transaction writes to several nodes, it commits in two
+phases, and for a moment a reader sees the new row on one node and the old row on another:
+PostgreSQL's snapshots do not span nodes. So rows that must be as of one moment are read under row
+locks, in the order in which writers lock them. A lock waits for a commit that has begun on the
+row's node. A key without a row cannot be locked, so a row is inserted, which waits in the same way,
+and the transaction is rolled back.
 
-Rows by key are read together with the fences of their slots (see `fences`), in one statement. That
-answers for the row of the catalog, which is on one node only.
+Rows by key are read together with the fences of their slots (see `fences`), in one statement. The
+fences take the place of the catalog's row, which is on one node only.
 
-The statements are kept simple, because Citus routes a statement to one shard only if it sees one
-value of the distribution column, and plans it only once if it is of the plainest form. Two
-questions go to all shards: which slots of a space have rows, if one has none, and the total of a
-counter.
+The statements are kept simple, because Citus routes a statement to one shard only if it sees a
+single value of the distribution column, and plans it only once if it has the simplest form. Two
+queries go to all shards: which slots of a space have rows, asked after a slot without rows, and the
+total of a counter.
 """
 
 from collections.abc import Sequence
@@ -46,10 +46,11 @@ from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.walk import Walk
 
 DEADLOCKS_MAX = 5
-"""How often rows are locked to be read. The time until a deadlock is found makes a pause."""
+"""The number of attempts to lock rows that are read. The time until a deadlock is detected is a
+pause."""
 
 ResultRow = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
-"""A row of an answer: see the parts of a statement in `reads`."""
+"""A row of an answer: see the parts of a statement in `read_statements`."""
 
 _DROPPED = "SELECT space FROM dropped"
 _TOTALS = "SELECT name, sum(value)::bigint FROM counters WHERE name = ANY ($1) GROUP BY name"
@@ -64,15 +65,15 @@ INSERT = (
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> set[int]:
-    """Ask, in a transaction, until all pages are full or at their end. (Without one, Citus would
-    open a connection to each shard.)
+    """Ask, in a transaction, until all pages are full or complete. (Without a transaction, Citus
+    would open a connection to each shard.)
 
     Returns the versions of fences that are in the way of a transaction with these reads. Raises
     Conflict if there are any, and nothing can be answered.
 
-    Dropped spaces are asked for last. So if rows are missing because their space is being emptied,
-    the space is known to be dropped. They need not be asked for if a fence is open, because then
-    no space that the reader may know has been dropped.
+    The dropped spaces are read last. So if rows are missing because their space is being emptied,
+    the space is known to be dropped. They need not be read if a fence is open, because then no
+    space that the reader may know has been dropped.
     """
     rows, met = await _rows(connection, question, values)
     totals = await _totals(connection, question) if question.names else []
@@ -95,7 +96,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
 async def _rows(
     connection: Any, question: Question, values: bool
 ) -> tuple[list[ResultRow], set[int]]:
-    """Also the time, and the row of the catalog, if the question asks for them."""
+    """The rows by key, and also the time and the catalog's row if the question requests them."""
     asked: dict[tuple[int, int, bytes], int] = {}
     for key, place in question.keys.items():
         if key not in question.bounds and key != CATALOG:
@@ -145,10 +146,10 @@ def _place(key: Key) -> tuple[int, int, bytes]:
 
 
 def _in_the_way(states: Sequence[tuple[int, int, bytes]], question: Question) -> set[int]:
-    """The versions of fences that are in the way of a transaction, which gets a Conflict.
+    """The versions of fences that are in the way of a transaction, which then gets a Conflict.
 
-    Other reads go by the definitions from before a change while fences are closed: it has not been
-    acknowledged yet.
+    While fences are closed, other reads use the definitions from before the change, which has not
+    been acknowledged yet.
     """
     versions = {version for version, _, _ in states}
     met = versions if len(versions) > 1 else set()
@@ -172,7 +173,7 @@ async def _totals(connection: Any, question: Question) -> list[ResultRow]:
 
 
 async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None:
-    """Put the values of the rows that must be of one moment into `question`."""
+    """Put the values of the rows that must be as of one moment into `question`."""
     for left in reversed(range(DEADLOCKS_MAX)):
         try:
             async with pool.connection() as connection:
@@ -186,10 +187,10 @@ async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None
 
 
 async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> None:
-    """Lock the rows that must be of one moment, and put their values into `question`.
+    """Lock the rows that must be as of one moment, and put their values into `question`.
 
-    They are locked in the order of `nodes`; then rows are inserted in place of those that are not
-    there. The transaction must be rolled back.
+    They are locked in the order of `nodes`; then rows are inserted in place of absent ones. The
+    transaction must be rolled back.
     """
     weights: dict[int, int] = {}
     absent: list[Key] = []
@@ -218,7 +219,7 @@ async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> Non
 
 
 async def _kept_absent(connection: Any, at: Stored) -> Any:
-    """Insert a row. Returns the one that is there, locked, if it has just been inserted."""
+    """Insert a row. If another transaction has just inserted it, return that row, locked."""
     while await connection.execute(INSERT, *at, ABSENT, 0, b"") != "INSERT 0 1":
         row = await connection.fetchrow(_LOCK, *at[:3])
         if row is not None:

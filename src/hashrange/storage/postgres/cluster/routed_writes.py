@@ -1,14 +1,14 @@
 """The writes of the `citus` dialect: each statement names its slots, so it goes to their shards.
 
-A commit looks again, under row locks, at all that the transaction has read. A row that is deleted
-unread is first written, because a deletion does not wait for a row whose commit another node shows
-already, but this one does not. After everything is written, the fence of one of the slots must
-still be the version by which the transaction was decided: see `fences`.
+A commit checks again, under row locks, everything that the transaction has read. A row that is
+deleted unread is written first, because a deletion does not wait for a row whose commit is visible
+on another node but not on this one yet. After everything is written, the fence of one of the slots
+must still have the version by which the transaction was decided: see `fences`.
 
 Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take it
-shared after they have written, since only then a shard stays where it is, and a transaction that
-has read a range holds it alone before it looks at the range again. They do not wait for it, because
-who holds it alone may wait for their rows.
+shared after they have written, because only then a shard stays in place. A transaction that has
+read a range holds the lock exclusively before it checks the range again. Writers do not wait for
+the lock, because its exclusive holder may wait for their rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,11 +55,11 @@ _SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
 _FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
 ROWS_PER_INSERT = 16, 4, 1
 SLOT_OF_LISTS = 0
-"""Where the lock of the list of dropped spaces is taken."""
+"""The slot at whose node the lock of the list of dropped spaces is taken."""
 
 
 async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
-    """Lock the rows at these places, as far as they are there."""
+    """Lock the existing rows at these places."""
     for at in sorted(places, key=nodes.order):
         await connection.execute(_HOLD, *at[:3])
 
@@ -67,7 +67,7 @@ async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
 async def lock_alone(
     connection: Any, nodes: Nodes, namespace: int, ranges: Iterable[Range], lists: bool
 ) -> None:
-    """Take the locks of the spaces of ranges that are read, and that of the `lists` of spaces."""
+    """Take the locks of the spaces whose ranges were read, and that of the `lists` of spaces."""
     wanted: set[tuple[int, int]] = set()
     for one in ranges:
         first, (last, end) = first_from(one.start)[0], first_after(one.end)
@@ -82,10 +82,10 @@ async def lock_alone(
 async def write(
     connection: Any, nodes: Nodes, folded: Folded, guards: Guards, version: int
 ) -> None:
-    """Write, and look again under locks at all that was read, in the order in which transactions
-    at one node do both.
+    """Write, and check again under locks everything that was read, in the order of transactions at
+    one node.
 
-    Raises Conflict if something is no longer as it was read.
+    Raises Conflict if something has changed since it was read.
     """
     rows, known = folded.rows, guards.versions
     absent: list[Stored] = []
@@ -118,14 +118,14 @@ async def write(
 
 
 def slot_of_commit(folded: Folded) -> int:
-    """The slot for the id of a transaction and its counters: one that it writes to anyway."""
+    """The slot for the id and the counters of a transaction: one that it writes to anyway."""
     if folded.rows:
         return min(slot_of(key) for _, key in folded.rows)
     return folded.appended[0].slot if folded.appended else SLOT_OF_LISTS
 
 
 def slots_of(folded: Folded, guards: Guards) -> set[int]:
-    """The slots that a commit has to do with."""
+    """The slots that a commit concerns."""
     slots = {slot_of(key) for space, key in folded.rows.keys() | guards.versions.keys()
              if (space, key) != CATALOG or (space, key) in folded.rows}  # fmt: skip
     for append in folded.appended:
@@ -137,7 +137,7 @@ def slots_of(folded: Folded, guards: Guards) -> set[int]:
 async def pass_fences(
     connection: Any, nodes: Nodes, namespace: int, folded: Folded, closed: int | None, known: Any
 ) -> None:
-    """Check that what is written was decided by the definitions as they are, and lock its spaces.
+    """Check that the writes were decided by the present definitions, and lock their spaces.
 
     Raises `Conflict` unless the fence is open with the version `known` (None: any), or, for a
     change of definitions, is `closed` with its own number.
@@ -181,7 +181,7 @@ def _by_node(nodes: Nodes, spaces: Mapping[int, set[int]]) -> dict[int, set[int]
 async def catalog_after(
     connection: Any, folded: Folded, known: int | None, version: int
 ) -> tuple[int, bytes]:
-    """The version and the value of the row of the catalog after a change of definitions.
+    """The version and the value of the catalog's row after a change of definitions.
 
     If the change has not written the row, it gets a new version here, so that changes that were
     decided before this one cannot commit.
@@ -220,10 +220,10 @@ async def _put(
     new: Mapping[Stored, bytes | None],
     version: int,
 ) -> None:
-    """Insert rows, several with each statement: most of its cost is its planning.
+    """Insert rows, several with each statement, because most of its cost is planning.
 
-    Rows that are to be deleted, or to stay absent, are inserted as well. That waits for whoever
-    has inserted them, also if this node does not show them yet.
+    Rows to delete, and rows that must remain absent, are inserted as well. That waits for a
+    transaction that has inserted them, even if this node does not show them yet.
     """
     for size in ROWS_PER_INSERT:
         while len(places) >= size:
@@ -245,7 +245,7 @@ def _with_rows(statement: str, count: int) -> str:
 
 
 async def _keep_row(connection: Any, at: Stored, known: int) -> None:
-    """Make sure that a row stays as it was read."""
+    """Make sure that a row does not change after it was read."""
     if await connection.fetchval(_LOCK, *at[:3]) != known:
         raise Conflict("a row that was read has changed")
 
@@ -269,7 +269,7 @@ async def _append(connection: Any, appended: Sequence[Append], version: int) -> 
 
 
 async def purge(connection: Any, space: int, rows_max: int) -> None:
-    """Delete rows of a space that is dropped, and forget the space with its last row."""
+    """Delete rows of a dropped space, and forget the space with its last row."""
     if not await connection.fetchval("SELECT count(*) FROM dropped WHERE space = $1", space):
         return
     while rows_max > 0:
