@@ -74,9 +74,9 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
 
     def corrected(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, link[1]))
-        found = PAGES.get(target) or target.removeprefix("docs/")
-        if not files.get_file_from_path(found):
+        source = PAGES.get(target) or target.removeprefix("docs/")
+        if not files.get_file_from_path(source):
             _log.warning("%s: %s has no page", page.file.src_uri, link[1])
-        return posixpath.relpath(found, posixpath.dirname(page.file.src_uri) or ".")
+        return posixpath.relpath(source, posixpath.dirname(page.file.src_uri) or ".")
 
     return _LINK.sub(corrected, markdown)

@@ -33,29 +33,28 @@ DRAWN = {
 
 def pictures(*, quick: bool) -> dict[Path, str]:
     sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "examples" / "partitions")]
-    found = {}
+    drawn = {}
     for name, (attribute, views) in DRAWN.items():
         table: st.Table = getattr(import_module(name), attribute)
         for view in views:
-            found[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
-    found[PICTURES / "speed.svg"] = speed(ROOT / "docs" / "benchmarks.md")
-    found[PICTURES / "terminal.svg"] = terminal(ROOT / "examples" / "shop.py")
+            drawn[PICTURES / f"{name}-{view}.svg"] = st.draw(table, view)
+    drawn[PICTURES / "speed.svg"] = speed(ROOT / "docs" / "benchmarks.md")
+    drawn[PICTURES / "terminal.svg"] = terminal(ROOT / "examples" / "shop.py")
     for module in ("svg_boxes", "svg_migration", *(() if quick else ("svg_load",))):
         for name, picture in import_module(module).pictures().items():
-            found[PICTURES / f"{name}.svg"] = picture
-    return found
+            drawn[PICTURES / f"{name}.svg"] = picture
+    return drawn
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Draw the pictures of the documentation.")
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     parser.add_argument("--quick", action="store_true", help="leave out those of measured loads")
-    given = parser.parse_args()
-    check = given.check
-    for path, picture in pictures(quick=given.quick).items():
-        if check and (not path.exists() or path.read_text() != picture):
+    arguments = parser.parse_args()
+    for path, picture in pictures(quick=arguments.quick).items():
+        if arguments.check and (not path.exists() or path.read_text() != picture):
             sys.exit(f"{path.relative_to(ROOT)} is not up to date: run scripts/draw_pictures.py")
-        if not check:
+        if not arguments.check:
             path.parent.mkdir(exist_ok=True)
             path.write_text(picture)
 

@@ -20,17 +20,16 @@ def pictures() -> dict[str, str]:
     return {
         "partitions-growth": growing(),
         "partitions-projects-table": _boxed(
-            "The table: projects of an organisation lie together",
-            "The hash of organisation_id decides on the partition, and name is the order "
-            "within an organisation. A partition has as many organisations as fall into its "
-            "part of the hash.",
+            "The table: the projects of an organisation are together",
+            "The hash of organisation_id determines the partition. The items of an organisation "
+            "are in the order of their names. A partition can have many organisations.",
             boxes["table"],
             ("organisation_id", "name", "owner", "last_updated"),
         ),
         "partitions-projects-local": _boxed(
             "The local index by_last_updated: the same boxes, another order",
             "Its partition key is that of the table, so each entry is in the partition of "
-            "its item. Only the order within an organisation is another one: that of "
+            "its item. Only the order within an organisation is different: it is that of "
             "last_updated.",
             boxes["by_last_updated"],
             ("organisation_id", "last_updated", "name"),
@@ -54,8 +53,8 @@ def growing() -> str:
     moments = growth.grow()
     canvas, top = head(
         "A table grows into partitions",
-        "Each box is a partition, over the part of the hash that it has; the colour shows "
-        "how full it is. One that passes 1 MB (on DynamoDB 10 GB) is split in the middle of "
+        "Each box is a partition, above its part of the hash; the colour shows how full it "
+        "is. A partition of more than 1 MB (on DynamoDB 10 GB) is split in the middle of "
         "its bytes.",
     )
     top += 10
@@ -173,8 +172,8 @@ def numbers() -> str:
     title = "Numbers in a sort key need zeros in front"
     canvas, top = head(
         title,
-        "Keys are compared as texts, character by character: 201 comes before 3, as ab comes "
-        "before b. With zeros in front, the order of the texts is the order of the numbers.",
+        "Keys are compared as strings, character by character: 201 comes before 3, as ab comes "
+        "before b. With zeros in front, the strings have the order of the numbers.",
     )
     top += 24
     for x, name, form in (
@@ -197,8 +196,8 @@ def _number_line(canvas: Canvas, line: key_ranges.Line, left: float, top: float)
         canvas.rect(left - 16, y - 10, 10, 10, f"e{number}", 3)
         canvas.text(left, y, pattern.meaning, "ink bold", size=12)
         canvas.text(left, y + 17, pattern.condition, "ink mono", size=11.5)
-        found = [key.rpartition(":")[2].lstrip("0") for key in pattern.found]
-        told = f"finds {' and '.join(found) or 'nothing'}"
+        numbers = [key.rpartition(":")[2].lstrip("0") for key in pattern.found]
+        told = f"finds {' and '.join(numbers) or 'nothing'}"
         if pattern.found == pattern.wanted:
             canvas.text(left, y + 34, told, "muted", size=12)
         else:
@@ -220,8 +219,8 @@ def _interval(canvas: Canvas, x: float, top: float, first: int, last: int, colou
     canvas.rect(x, top + KEY_LINE * first + 3, 10, height, f"e{colour}", 3)
 
 
-def _span(keys: Sequence[str], found: Sequence[str]) -> tuple[int, int]:
-    """The places of the first and the last key that was found. They have no gap between them."""
-    places = [keys.index(key) for key in found]
+def _span(keys: Sequence[str], read: Sequence[str]) -> tuple[int, int]:
+    """The places of the first and the last of the keys that were read, which have no gap."""
+    places = [keys.index(key) for key in read]
     assert places == list(range(places[0], places[-1] + 1)), "a range of keys"
     return places[0], places[-1]

@@ -69,7 +69,7 @@ def four_writes() -> str:
         "Three writes of 400 KB, and the fourth is refused",
         "Each costs 400 units. A partition serves 1,000 units a second, and a write passes "
         "while the credit is above zero, whatever it will cost: the third leaves a debt, "
-        "which time pays.",
+        "which is paid off in time.",
         Axis("milliseconds", range(0, 701, 100)),
         [
             Panel(
@@ -90,9 +90,9 @@ def burst() -> str:
     full = sum(each.refused == 0 and each.written > 0 for each in seconds)
     return plot(
         "A table saves what it does not use for five minutes",
-        "A table with 100 provisioned write units rests for 300 seconds, then gets 400 units "
-        f"a second. Its savings last for {full} seconds; after that, 100 units a second are "
-        "left.",
+        "A table with 100 provisioned write units is idle for 300 seconds, then gets 400 units "
+        f"a second. Its savings last for {full} seconds; after that, it serves 100 units a "
+        "second.",
         Axis("seconds", range(0, 601, 60)),
         [
             Panel(
@@ -133,7 +133,7 @@ def one_hot_key() -> str:
     return _heat(
         "A hot partition with one key: no split would help",
         "The same 14 writes a second, to one item. It cannot be in two partitions, so there "
-        "is no split, and four writes in a second are refused for as long as the load goes "
+        "is no split, and four writes a second are refused for as long as the load goes "
         "on.",
         hot_keys.one_key(),
         [],
@@ -196,8 +196,8 @@ def index_falls_behind() -> str:
     [(reason, _)] = outcome.reasons
     return plot(
         "An index that falls behind pushes back",
-        "The table has 40 write units a second, its index only 10, and 20 writes a second come for "
-        "three minutes. Once the index owes 100 units, writes of the table are refused:\n"
+        "The table has 40 write units a second, its index only 10. For three minutes, 20 writes a "
+        "second arrive. Once the index owes 100 units, writes of the table are refused:\n"
         f"{reason}, with the ARN of the index.",
         Axis("seconds", range(0, 271, 30)),
         [
@@ -206,7 +206,7 @@ def index_falls_behind() -> str:
                 (-200, 0, 200, 400, 600),
                 [Series("credit", credit, OTHER, "line")],
                 height=190,
-                limits=[(-index_behind.BACKLOG_UNITS, "so far it may fall behind")],
+                limits=[(-index_behind.BACKLOG_UNITS, "below this, writes are refused")],
             ),
             _writes("writes to the table per second", outcome.seconds, (0, 5, 10, 15, 20)),
         ],
@@ -219,8 +219,8 @@ def index_is_late() -> str:
     shown = [(float(each.seconds), float(each.shown)) for each in moments]
     return plot(
         "An index in debt shows its entries late",
-        "800 items are written at once, and the index has one write unit a second. Each entry is "
-        "there when the units of all entries before it, and its own, have been served.",
+        "800 items are written at once, and the index has one write unit a second. Each entry "
+        "appears when its units and those of all entries before it have been served.",
         Axis("seconds", range(0, 841, 120)),
         [
             Panel(
@@ -284,8 +284,8 @@ def hot_indexes() -> str:
         panels.append(Panel(label, (0, 10, 20, 30), series, height=100))
     return plot(
         "One hot key in an index, and two ways to avoid it",
-        "20 measurements a second come for twenty minutes; refused ones are sent again, up "
-        "to 30 writes in a second. A partition serves 10 write units a second, a hundredth "
+        "For twenty minutes, 20 measurements a second arrive; refused ones are sent again, up "
+        "to 30 writes a second. A partition serves 10 write units a second, a hundredth "
         "of DynamoDB's 1,000.\nWrites per second, by the entityType of a measurement:",
         Axis("minutes", range(0, 41, 5)),
         panels,
@@ -355,18 +355,19 @@ def renamed() -> str:
     middle = (BARS_LEFT + RIGHT) / 2
     text = "write units of the table; each mark is ten times the one before"
     canvas.text(middle, bottom + 36, text, "ink middle", size=12)
-    for number, (name, how, found, colour) in enumerate(rows):
+    for number, (name, how, rename, colour) in enumerate(rows):
         y = top + 64 * number
-        width = DECADE * log10(found.table_units)
+        width = DECADE * log10(rename.table_units)
         canvas.rect(BARS_LEFT, y + 42, width, 12, f"e{colour}", 2)
         canvas.text(BARS_LEFT + 4, y + 18, f"{name} ({how})", "ink bold", size=12.5)
-        canvas.text(BARS_LEFT + 4, y + 34, _told(found), "ink", size=12)
+        canvas.text(BARS_LEFT + 4, y + 34, _told(rename), "ink", size=12)
     return rendered(canvas, title)
 
 
-def _told(found: renames.Rename) -> str:
-    units = f"{found.table_units:,.0f} units of the table and {found.index_units:,.0f} of the index"
-    if not found.seconds:
+def _told(rename: renames.Rename) -> str:
+    table, index = rename.table_units, rename.index_units
+    units = f"{table:,.0f} units of the table and {index:,.0f} of the index"
+    if not rename.seconds:
         return f"{units}, at once"
-    minutes, seconds = divmod(round(found.seconds), 60)
+    minutes, seconds = divmod(round(rename.seconds), 60)
     return f"{units}, in {f'{minutes} min ' if minutes else ''}{seconds} s"

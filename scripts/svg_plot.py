@@ -196,12 +196,12 @@ def _data(points: Sequence[Point]) -> str:
 
 def stacked(*series: Series) -> list[Series]:
     """Areas on top of each other."""
-    found: list[Series] = []
+    areas: list[Series] = []
     for each in series:
-        if found:
-            below = found[-1].points
+        if areas:
+            below = areas[-1].points
             points = [(x, y + b) for (x, y), (_, b) in zip(each.points, below, strict=True)]
-            found.append(replace(each, points=points, floor=below, kind="area"))
+            areas.append(replace(each, points=points, floor=below, kind="area"))
         else:
-            found.append(replace(each, kind="area"))
-    return found
+            areas.append(replace(each, kind="area"))
+    return areas

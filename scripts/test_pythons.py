@@ -14,7 +14,7 @@ VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 PYENV = Path.home() / ".pyenv" / "versions"
 
 
-def found(version: str) -> str | None:
+def find_python(version: str) -> str | None:
     """The newest interpreter of a version."""
     built = [path / "bin" / "python" for path in PYENV.glob(f"{version}.*")]
     candidates = [shutil.which(f"python{version}"), *map(str, sorted(built, reverse=True))]
@@ -39,18 +39,18 @@ def environment(python: str, folder: Path, constraints: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--constraints", default="")
-    given, pytest_arguments = parser.parse_known_args()
+    arguments, pytest_arguments = parser.parse_known_args()
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     failed = []
     for version in VERSIONS:
         if version == own:
             continue
-        python = found(version)
+        python = find_python(version)
         if python is None:
             print(f"Python {version}: not on this machine", flush=True)
             continue
         folder = Path(sys.prefix) / "pythons" / version
-        inside = environment(python, folder, given.constraints)
+        inside = environment(python, folder, arguments.constraints)
         print(f"Python {version}:", flush=True)
         if subprocess.run([inside, "-m", "pytest", *pytest_arguments], check=False).returncode:
             failed.append(version)
