@@ -268,7 +268,7 @@ class Shipper(Background):
             self._ship()
             self._move_pages()
 
-    # ---- troubles ----
+    # ---- failures ----
 
     def _look_for_others(self) -> None:
         """Check whether another server has begun a later generation, and so replaced this one."""

@@ -82,7 +82,7 @@ def target_of(
 ) -> Target:
     """A database that is open in this process.
 
-    With a `principal`, the ARN of one, the target has only clients of that principal, which cannot
+    With a `principal`, an ARN, the target has only clients of that principal, which cannot
     bypass its policies. Raises ValueError if the access file names no such principal.
     """
     session = database.boto3_session(principal=principal)

@@ -74,7 +74,7 @@ def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -
     kind = request.__class__
     members = _expression_fields(kind).values(request)
     if members.count(None) == len(members):
-        return False  # as most requests, which need no closer look
+        return False  # like most requests, which need no closer look
     return _uses(kind, tuple(map(type, members)), new, old)
 
 

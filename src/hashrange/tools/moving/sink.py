@@ -41,7 +41,7 @@ _OF_AN_ITEM = frozenset(
         "ValidationException",
     }
 )
-"""Errors about an item, not about the table or the database."""
+"""The errors about an item, not about the table or the database."""
 
 
 class Keyed(Protocol):
@@ -55,7 +55,7 @@ class Keyed(Protocol):
 
 
 class Sink:
-    """`place` precedes the line of a record in messages: a file, or an empty text."""
+    """`place` precedes the line of a record in messages: a file, or an empty string."""
 
     def __init__(self, connection: JsonConnection, table: Keyed, place: str, pace: Pace) -> None:
         self.place = place
