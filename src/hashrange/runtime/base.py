@@ -1,7 +1,7 @@
 """The part of a runtime that is the same for every store."""
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hashrange import forks, kv
 from hashrange.engine import fetch
@@ -15,6 +15,7 @@ from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.aside.worker import Worker
 from hashrange.runtime.drive import drive
 from hashrange.runtime.environment import Environment
+from hashrange.runtime.health import probe
 from hashrange.runtime.inspection.capacities import Capacity, capacities
 from hashrange.runtime.inspection.explain import Explanation, explain
 from hashrange.runtime.inspection.inspect import inspect
@@ -28,11 +29,18 @@ LARGE_BODY_BYTES = 512 * 1024
 milliseconds."""
 
 
+class Writer(Protocol):
+    refusal: str
+    """The reason why all writes are refused; empty if they are not."""
+
+
 class BaseRuntime(forks.Forkable):
     """Describes a database and its requests to users, from any thread.
 
     `store` is the database as threads use it. After `close`, every operation raises Closed.
     """
+
+    _writer: Writer
 
     def __init__(self, store: kv.Store, environment: Environment, jobs: Jobs) -> None:
         self.operations = API
@@ -54,6 +62,16 @@ class BaseRuntime(forks.Forkable):
     def call_upkeep(self, name: str, body: bytes) -> bytes:
         """Run an operation of upkeep, which outside callers cannot use."""
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
+
+    def refuse_writes(self, reason: str) -> None:
+        """Refuse all writes from now on, because the stored data is damaged. Reads continue."""
+        self._writer.refusal = reason
+
+    def probe(self) -> None:
+        """Read from the store and commit to it. Raises StoreError if it cannot."""
+        if self._writer.refusal:
+            raise kv.Damaged(self._writer.refusal)
+        probe(self._threads)
 
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
         """Explain what a request would consume now. Nothing is written. Raises ApiError.

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
+from msgspec import Struct
+
 from hashrange import kv
 from hashrange.engine.decision import Decision
 from hashrange.engine.fetch import PAUSE, Moment
@@ -21,38 +23,33 @@ from hashrange.runtime.read_queue import HELD_BYTES_MAX
 from hashrange.runtime.source import LARGE_BYTES
 
 
-class QueuedRead:
+class QueuedRead(Struct, eq=False):
     """A parsed request that only reads, which may begin several times.
 
-    `weight` is that of `engine.cost`. While it is driven, `next_read` is the read that it waits
-    for, and `held_bytes` is the number of bytes that it has read. When it has ended, `next_read` is
-    None, and `result` is its decision, or the error that it raised.
+    While it is driven, `next_read` is the read that it waits for, and `held_bytes` is the number of
+    bytes that it has read. When it has ended, `next_read` is None, and `result` is its decision, or
+    the error that it raised. It is `decided` if it has ended for good, or continues aside.
     """
 
-    __slots__ = (
-        *("body", "caller", "decided", "done", "held_bytes", "next_read", "operation"),
-        *("request", "result", "single", "steps", "weight"),
-    )
+    operation: Operation
+    request: Any
+    body: bytes
+    caller: Caller
+    done: Done
+    large: bool = False
+    weight: int = 0
+    """That of `engine.cost`."""
+    single: bool = False
+    """Whether it reads one row, which is not known to be `large`."""
+    steps: Any = None
+    next_read: kv.Read | None = None
+    held_bytes: int = 0
+    result: Decision | Exception | None = None
+    decided: bool = False
 
-    def __init__(
-        self,
-        operation: Operation,
-        request: Any,
-        body: bytes,
-        caller: Caller,
-        done: Done,
-        large: bool = False,
-    ) -> None:
-        self.operation = operation
-        self.request = request
-        self.body = body
-        self.caller = caller
-        self.done = done
-        self.weight = operation.weight(request)
-        self.single = operation.single_read and not self.weight and not large
-        """Whether it reads one row, which is not known to be `large`."""
-        self.decided = False
-        """Whether it has ended, or continues aside."""
+    def __post_init__(self) -> None:
+        self.weight = self.operation.weight(self.request)
+        self.single = self.operation.single_read and not self.weight and not self.large
 
     def begin(self, moment: Moment, tables: Tables) -> None:
         """Run the decision up to its first read, or to its end. The caller is not answered yet."""
@@ -62,8 +59,7 @@ class QueuedRead:
         self.advance(None)
 
     def advance(self, reply: Any) -> None:
-        self.next_read: kv.Read | None = None
-        self.result: Decision | Exception
+        self.next_read = None
         try:
             self.next_read = self.steps.send(reply)
         except StopIteration as end:
@@ -80,8 +76,8 @@ class QueuedRead:
     def end(self) -> Decision | Exception:
         """The result. It is no longer kept, nor are the reads that led to it."""
         self.decided = True
-        result = self.result
-        del self.result, self.steps
+        result, self.result, self.steps = self.result, None, None
+        assert result is not None, "it has ended"
         return result
 
 

@@ -40,7 +40,6 @@ from hashrange.runtime.catalog import Catalog
 from hashrange.runtime.clock import Clock, TimeSource
 from hashrange.runtime.ending import Done, Outcome, call_on, internal_error
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.health import probe
 from hashrange.runtime.mistaken_calls import WouldBlock, closed
 from hashrange.runtime.upgrade import bring_up_to_date_async
 from hashrange.runtime.vector_views import VectorViews
@@ -105,7 +104,7 @@ class AsyncRuntime(BaseRuntime):
         self._reads = Reads(*common)
         self._propagator = Propagator(store, environment, self._spawn)
         common = (*common, wake_upkeep, self._propagator.committed)
-        self._writes = Writes(*common)
+        self._writer = self._writes = Writes(*common)
         forks.watch(self)
 
     async def open(self) -> None:
@@ -152,16 +151,6 @@ class AsyncRuntime(BaseRuntime):
     def take_steps(self) -> list[dict[str, Any]]:
         """The upkeep steps that the load requires: none, because no process sees the whole load."""
         return []
-
-    def refuse_writes(self, reason: str) -> None:
-        """Refuse all writes from now on, because the stored data is damaged. Reads continue."""
-        self._writes.refusal = reason
-
-    def probe(self) -> None:
-        """Read from the store and commit to it. Raises StoreError if it cannot."""
-        if self._writes.refusal:
-            raise kv.Damaged(self._writes.refusal)
-        probe(self._threads)
 
     def close(self) -> None:
         """From a thread: answer the requests that have arrived, then close the store."""

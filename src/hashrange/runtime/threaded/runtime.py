@@ -22,7 +22,6 @@ from hashrange.runtime.consistency.history import History
 from hashrange.runtime.consistency.lagging import Lagging
 from hashrange.runtime.ending import Done, Outcome, internal_error
 from hashrange.runtime.environment import Environment
-from hashrange.runtime.health import probe
 from hashrange.runtime.threaded.committer import Committer
 from hashrange.runtime.threaded.reads import Reads
 from hashrange.runtime.threaded.turn import Turn
@@ -61,7 +60,9 @@ class Runtime(BaseRuntime):
         super().__init__(store, environment, Jobs(store, environment, Here(), executor))
         self._store = store
         self._reads = Reads(store, environment, self._jobs)
-        self._committer = Committer(store, environment, wake_upkeep, self._jobs, executor, watch)
+        self._writer = self._committer = Committer(
+            store, environment, wake_upkeep, self._jobs, executor, watch
+        )
         forks.watch(self)
 
     def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
@@ -124,16 +125,6 @@ class Runtime(BaseRuntime):
     def turn(self) -> Turn:
         """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
         return Turn(self._reads.open_brief)
-
-    def refuse_writes(self, reason: str) -> None:
-        """Refuse all writes from now on, because the stored data is damaged. Reads go on."""
-        self._committer.refusal = reason
-
-    def probe(self) -> None:
-        """Read from the store and commit to it. Raises StoreError if it cannot."""
-        if self._committer.refusal:
-            raise kv.Damaged(self._committer.refusal)
-        probe(self._store)
 
     def take_steps(self) -> list[dict[str, Any]]:
         """The steps of upkeep that the load asks for, such as splits of hot partitions."""
