@@ -53,28 +53,28 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def find_servers(given: argparse.Namespace, console: Console) -> list[Server]:
+def find_servers(options: argparse.Namespace, console: Console) -> list[Server]:
     """The servers that can be installed here. Those that cannot are printed with the reason."""
     sources: list[Callable[[], list[Server]]] = [*peers.OURS, *peers.OTHERS]
-    found: list[Server] = []
-    for source in [*sources, peers.moto] if given.moto else sources:
+    servers: list[Server] = []
+    for source in [*sources, peers.moto] if options.moto else sources:
         name = source.__name__
-        if given.only and name not in given.only:
+        if options.only and name not in options.only:
             continue
         try:
             console.print(f"[dim]{name} ...")
-            found += source()
+            servers += source()
         except peers.UnavailableError as reason:
             console.print(f"[yellow]{name} is left out: {reason}")
-    return found
+    return servers
 
 
 def over_http(
-    servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say
+    servers: list[Server], options: argparse.Namespace, folder: Path, say: runs.Say
 ) -> tuple[bars.Loads, dict[str, list[runs.Disturbed]]]:
     """All servers run at once and take turns; one is driven while the others are idle."""
-    pace = QUICK if given.quick else THOROUGH
-    chosen = [w for w in workloads.all_workloads() if not given.quick or w.table.size == 100]
+    pace = QUICK if options.quick else THOROUGH
+    chosen = [w for w in workloads.all_workloads() if not options.quick or w.table.size == 100]
     with all_running(servers, folder) as running:
         for one in running:
             say(f"filling {one.server.name}")
@@ -82,22 +82,24 @@ def over_http(
                 runs.fill(one, table)
         replays = [runs.prepare(workload, folder) for workload in chosen]
         loads = {r.workload.label: runs.compare(running, r, pace, say) for r in replays}
-        return loads, {} if given.quick else runs.disturb_all(running, folder, pace, say)
+        return loads, {} if options.quick else runs.disturb_all(running, folder, pace, say)
 
 
-def measure(servers: list[Server], given: argparse.Namespace, folder: Path, say: runs.Say) -> Bench:
+def measure(
+    servers: list[Server], options: argparse.Namespace, folder: Path, say: runs.Say
+) -> Bench:
     ours = [server for server in servers if server.name == bars.OURS]
     say("Database.execute in process")
     in_process = embedded.measure() if ours else {}
-    loads, disturbed = over_http(servers, given, folder, say)
+    loads, disturbed = over_http(servers, options, folder, say)
     resting: dict[str, list[Rest]] = {server.name: [] for server in servers if server.reads}
     for start in range(STARTS):
         for server in (server for server in servers if server.reads):
             say(f"starting {server.name} without data")
             resting[server.name].append(at_rest(server, folder / f"rest-{server.name}-{start}"))
     grown = []
-    if ours and not given.quick:
-        for items in (ITEMS_SMALL, given.items):
+    if ours and not options.quick:
+        for items in (ITEMS_SMALL, options.items):
             grown.append(runs.grow(ours[0], items, folder, THOROUGH, say))
     return Bench(loads, disturbed, resting, grown, in_process)
 
@@ -120,32 +122,32 @@ def verdicts(bench: Bench) -> Grid:
     return report.verdicts([*bars.ratios(bench.loads), *limits])
 
 
-def show_bench(given: argparse.Namespace, folder: Path, say: runs.Say, console: Console) -> None:
+def show_bench(options: argparse.Namespace, folder: Path, say: runs.Say, console: Console) -> None:
     machine = report.machine()
-    servers = find_servers(given, console)
-    bench = measure(servers, given, folder, say)
+    servers = find_servers(options, console)
+    bench = measure(servers, options, folder, say)
     notes = [machine, *report.disturbing(bench.loads), *report.strained(bench.loads)]
     tables = [report.listed(servers, bench.loads), *grids(bench, servers), verdicts(bench)]
     report.show(tables, console)
     for note in notes:
         console.print(note)
-    if given.markdown:
+    if options.markdown:
         peers_and_ours = [
             server for server in servers if server.name not in (bars.BARE, bars.BARE_FULL)
         ]
         tables = [report.crossed(peers_and_ours, bench.loads), *grids(bench, peers_and_ours)]
-        report.place(report.markdown(tables, notes), given.markdown)
+        report.place(report.markdown(tables, notes), options.markdown)
 
 
 def show_comparison(
-    given: argparse.Namespace, folder: Path, say: runs.Say, console: Console
+    options: argparse.Namespace, folder: Path, say: runs.Say, console: Console
 ) -> bool:
     """Whether no operation is slower than in the other checkout."""
-    other = given.against.resolve()
+    other = options.against.resolve()
     compared, calls = compare.in_process(other, say)
     verdicts = [comparison.verdict() for comparison in compared.values()]
     report.show([compare.grid("In process, in memory", compared, calls)], console)
-    if not given.quick:
+    if not options.quick:
         compared = compare.over_http(other, folder, say)
         verdicts += [comparison.verdict() for comparison in compared.values()]
         report.show([compare.grid("Over HTTP, relaxed", compared)], console)
@@ -154,7 +156,7 @@ def show_comparison(
 
 
 def main() -> int:
-    given = arguments()
+    options = arguments()
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if reason := load.missing():
         console.print(f"[red]{reason}")
@@ -170,9 +172,9 @@ def main() -> int:
         def say(what: str) -> None:
             progress.update(task, description=what)
 
-        if given.against:
-            return 0 if show_comparison(given, Path(folder), say, console) else 1
-        show_bench(given, Path(folder), say, console)
+        if options.against:
+            return 0 if show_comparison(options, Path(folder), say, console) else 1
+        show_bench(options, Path(folder), say, console)
     return 0
 
 

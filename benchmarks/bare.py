@@ -108,5 +108,5 @@ if __name__ == "__main__":
     arguments.add_argument("path")
     arguments.add_argument("--port", type=int, required=True)
     arguments.add_argument("--durability", choices=SYNCHRONOUS, required=True)
-    given = arguments.parse_args()
-    uvloop.run(serve(given.port, given.path, given.durability))
+    parsed = arguments.parse_args()
+    uvloop.run(serve(parsed.port, parsed.path, parsed.durability))

@@ -144,8 +144,8 @@ def disturbed(loads: list[Load]) -> bool:
 
 def at_most(what: str, limit: float, measured: Iterable[float], unit: str) -> Judged:
     spread = Spread.of(measured)
-    found = f"{spread.median:.1f} {unit} ({spread.low:.1f} to {spread.high:.1f})"
-    return Judged(what, "", f"<= {limit:g} {unit}", found, "", spread.at_most(limit))
+    text = f"{spread.median:.1f} {unit} ({spread.low:.1f} to {spread.high:.1f})"
+    return Judged(what, "", f"<= {limit:g} {unit}", text, "", spread.at_most(limit))
 
 
 def limits(

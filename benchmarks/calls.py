@@ -75,18 +75,18 @@ class Profile:
 
 
 async def count(ask: Callable[[str, bytes], Awaitable[None]], profile: Profile) -> Counts:
-    found: Counts = {}
+    counts: Counts = {}
     await ask("CreateTable", json.dumps(TABLE).encode())
     for name, request in REQUESTS.items():
         body = json.dumps(request).encode()
         for _ in range(WARM):
             await ask(name, body)
         await asyncio.sleep(0.3)  # what the requests have left to do does not count
-        profile.counts = found[name] = Counter()
+        profile.counts = counts[name] = Counter()
         for _ in range(COUNTED):
             await ask(name, body)
         profile.counts = None
-    return found
+    return counts
 
 
 def over_http() -> Counts:
@@ -101,9 +101,9 @@ def over_http() -> Counts:
                     answer = connection.recv(65536)
                     assert b" 200 " in answer[:20], answer
 
-                found = asyncio.run(count(ask, profile))
+                counts = asyncio.run(count(ask, profile))
             profile.close()
-    return found
+    return counts
 
 
 async def over_async_memory() -> Counts:
@@ -119,10 +119,10 @@ async def over_async_memory() -> Counts:
         assert isinstance(outcome, bytes), outcome
 
     profile = Profile()
-    found = await count(ask, profile)
+    counts = await count(ask, profile)
     profile.close()
     await runtime.aclose()
-    return found
+    return counts
 
 
 def main() -> None:
@@ -134,8 +134,8 @@ def main() -> None:
         "over HTTP, SQLite, durability relaxed, one connection": over_http(),
         "over the asynchronous store in memory, turns_max=0": asyncio.run(over_async_memory()),
     }
-    for way, found in ways.items():
-        for operation, calls in found.items():
+    for way, counts in ways.items():
+        for operation, calls in counts.items():
             print(f"{calls.total() / COUNTED:7.1f}  {operation} {way}")
             if operation == listed:
                 for function, number in calls.most_common():

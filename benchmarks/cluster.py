@@ -77,19 +77,19 @@ CALLS: dict[str, Callable[[Database, int], None]] = {"PutItem": put, "GetItem": 
 def places(stack: ExitStack) -> list[Place]:
     plain = PostgresServer(programs=find_programs_with_citus())
     stack.callback(plain.stop)
-    found = [Place("plain PostgreSQL", hashrange.connect(plain.new_database()), [plain])]
+    places = [Place("plain PostgreSQL", hashrange.connect(plain.new_database()), [plain])]
     for nodes in 1, 4:
         cluster = Cluster(nodes)
         stack.callback(cluster.stop)
         database = hashrange.connect(cluster.new_distributed_database())
-        found.append(Place(f"nodes: {nodes}", database, cluster.nodes))
-    for place in found:
+        places.append(Place(f"nodes: {nodes}", database, cluster.nodes))
+    for place in places:
         stack.callback(place.database.close)
         place.database.execute("CreateTable", TABLE)
         idle = place.seconds()
         time.sleep(10)
         print(f"{place.name}, idle: {100 * (place.seconds() - idle):.1f} ms a second")
-    return found
+    return places
 
 
 def main() -> None:

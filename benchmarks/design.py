@@ -233,7 +233,7 @@ def in_turns(
     rows: dict[str, Work], clock: Callable[[], float] = time.thread_time
 ) -> dict[str, list[float]]:
     """Microseconds per call, for each operation of a row. The default clock is this thread's."""
-    found: dict[str, list[float]] = {name: [] for name in rows}
+    medians: dict[str, list[float]] = {name: [] for name in rows}
     for operation in OPERATIONS:
         works = {name: row[operation] for name, row in rows.items() if operation in row}
         calls = {
@@ -244,8 +244,8 @@ def in_turns(
             for name, work in works.items():
                 rounds[name].append(seconds(work, clock, calls[name]) * 1e6)
         for name, measured in rounds.items():
-            found[name].append(statistics.median(measured))
-    return found
+            medians[name].append(statistics.median(measured))
+    return medians
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float], calls: int = 10) -> float:

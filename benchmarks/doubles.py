@@ -89,9 +89,9 @@ def seconds(python: Path, name: str) -> float:
         ).stdout
     finally:
         shutil.rmtree(folder)
-    found = re.search(rf"{TESTS} passed.* in ([\d.]+)s", told)
-    assert found, told
-    return float(found[1])
+    passed = re.search(rf"{TESTS} passed.* in ([\d.]+)s", told)
+    assert passed, told
+    return float(passed[1])
 
 
 def main() -> int:
@@ -101,13 +101,13 @@ def main() -> int:
     python = environment()
     measured: dict[str, list[float]] = {name: [] for name in FIXTURES}
     for _ in range(rounds):
-        for name, found in measured.items():
-            found.append(seconds(python, name))
-    ours, theirs = (statistics.median(found) for found in measured.values())
+        for name, times in measured.items():
+            times.append(seconds(python, name))
+    ours, theirs = (statistics.median(times) for times in measured.values())
     print(f"{TESTS} tests, each with a table, 20 puts and a scan; the median of {rounds} runs\n")
-    for name, found in measured.items():
-        spread = f"{min(found):.2f} to {max(found):.2f}"
-        print(f"{name:<10} {statistics.median(found):6.2f} s  ({spread})")
+    for name, times in measured.items():
+        spread = f"{min(times):.2f} to {max(times):.2f}"
+        print(f"{name:<10} {statistics.median(times):6.2f} s  ({spread})")
     print(f"\nmoto takes {theirs / ours:.1f} times as long (needed: {TIMES_MIN})")
     return int(theirs / ours < TIMES_MIN)
 

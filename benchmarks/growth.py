@@ -152,22 +152,22 @@ def rows_of(name: str, seen: dict[str, list[Measured]]) -> Iterator[list[str]]:
         ]
 
 
-def compare(store: str, given: argparse.Namespace, folder: Path, console: Console) -> Grid:
+def compare(store: str, arguments: argparse.Namespace, folder: Path, console: Console) -> Grid:
     rows: list[list[str]] = []
     with ExitStack() as stack:
         all_running: list[tuple[Grown, Running]] = []
-        for items in given.items:
+        for items in arguments.items:
             console.log(f"{store}: filling {items:,} items")
             own = folder / f"{store}-{items}"
             own.mkdir()
-            grown = Grown(store, Table("grown", 100, items), own, given.durability)
+            grown = Grown(store, Table("grown", 100, items), own, arguments.durability)
             all_running.append((grown, stack.enter_context(grown.running())))
         for name in ("GetItem", "PutItem", "Query"):
             console.log(f"{store}: {name}")
             replays = [replay_of(name, grown.table, folder) for grown, _ in all_running]
             seen: dict[str, list[Measured]] = {grown.name: [] for grown, _ in all_running}
             order = list(zip(all_running, replays, strict=True))
-            for turn in range(1 + given.rounds):
+            for turn in range(1 + arguments.rounds):
                 for (grown, running), replay in order:
                     measured = grown.measure(running, replay)
                     if turn:
@@ -176,7 +176,7 @@ def compare(store: str, given: argparse.Namespace, folder: Path, console: Consol
             rows += rows_of(name, seen)
     columns = ["", "database", "requests/s", "of the first", "p99 ms"]
     columns += ["server, CPU us", "PostgreSQL, CPU us", "both, of the first", "log, bytes"]
-    return Grid(f"Growth over {store} ({given.durability})", columns, rows)
+    return Grid(f"Growth over {store} ({arguments.durability})", columns, rows)
 
 
 def main() -> int:
@@ -185,15 +185,15 @@ def main() -> int:
     parser.add_argument("--items", nargs="+", type=int, default=SIZES, help="the sizes of tables")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--durability", choices=["relaxed", "full"], default="relaxed")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     console = Console(stderr=True)
     if reason := load.missing():
         console.print(reason)
         return 1
     RUNS.mkdir(parents=True, exist_ok=True)
-    for store in given.only:
+    for store in arguments.only:
         with tempfile.TemporaryDirectory(dir=RUNS) as folder:
-            report.show([compare(store, given, Path(folder), console)], Console(width=150))
+            report.show([compare(store, arguments, Path(folder), console)], Console(width=150))
     print(report.machine())
     return 0
 

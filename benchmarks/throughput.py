@@ -88,15 +88,15 @@ def main() -> int:
     parser.add_argument("--serve", metavar="MODE", help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve:
-        serve(given.serve, given.port, given.folder)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve, arguments.port, arguments.folder)
         return 0
     console = Console(stderr=True)
     if reason := load.missing():
         console.print(reason)
         return 1
-    grid = measure(given.only, PACE._replace(rounds=given.rounds), console)
+    grid = measure(arguments.only, PACE._replace(rounds=arguments.rounds), console)
     report.show([grid], Console(width=150))
     print(report.machine())
     return 0

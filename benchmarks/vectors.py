@@ -107,12 +107,12 @@ def ask(running: Running, operation: str, body: bytes) -> None:
 
 def processor_ms(running: Running, operation: str, bodies: list[bytes]) -> list[float]:
     """The server's processor time for each request."""
-    found = []
+    times = []
     for body in bodies:
         before = running.processor_seconds()
         ask(running, operation, body)
-        found.append((running.processor_seconds() - before) * 1e3)
-    return found
+        times.append((running.processor_seconds() - before) * 1e3)
+    return times
 
 
 def measure(
@@ -154,21 +154,23 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dimensions", type=int, default=768)
     parser.add_argument("--only", choices=["hashrange", "dynoxide"])
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     console = Console()
     sources = [peers.hashrange, peers.dynoxide]
     rows = []
     for source in sources:
-        if given.only in (None, source.__name__):
+        if arguments.only in (None, source.__name__):
             try:
                 server = source()[0]
             except peers.UnavailableError as reason:
                 console.print(f"[yellow]{source.__name__} is left out: {reason}")
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                seen = measure(server, Path(folder), given.rows, given.dimensions, console.print)
+                seen = measure(
+                    server, Path(folder), arguments.rows, arguments.dimensions, console.print
+                )
             rows.append([report.heading(server), *(f"{figure:.1f}" for figure in seen)])
-    title = f"{given.rows:,} vectors of {given.dimensions} dimensions, TopK {TOP}"
+    title = f"{arguments.rows:,} vectors of {arguments.dimensions} dimensions, TopK {TOP}"
     columns = [
         *("", "put, ms", "first search, ms", "search, ms", "search of 1,000, ms"),
         *("GetItem p99, ms", "the same beside 8 searchers", "memory, MB"),

@@ -135,9 +135,9 @@ def measure(requests: Path) -> dict[str, float]:
 def main() -> None:
     arguments = argparse.ArgumentParser(description="Our wire beside a bare server")
     arguments.add_argument("--serve", nargs=2, metavar=("SERVER", "PORT"), help=argparse.SUPPRESS)
-    given = arguments.parse_args()
-    if given.serve:
-        name, port = given.serve
+    parsed = arguments.parse_args()
+    if parsed.serve:
+        name, port = parsed.serve
         SERVERS[name](int(port))
         return
     if reason := load.missing():

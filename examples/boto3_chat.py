@@ -206,7 +206,7 @@ def servers_of(client: Client, user_id: str) -> list[Item]:
 
 def server_list(client: Client, user_id: str) -> list[Item]:
     """With their names: a query for the memberships, then one batch for the few servers."""
-    keys = [{"pk": found["pk"], "sk": METADATA} for found in servers_of(client, user_id)]
+    keys = [{"pk": item["pk"], "sk": METADATA} for item in servers_of(client, user_id)]
     return get_all(client, TABLE, keys)
 
 
@@ -228,7 +228,7 @@ def rename_user(client: Client, user_id: str, username: str) -> int:
     The old user name remains a way to log in until its item is deleted.
     """
     keys = [{"pk": f"USER#{user_id}", "sk": METADATA}]
-    keys += [{"pk": found["pk"], "sk": found["sk"]} for found in servers_of(client, user_id)]
+    keys += [{"pk": item["pk"], "sk": item["sk"]} for item in servers_of(client, user_id)]
     change = {
         "TableName": TABLE,
         "UpdateExpression": "SET username = :username",
@@ -243,8 +243,8 @@ def _members_of(server_id: str) -> Any:
 
 
 def _get(client: Client, key: Item) -> Item | None:
-    found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
-    return found
+    item: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
+    return item
 
 
 def _gs1(client: Client, gs1pk: str, sort_key: Any = None) -> list[Item]:

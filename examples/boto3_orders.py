@@ -208,8 +208,8 @@ def latest_order(client: Client, customer_id: str) -> Item | None:
 
 
 def _get(client: Client, key: Item) -> Item | None:
-    found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
-    return found
+    item: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
+    return item
 
 
 def _of_customer(client: Client, customer_id: str, sort_key: Any) -> list[Item]:
@@ -231,7 +231,7 @@ def unfulfilled(client: Client) -> list[Item]:
         )
         for number in range(SHARDS)
     )
-    return list(merge(*shards, key=lambda found: str(found["unfulfilled-sk"])))
+    return list(merge(*shards, key=lambda item: str(item["unfulfilled-sk"])))
 
 
 def ship(client: Client, customer_id: str, placed: datetime, order_id: str) -> None:

@@ -67,8 +67,8 @@ def load(client: Client) -> None:
 
 def organisation(client: Client, organisation_id: str) -> Item | None:
     key = {"id": organisation_id}
-    found: Item | None = client.get_item(TableName="organisations", Key=key).get("Item")
-    return found
+    item: Item | None = client.get_item(TableName="organisations", Key=key).get("Item")
+    return item
 
 
 def projects(client: Client, organisation_id: str) -> list[Item]:
@@ -77,8 +77,8 @@ def projects(client: Client, organisation_id: str) -> list[Item]:
 
 def project(client: Client, organisation_id: str, name: str) -> Item | None:
     key = {"organisation_id": organisation_id, "name": name}
-    found: Item | None = client.get_item(TableName="projects", Key=key).get("Item")
-    return found
+    item: Item | None = client.get_item(TableName="projects", Key=key).get("Item")
+    return item
 
 
 def updated_since(client: Client, organisation_id: str, since: date) -> list[Item]:

@@ -117,8 +117,8 @@ def load(client: Client, day: date = DAY) -> Iterator[int]:
 
 def building(client: Client, building_id: str) -> Item | None:
     key = {"pk": f"building#{building_id}", "sk": "info"}
-    found: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
-    return found
+    item: Item | None = client.get_item(TableName=TABLE, Key=key).get("Item")
+    return item
 
 
 def _query(client: Client, condition: Any, **more: Any) -> list[Item]:

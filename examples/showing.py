@@ -72,13 +72,13 @@ def items(operation: Callable[..., Any], **request: Any) -> list[Item]:
 
 def get_all(client: Client, table: str, keys: Sequence[Item]) -> list[Item]:
     """The items of at most 100 keys, in the order of the keys; missing items are left out."""
-    found: list[Item] = []
+    items: list[Item] = []
     requests: Any = {table: {"Keys": keys}} if keys else {}
     while requests:
         response = client.batch_get_item(RequestItems=requests)
-        found += response["Responses"][table]
+        items += response["Responses"][table]
         requests = response["UnprocessedKeys"]
-    return [item for key in keys for item in found if key.items() <= item.items()]
+    return [item for key in keys for item in items if key.items() <= item.items()]
 
 
 def put_all(client: Client, table: str, new: Iterable[Item]) -> Iterator[int]:
@@ -172,17 +172,17 @@ def measured(client: Client, patterns: Iterable[Pattern]) -> Table:
         table.add_column(heading, justify="right", style="cyan", no_wrap=True)
     for pattern in rows:
         with Meter(client) as meter:
-            found = pattern.run(client)
+            results = pattern.run(client)
         *described, _ = astuple(pattern)
-        numbers = (f"{len(found):,}", f"{meter.requests:,}", f"{meter.capacity:,.1f}")
+        numbers = (f"{len(results):,}", f"{meter.requests:,}", f"{meter.capacity:,.1f}")
         table.add_row(*described, *numbers)
     return table
 
 
 def console() -> Console:
     """As wide as the terminal; without a terminal, wide enough for the table."""
-    found = Console()
-    return found if found.is_terminal else Console(width=COLUMNS_UNLESS_TERMINAL)
+    console = Console()
+    return console if console.is_terminal else Console(width=COLUMNS_UNLESS_TERMINAL)
 
 
 def main(title: str, prepare: Callable[[Client], object], patterns: Iterable[Pattern]) -> None:

@@ -47,15 +47,15 @@ def sensor(building_id: str, sensor_id: str, room_id: str) -> Sensor:
 
 
 def of_room(room_id: str) -> list[str]:
-    return [found.sensor_id for found in Sensor.of_room.query(f"room#{room_id}")]
+    return [sensor.sensor_id for sensor in Sensor.of_room.query(f"room#{room_id}")]
 
 
 def main() -> None:
     Sensor.create_table(wait=True)
     for n in ("1", "2"):
         sensor("b", n, "r1").save()
-    found = Sensor.query("building#b", Sensor.sk.startswith("sensor#"))
-    print("building:", *(one.sensor_id for one in found))
+    sensors = Sensor.query("building#b", Sensor.sk.startswith("sensor#"))
+    print("building:", *(one.sensor_id for one in sensors))
 
     one = Sensor.get("building#b", "sensor#1")
     one.update(actions=[Sensor.room_id.set("r2")])  # the key is forgotten, and nothing says so

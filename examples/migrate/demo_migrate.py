@@ -40,8 +40,8 @@ def server(folder: str) -> Iterator[str]:
     with subprocess.Popen((*command, "--port", "0"), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            found = (re.search(r"http://\S+", line) for line in process.stdout)
-            yield next(url for url in found if url is not None).group()
+            urls = (re.search(r"http://\S+", line) for line in process.stdout)
+            yield next(url for url in urls if url is not None).group()
         finally:
             process.terminate()
 
@@ -107,10 +107,10 @@ def main() -> int:
         MIGRATION.finish(migrator)
         new = MIGRATION.open(Readings, client(url))
         wanted = (FIRST, FIRST + timedelta(days=9999))
-        found = [one.value for one in new.between("s-0", wanted)]
+        values = [one.value for one in new.between("s-0", wanted)]
         expected = [Decimal(n) for n in (*range(HOURS), *range(program.written))]
-        print(f"  one query for all days of s-0: {len(found):,} measurements")
-        wrong = program.wrong or found != expected
+        print(f"  one query for all days of s-0: {len(values):,} measurements")
+        wrong = program.wrong or values != expected
         print("  wrong answers" if wrong else "  every answer was right, and nothing is lost")
         return int(bool(wrong))
 

@@ -70,9 +70,9 @@ def numbers(form: str) -> Line:
     ):
         ends = form.format(low), form.format(high)
         shown = " AND ".join(end.removeprefix("parrot:words:") for end in ends)
-        found = line.query("sk BETWEEN :0 AND :1", *ends)
+        keys = line.query("sk BETWEEN :0 AND :1", *ends)
         wanted = [form.format(words) for words in WORDS if low <= words <= high]
-        patterns.append(Pattern(f"BETWEEN {shown}", meaning, found, wanted))
+        patterns.append(Pattern(f"BETWEEN {shown}", meaning, keys, wanted))
     return Line(line.query(), patterns)
 
 

@@ -58,7 +58,7 @@ def _boxes(
     db: Simulated, partitions: list[dict[str, Any]], index: str | None, key: str
 ) -> list[Box]:
     """Scan the table or the index; `explain` tells which partition has the items of a key."""
-    found = {
+    boxes = {
         each["number"]: Box(each["number"], each["from"], each["to"], []) for each in partitions
     }
     source = {"TableName": "projects", **({"IndexName": index} if index else {})}
@@ -71,8 +71,8 @@ def _boxes(
         }
         [read] = db.explain("Query", query)["consumed"]
         row = {name: text for name, value in item.items() for text in value.values()}
-        found[read["partition"]].rows.append(row)
-    return list(found.values())
+        boxes[read["partition"]].rows.append(row)
+    return list(boxes.values())
 
 
 def main() -> None:

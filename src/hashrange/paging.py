@@ -37,12 +37,12 @@ def small(values: Iterable[bytes | None], bytes_max: int) -> list[bytes | None]:
 def cut(values: Iterable[bytes | None], weight_max: int) -> list[bytes | None]:
     """Rows by key. When the weights of the rows together exceed `weight_max`, the remaining rows
     are cut to their headers."""
-    found: list[bytes | None] = []
+    rows: list[bytes | None] = []
     weight = 0
     for value in values:
         if value is None:
-            found.append(None)
+            rows.append(None)
             continue
-        found.append(value if weight <= weight_max else value[:HEADER_BYTES])
+        rows.append(value if weight <= weight_max else value[:HEADER_BYTES])
         weight += unpack_weight(value)[0]
-    return found
+    return rows

@@ -106,11 +106,11 @@ def search(
     """
     start = time.monotonic()
     while True:
-        room = search.limit - search.found
+        wanted = search.limit - search.found
         portion = read(search.step, search.after)
         units = search.units + portion.units
-        if len(portion.items) > room and search.step > room:
-            search = replace(search, units=units, step=room)
+        if len(portion.items) > wanted and search.step > wanted:
+            search = replace(search, units=units, step=wanted)
             continue
         search = replace(
             search,
