@@ -39,7 +39,7 @@ checked_at_declaration(
 checked_at_declaration(
     "K20",
     "error",
-    "a template that shows less of a field than an argument",
+    "a template that shows only a part of a field that a pattern compares",
     "A key with {day:%Y-%m} cannot tell the days of a month apart, so a pattern by day would "
     "return all of them. Compare by st.Month, narrow it by another part of the key, or filter with "
     "@st.where. The pattern is refused.",
