@@ -1,7 +1,7 @@
 """The methods of a store as generators of requests, which `store` and `async_store` run."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hashrange.design.declare.item import Item
@@ -234,7 +234,10 @@ class StoreSteps(ObservedCalls):
             yield from self.commit(call, actions)
 
     def _land(self, call: Call, written: PreparedWrite) -> Steps[None]:
-        """Commit a write, together with the copies of changed fields if they fit."""
+        """Commit a write, together with the copies of changed fields if they fit.
+
+        After an update, take the item as it is stored then.
+        """
         actions, together = [*written.checks, *written.actions], False
         if not actions:
             return
@@ -247,21 +250,15 @@ class StoreSteps(ObservedCalls):
         actions = merged(actions) if len(actions) > 1 else actions
         response = yield from call.counted(commit(actions))
         if written.updates:
-            alone = len(actions) == 1
-            yield from call.counted(self._refresh(written, response, alone=alone))
+            raw = response.get("Attributes")
+            if len(actions) > 1:  # a transaction does not return it
+                key = written.actions[0].key
+                raw = yield from call.counted(self.writer.copying.read(key))
+            if raw is not None:
+                written.item, written.image = self.writer.entity(written.item).load(raw), raw
         self.wrote(call, actions)
         if written.renamed and not together:
             yield from self.sync(written.done())
-
-    def _refresh(
-        self, written: PreparedWrite, response: Mapping[str, Any], *, alone: bool
-    ) -> Steps[None]:
-        """Take the stored item after an update. A transaction does not return it: read it."""
-        raw = response.get("Attributes")
-        if not alone:
-            raw = yield from self.writer.copying.read(written.actions[0].key)
-        if raw is not None:
-            written.item, written.image = self.writer.entity(written.item).load(raw), raw
 
     def sync(self, owner: Item) -> Steps[int]:
         """Update outdated copies. Each transaction checks that the owner has not changed."""

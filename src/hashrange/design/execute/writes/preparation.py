@@ -27,19 +27,22 @@ def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> S
             written = yield from writer.save(item, pending=pending)
         case "move":
             written = yield from writer.move(item)
+        case "delete":
+            entity = writer.entity(item)
+            actions = yield from writer.delete(entity, entity.primary_key(vars(item)), item)
+            written = PreparedWrite(item, None, actions)
         case _:
-            return (yield from _in_part(writer, write, item))
+            return _in_part(writer, write, item)
     if write.where is not None:
         written.checks = [_check(writer, writer.entity(item), write, item, write.values)]
     return written
 
 
-def _in_part(writer: Writer, write: Write, item: Item) -> Steps[PreparedWrite]:
-    """A write of some fields, a delete, or only a check."""
+def _in_part(writer: Writer, write: Write, item: Item) -> PreparedWrite:
+    """A write of some fields, or only a check."""
     entity = writer.entity(item)
     key = entity.primary_key(vars(item))
-    values, rest = write.values, write.values
-    actions: list[WriteAction] = []
+    values, actions = write.values, []
     if write.verb in ATOMIC:
         values, rest = split_values(entity, write.where, write.values)
         actions = [writer.atomic(write.verb, entity, key, rest)]
@@ -47,8 +50,6 @@ def _in_part(writer: Writer, write: Write, item: Item) -> Steps[PreparedWrite]:
         actions = [add_or_create(writer, item, write.values)]
     elif write.verb == "assign":
         actions = [writer.assign(entity, key, *write.place)]
-    elif write.verb == "delete":
-        actions = yield from writer.delete(entity, key, item)
     checks = [] if write.where is None else [_check(writer, entity, write, item, values)]
     return PreparedWrite(item, None, actions, checks=checks)
 
