@@ -363,3 +363,20 @@ def test_a_text_becomes_binary_over_boto3(
     items = client.scan(TableName="badges")["Items"]
     codes = {item["holder"]["S"]: item["code"] for item in items if "card#" in item["pk"]["S"]}
     assert codes == {"ann": {"B": b"first"}, "bob": {"B": b"second"}}
+
+
+def test_attributes_of_other_programs_are_mirrored(database: hashrange.Database) -> None:
+    """Items with equally many attributes have other ones."""
+    old, new = st.Table("badges", Badges), st.Table("badges", Cards)
+    migration = st.Migration(old, new, lease_seconds=0, signature_seconds=0)
+    old.create(database)
+    badges = migration.open(Badges, database)
+    for holder in ("ann", "bob"):
+        raw = old.dump(badges.create(Badge(holder=holder, code="x")))
+        raw |= {f"of-{holder}": {"N": "1"}}
+        database.execute("PutItem", {"TableName": "badges", "Item": raw})
+    advance_to("read-new", migration, database)
+    items = database.execute("Scan", {"TableName": "badges"})["Items"]
+    cards = [item for item in items if "card#" in item["pk"]["S"]]
+    assert all(f"of-{card['holder']['S']}" in card for card in cards)
+    assert len(cards) == 2
