@@ -1,9 +1,9 @@
 """Finds what a policy allows although its conditions seem to forbid it.
 
-Each finding is about one Allow with a condition on partition keys or attributes: an action that has
-none, so that the condition does not restrict it, or another Allow of the policy without such a
-condition. What a Deny forbids is not a finding. Source: developer guide, "Using IAM policy
-conditions for fine-grained access control".
+Each finding is about one Allow with a condition on partition keys or attributes. Either the
+condition does not restrict an action, because requests for it have no such keys or attributes, or
+another Allow of the policy lacks the condition. What a Deny forbids is not a finding. Source:
+developer guide, "Using IAM policy conditions for fine-grained access control".
 """
 
 import re

@@ -135,7 +135,11 @@ class Copying:
         return len(self._parts) * f.PART_BYTES < self._size
 
     def finish(self) -> Snapshot:
-        """Call this after everything committed before the last part was read has been written."""
+        """Write the snapshot.
+
+        Call this after the last part was read, and after all transactions that were committed
+        before that are in the archive.
+        """
         last = self._chain.last
         assert last is not None
         assert not self._chain.waiting

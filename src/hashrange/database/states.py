@@ -1,8 +1,8 @@
 """States of a database in memory, which a test can restore.
 
 The rows become those of an earlier state, but values that identify versions never go back: the
-version of the catalog, the ids of spaces, the clock, and the sequence numbers of streams. So no
-such number that a client or a cache has seen gets another meaning.
+version of the catalog, the ids of spaces, the clock, and the sequence numbers of streams. So a
+number that a client or a cache has seen never gets another meaning.
 """
 
 from secrets import token_bytes

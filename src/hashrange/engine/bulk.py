@@ -1,4 +1,4 @@
-"""Many puts in one decision, which may have the same keys: each sees the earlier ones."""
+"""Many puts in one decision. Several may have the same key: each put sees the earlier ones."""
 
 from collections.abc import Sequence
 

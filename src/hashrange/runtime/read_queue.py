@@ -71,9 +71,9 @@ class ReadQueue(forks.Forkable):
         return True
 
     def request(self, caller: str, admitted: Admitted) -> bool:
-        """Take a place, or call `admitted` when there is one, from any thread.
+        """Take a place and return True, or return False and call `admitted` when a place is free.
 
-        Returns whether there is one now. Raises ThrottlingException if too many wait.
+        May be called from any thread. Raises ThrottlingException if too many reads are waiting.
         """
         with self._lock:
             if self._running < READS_MAX:  # then no read waits

@@ -1,6 +1,7 @@
-"""None and empty sets are stored as nothing, so an absent attribute has one meaning.
+"""None and empty sets are not stored: an absent attribute stands for the field's empty value.
 
-A default that differs would take their place when the item is read, so it is refused.
+A field with another default is refused, because a stored None or empty set would be read as that
+default.
 """
 
 from collections.abc import Callable, Mapping

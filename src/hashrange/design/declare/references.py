@@ -1,9 +1,10 @@
 """Which fields of an entity hold the primary key of another entity.
 
-A field with st.ref refers to what it names, and one with st.ref(None) to nothing. Without it, a
-field refers to a key field of the same name if both follow the same text in a key, such as `user#`.
-If st.ref names one part of a primary key, or the entity has copies of that owner, the fields of the
-same names are the other parts. Several references to one entity are told apart by their roles.
+A field with st.ref refers to the entity and field that it names, and a field with st.ref(None) to
+nothing. Without st.ref, a field refers to a key field of the same name if both follow the same text
+in a key, such as `user#`. If st.ref names only one part of a primary key, or if the entity has
+copies of the owner's fields, the other parts are the fields with the same names. Several references
+to one entity are told apart by their roles.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -42,8 +42,9 @@ def pair(field: str, forward: Convert | None = None, inverse: Convert | None = N
 
 
 def replaces(entity: str, /, **pairs: Pair) -> Replaces:
-    """The items of `entity`, the stored name in the old model, become items of this one.
+    """Declare that the items of `entity` in the old model become items of this entity.
 
-    Each keyword is an old field. Fields that are not named keep their names and values.
+    `entity` is the name stored in the items. Each keyword is an old field. Fields that are not
+    named keep their names and values.
     """
     return Replaces(entity, pairs)

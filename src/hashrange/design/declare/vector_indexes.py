@@ -16,9 +16,10 @@ _SEARCHED_TYPES = ("S", "N", "B")
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """A vector index with attribute names. `entities` are those whose items can be in it.
+    """A vector index with attribute names. It can hold the items of `entities`.
 
-    If there are several, `types` is the attribute of their types, which is one of the filters.
+    If it has several entities, `types` is the attribute with the type of an item, which is one of
+    the filters.
     """
 
     name: str

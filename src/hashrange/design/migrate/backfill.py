@@ -1,4 +1,4 @@
-"""The writes of a migrator to items: mirrors, the sweep of those that stand alone, deletes.
+"""A migrator's writes to items: it adds mirrors, removes mirrors without an old item, and deletes.
 
 Each transaction checks the migrator's term, and that every item is still as it was read. An item
 that was changed meanwhile is read again.

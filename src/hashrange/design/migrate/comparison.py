@@ -1,4 +1,4 @@
-"""The full comparison of old and new items, of which a program that does not follow is found."""
+"""Compares all old and new items, which reveals a program that does not follow the migration."""
 
 import time
 from collections.abc import Sequence

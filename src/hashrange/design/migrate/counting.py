@@ -1,8 +1,8 @@
-"""Counting, before the start, what a migration could not carry: hot items and large transactions.
+"""Counts what could make a migration fail, before it starts: hot items and large transactions.
 
 From `dual` on, a write of a changed item reads it, and is repeated if it has changed meanwhile; a
-transaction also has mirrors, markers and checks. Programs that count add what they have done to
-one item of the table once a minute, so that `plan` knows the rates of all of them together.
+transaction also has mirrors, markers and checks. Programs that count add their counts to one item
+of the table once a minute, so that `plan` knows the rates of all of them together.
 """
 
 import json
@@ -120,7 +120,7 @@ class Counts:
 
 
 def counted(model: TableModel) -> Steps[Counts]:
-    """What programs have counted. Raises MigrationError if the migration could not carry it."""
+    """The counts of all programs. Raises MigrationError if they are too high for the migration."""
     counts = _loaded((yield from _read(model)))
     problems = list(counts.problems(time.time()))
     if problems:

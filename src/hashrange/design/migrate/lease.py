@@ -1,7 +1,7 @@
 """A program's lease on the phase of a migration, and the clock that ends it.
 
 A lease says how long the phase that was read can be relied on. It is tested before each attempt
-is signed, also those that a client repeats by itself, and again after each answer.
+is signed, including those that a client repeats by itself, and again after each answer.
 """
 
 import time

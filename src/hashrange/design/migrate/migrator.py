@@ -1,8 +1,9 @@
 """Taking a table from one phase to the next, and doing the work of each phase.
 
-Whoever changes the phase takes a new term, so that a migrator that was replaced can write nothing
-more. After each change it waits until every program has read the new phase; after a change of what
-programs write, also until no request that was signed before can still arrive.
+A migrator takes a new term before it changes the phase, so that a migrator that it has replaced can
+write nothing more. After each change it waits until every program has read the new phase. If
+programs write differently in the new phase, it also waits until no request that was signed in the
+old phase can still arrive.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 Programs of the old model write one item in `old` and `expand`, and both from `dual` to `new`.
 They read the new items in `read-new` and `new`. Programs of the new model may run from `new` on.
-In `contracting` they delete the old item with each write. An epoch counts the changes of what is
-written, and a term the migrators.
+In `contracting` they delete the old item with each write. The epoch rises when programs begin to
+write other items, and the term when a migrator takes over.
 """
 
 from dataclasses import dataclass, fields, replace

@@ -1,8 +1,8 @@
-"""The policy that keeps programs out that do not follow a migration, and a probe of it.
+"""The policy that keeps out programs that do not follow a migration, and a probe of it.
 
-Every write of a program that follows names the stamp of a changed item, which IAM can ask about:
-`dynamodb:Attributes` has the attributes that a request names. So a policy can deny the writes
-without a stamp whose partition keys are those of changed items, whatever role sends them.
+A program that follows names the stamp attribute in every write of a changed item. A policy can
+check this, because `dynamodb:Attributes` lists the attributes that a request names. So it denies
+writes without a stamp to the partition keys of changed items, whatever role sends them.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """The two forms of a changed entity's stored items, and how one becomes the other.
 
-A twin is seen from the model of one program, the own one: `mirror` makes the other model's stored
-item, `complete` the item that is stored under the own key. An entity that keeps its key has one
-stored item for both models, with the attributes of both.
+A twin takes the view of one program, whose model is its *own*. `mirror` makes the stored item of
+the other model, and `complete` makes the item that is stored under the key of its own model. An
+entity that keeps its key has one stored item for both models, with the attributes of both.
 """
 
 from collections.abc import Iterator, Mapping

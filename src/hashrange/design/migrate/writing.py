@@ -1,8 +1,9 @@
 """The writes of a program in each phase: its own items, and the mirrors in the same transaction.
 
-While one item is stored for both models, a write only gets a stamp and the condition on the epoch.
-While both are, it is evaluated here on the image that was read, and sent as a transaction that is
-conditional on this image: whole items are written, so that no mirror can lack a part.
+In phases in which programs write one item, a write only gets a stamp and the condition on the
+epoch. In phases in which they write both, it is evaluated here on the image that was read, and sent
+as a transaction that is conditional on this image: whole items are written, so that no mirror can
+lack a part.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,7 @@
-"""Refusing to ask for fields that old items have in another form, since they would be missed."""
+"""Refuses patterns that select by a field that old items store in another form.
+
+Such a pattern would miss the old items.
+"""
 
 from collections.abc import Collection, Sequence
 

@@ -47,7 +47,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Bucket:
-    """A placeholder of a partition key that shows a unit of time, and the ends of the range."""
+    """A placeholder for a unit of time in a partition key, and the range that a pattern reads."""
 
     placeholder: Placeholder
     unit: _Unit

@@ -2,8 +2,8 @@
 
 A checkpoint `checkpoint#reader#shard` has the sequence number of the last handled record of a
 shard. A receipt `handled#reader#digest` has that of the last handled change of an item, for readers
-that can get a record twice and do not know its shard. Patterns never return either, because their
-type is not that of an entity.
+that can get a record twice and do not know its shard. Patterns never return checkpoints or
+receipts, because their type is not that of an entity.
 """
 
 import hashlib

@@ -44,9 +44,9 @@ class Place(Struct, frozen=True, gc=False):
         return sequence_number(self.milliseconds, self.number, self.slot)
 
     def event_id(self, space: int) -> str:
-        """An id that no other record of the database has; `space` is that of the log.
+        """An id that no other record of the database has; `space` is the space of the log.
 
-        A store numbers the records of each slot of each log by itself.
+        The id contains the space and the slot, because each slot of a log is numbered separately.
         """
         return f"{space:08x}{self.slot:08x}{self.number:016x}"
 

@@ -69,7 +69,10 @@ def vector_in(index: VectorIndex, item: Item) -> bytes | None:
 
 
 def group_of(table: Table, index: VectorIndex, item: Item) -> bytes | None:
-    """The start of the keys of all rows with the HASH value of an item; None if it has none."""
+    """The common prefix of the keys of all rows that have the item's HASH value.
+
+    None if the item has no HASH value.
+    """
     for name in index.hash:
         value = item.get(name)
         if value is None or not value.get(table.types[name]):

@@ -1,6 +1,6 @@
-"""The size of an item as its table stores it: an indexed vector has four bytes a dimension.
+"""The size of an item as its table stores it: an indexed vector has four bytes per dimension.
 
-Writes and TableSizeBytes are counted so. Reads, and the limit of 400 KB, count the numbers of the
+Writes and TableSizeBytes use this size. Reads, and the limit of 400 KB, count the numbers of the
 list as they were sent. Seen on the service in October 2026.
 """
 

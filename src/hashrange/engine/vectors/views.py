@@ -1,9 +1,9 @@
 """The rows of one HASH value, or of a whole index, as of one moment.
 
 A view is loaded from the index's rows and kept in memory. A later search reads the log after the
-position of the view, reads the rows again that have changed, and so makes the view of its own
-snapshot; blocks that did not change are shared. A view is only used if the record at its position
-is in the snapshot: so no search sees a later moment than its own.
+view's position and rereads the rows that have changed. This gives it a view of its own snapshot,
+which shares the unchanged blocks with the earlier view. A view is only used if the record at its
+position is in the snapshot, so no search sees rows that are newer than its snapshot.
 
 Records older than a day are trimmed, except the last one of a slot. A view that has not been used
 for half a day is loaded again.

@@ -1,7 +1,8 @@
-"""Finds in one call of msgspec that a part of a request breaks no constraint.
+"""A fast check, in one call of msgspec, that a part of a request breaks no constraint.
 
 Types of msgspec with the constraints of the service model check a large part much faster than
-`constraints` does. They may refuse a part that breaks none: then `constraints` looks closely.
+`constraints` does. They may refuse a part that breaks none, so `constraints` checks each part that
+they refuse.
 """
 
 from functools import cache

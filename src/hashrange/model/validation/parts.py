@@ -12,7 +12,7 @@ _NOT_LOOKED_AT = ("string", "blob", "long", "double", "timestamp")
 
 
 class Part(NamedTuple):
-    """A value of JSON; `level` is the number of attribute values around it, itself included."""
+    """A JSON value. `level` is the number of nested attribute values down to and including it."""
 
     content: Any
     name: str

@@ -36,7 +36,10 @@ TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 def check_supported(
     request: requests.CreateTable | requests.UpdateTable, unsupported: Mapping[str, str]
 ) -> None:
-    """`unsupported` maps names of fields of the request to the API's names of the members."""
+    """Raise ValidationException if the request has a field that is not supported.
+
+    `unsupported` maps the names of such fields to their names in the API.
+    """
     for field, member in unsupported.items():
         if getattr(request, field) is not None:
             raise ValidationException(f"{member} is not supported by this server")

@@ -1,7 +1,7 @@
 """Checks the vector indexes of CreateTable and UpdateTable, and makes their definitions.
 
 Source: shapes VectorIndex and CreateVectorIndexAction of the service model. The messages were
-captured on the service in autumn 2026, except those that say so.
+captured on the service in autumn 2026, except those marked (?).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -140,7 +140,10 @@ class _Reports:
     def add_failed(
         self, failed: list[tuple[int, ConditionalCheckFailedException]], step: Step
     ) -> None:
-        """The attempted items, and the existing ones, as far as they fit."""
+        """Add a line for each put whose condition failed.
+
+        A line has the item of the put and, if it fits, the existing item.
+        """
         attempted = {number: request.body.item for number, request in step.valid}
         for number, error in failed:
             line: dict[str, Any] = {"Item": attempted[number]}

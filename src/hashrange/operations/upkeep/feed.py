@@ -22,7 +22,10 @@ from hashrange.operations.upkeep import trim_stream
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`positions` are those of a batch that has been sent; `reason` says why none can be."""
+    """`positions` are the positions after a batch that has been sent.
+
+    If no batch can be sent, `reason` says why.
+    """
 
     table_name: str
     label: str

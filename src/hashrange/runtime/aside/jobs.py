@@ -149,8 +149,9 @@ class Jobs(forks.Forkable):
     def propose(self, submission: Submission, proposed: Callable[[bool], object]) -> None:
         """From any thread: decide a costly write, for the first time or again.
 
-        `proposed` is called with True if the submission now belongs into a batch, and with False if
-        it has its outcome: it is refused after too many proposals, or if too many jobs wait.
+        `proposed` is called with True if the submission can now join a batch, and with False if it
+        already has an outcome. A submission is refused after too many proposals, or if too many
+        jobs are waiting.
         """
         if submission.proposal is not None:
             submission.proposal = None

@@ -1,8 +1,8 @@
 """Ends a process that does not answer, because it has been stopped or hangs.
 
-No limit for the time of an answer would be right, because on a busy machine a process may have to
-wait for a processor. So not the elapsed time counts but the processor time: a working process uses
-some between two checks, even on a busy machine.
+A limit on elapsed time would not work, because on a busy machine a process may have to wait long
+for a processor. So the limits are on processor time: a working process uses some between two
+checks, even on a busy machine.
 """
 
 import logging

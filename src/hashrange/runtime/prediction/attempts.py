@@ -30,7 +30,7 @@ class Held(Struct, gc=False):
 
 
 class Assumed(Struct):
-    """The number of requests, and of requests whose consumption is an assumption."""
+    """How many requests there are, and for how many of them the consumption is assumed."""
 
     requests: int = 0
     retried: int = 0

@@ -1,4 +1,4 @@
-"""The proof of a replay: the meter gives the same answers as when the load was recorded."""
+"""Proves a replay: checks that the meter answers each request as it did during the recording."""
 
 from collections import OrderedDict
 from typing import Any

@@ -4,8 +4,8 @@ There is one way to answer: the decision is driven over a snapshot whose tables 
 known. A thread drives it to its end. An event loop drives it for a slice of time, on the
 snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
 on its own snapshot and takes turns with other long reads. The number of long reads under way is
-limited (`queue`), in threads too. A read of a single row needs no snapshot: a store answers it in
-one statement, together with the catalog's version.
+limited (`read_queue`), in threads too. A read of a single row needs no snapshot: a store answers
+it in one statement, together with the catalog's version.
 """
 
 from asyncio import AbstractEventLoop, get_running_loop

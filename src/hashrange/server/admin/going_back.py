@@ -1,8 +1,8 @@
 """Reset and snapshots for tests: a database in memory goes back to an earlier state.
 
-POST /reset                   to the state at the start
+POST /reset                   go back to the state at the start
 POST /snapshots/keep?name=N   take a snapshot
-POST /snapshots/load?name=N   to a snapshot
+POST /snapshots/load?name=N   go back to a snapshot
 """
 
 import re

@@ -52,7 +52,7 @@ class Line:
 
 
 def outline(item: Item) -> tuple[list[Line], bool]:
-    """The lines of an item, keys as they come; and whether there are more than are returned."""
+    """The first lines of an item, with keys in their stored order, and whether there are more."""
     lines = [
         line for name in item for line in islice(_lines((name,), name, item[name]), LINES_MAX + 1)
     ]

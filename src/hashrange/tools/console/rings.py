@@ -1,4 +1,4 @@
-"""The ring of partitions: a table or an index as `Database.inspect` tells it, laid out to draw."""
+"""Lays out the partitions of a table or an index, from `Database.inspect`, as a ring."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A read that continues until a page is full, the end is reached, or the time is over.
+"""A read that continues until a page is full, the end is reached, or its time is up.
 
 A filter that few items match would leave most pages of a Scan empty. So a search continues to read
 until it has enough items for a page. It stops after `SECONDS`; the browser then shows the items so

@@ -247,7 +247,7 @@ class Cell:
 
 
 def start_of(text: str, most: int) -> str:
-    """The first characters of a text; one that is joined to others is left out, not cut."""
+    """The start of a text, of at most `most` characters. A combined character is never cut."""
     end = most
     while 0 < end < len(text) and (_JOINED.match(text, end) or text[end - 1] == "\u200d"):
         end -= 1

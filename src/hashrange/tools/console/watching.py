@@ -1,4 +1,4 @@
-"""Inspecting a hashrange server by its admin port."""
+"""Inspecting a hashrange server through its admin port."""
 
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection

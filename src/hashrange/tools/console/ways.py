@@ -1,4 +1,4 @@
-"""Addresses that lead from what a page shows to items that are alike."""
+"""Links from the values and items on a page to items that have the same value, key or type."""
 
 from collections.abc import Iterable
 from typing import Any

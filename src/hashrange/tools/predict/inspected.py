@@ -1,7 +1,7 @@
-"""The splits of a table or an index as `Database.inspect` tells it: a time-lapse of its partitions.
+"""A time-lapse of the partitions of a table or an index, from the splits in `Database.inspect`.
 
-Numbers of partitions only increase, so their order is that of the splits. The times of the splits
-are not known.
+The numbers of partitions only increase, so they show the order of the splits. The times of the
+splits are not known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Statements, also those for other servers, as hashrange's own parser reads them.
+"""Statements, including those for other servers, as hashrange's own parser reads them.
 
 A server may accept what this parser does not, so nothing here refuses a statement.
 """

@@ -164,7 +164,10 @@ class Writer:
     def save(
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
-        """An update of the attributes that differ. `trusted`: the copies come from their owner."""
+        """An update of the attributes that have changed since the item was read.
+
+        With `trusted`, copied fields are not checked, because they come from their owner.
+        """
         entity = self._known(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):

@@ -1,4 +1,4 @@
-"""Testing that copies become equal to their owners: changed ones, and those made again."""
+"""Testing that copies follow their owners when these are changed, or deleted and created again."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """Testing a model on generated items: what its patterns return and what its writes leave.
 
-What is right comes from `oracle`, a search through plain values.
+The expected results come from `oracle`, which searches through plain values.
 """
 
 import random

@@ -1,8 +1,8 @@
 """The traffic on each partition key value, as far as the declarations determine the values.
 
 Constants, choices and shards can be listed. The number of other values is at most that of the items
-whose identity they are part of: there are as many `fleet#{fleet}` as fleets. New items are of the
-present, so all of one moment have the same day.
+whose identity they are part of: there are as many `fleet#{fleet}` as fleets. New items have the
+present time, so all items that are written on one day share the value of a key with that day.
 """
 
 from collections.abc import Iterator

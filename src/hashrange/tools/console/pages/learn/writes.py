@@ -93,7 +93,7 @@ def show(visit: Visit, **result: Any) -> Response:
 
 
 def run(visit: Visit) -> Response:
-    """Put the item as it is before, explain the write, and make it."""
+    """Restore the item to its state before the write, explain the write, and run it."""
     write, size = WRITES.get(visit.parameters.get("write", "")), visit.parameters.get("size", "")
     if write is None or size not in SIZES:
         raise Mistake("Choose a write and a size from the list.")
