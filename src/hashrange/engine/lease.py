@@ -9,9 +9,9 @@ from hashrange.engine.keyspace import system
 def take(
     duty: str, holder: str, seconds: float, asks: bool, moment: Moment
 ) -> Fetch[tuple[Lease, LeaseChange | None]]:
-    """The next lease: the holder's own, unless another process has it.
+    """Take or renew the lease for `holder`, unless another process has it. Returns the lease.
 
-    A process that `asks` leaves a note with the one that has the lease.
+    If another process has the lease and `asks` is true, a note for that process is left in it.
     """
     held = yield from fetch.system_row(system.lease(duty)[1], Lease)
     if held is None or held.holder == holder or moment.now >= held.until:

@@ -50,9 +50,9 @@ class Recorded(Account, gc=False):
 
 
 class RecordingMeter(Meter):
-    """`keys` are those of the trace, a new file. Operations ask it also if nothing is enforced.
+    """A meter that writes a trace. Operations ask it even if throughput is not enforced.
 
-    The times that it uses are those of the trace: whole microseconds since the first one.
+    It uses the times that it writes to the trace: whole microseconds since the first one.
     """
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None], writer: TraceWriter):

@@ -69,7 +69,7 @@ class SourceBuckets:
         return self.queue is not None and self.queue.waits(entry, self._places, now, lag)
 
     def waiting_since(self, now: float) -> float | None:
-        """The time since which the oldest entry that the index does not show yet has waited."""
+        """The time at which the oldest entry that the index does not show yet was written."""
         return None if self.queue is None else self.queue.oldest(self._places, now)
 
     def limits_behind(self, now: float) -> list[Limit]:

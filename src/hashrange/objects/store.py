@@ -50,7 +50,7 @@ class Objects(Protocol):
         """
 
     def put_file(self, name: str, path: str) -> None:
-        """The same with the bytes of a file of any size, in bounded memory."""
+        """Like `put`, with the content of a file of any size, in bounded memory."""
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """The bytes of an object of any size, in pieces of a few megabytes. The first piece raises

@@ -56,7 +56,7 @@ class Sink(Protocol):
 
 
 class FileSink:
-    """A file with a line of JSON for each record: the data that the record would have."""
+    """A file that gets a line of JSON for each record: the data that Kinesis would get."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

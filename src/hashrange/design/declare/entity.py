@@ -269,11 +269,11 @@ class Entity:
 
     @cached_property
     def read(self) -> Reader:
-        """As `values`, faster. Raises KeyError for an item that `values` has to look at."""
+        """A faster `values`. Raises KeyError for an item that only `values` can read."""
         return self.reader({})
 
     def reader(self, keys: Mapping[str, str]) -> Reader:
-        """As `read`, with other keys for some attributes."""
+        """Like `read`, with other keys for some attributes."""
         if self.shapes.shape > 1:
             return lambda raw: {keys.get(n, n): v for n, v in self._upgraded(raw).items()}
         fields = {self.attributes[name]: kind for name, kind in self.own.items()}

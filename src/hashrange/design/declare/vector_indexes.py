@@ -34,7 +34,7 @@ class VectorIndex:
 
     @property
     def source(self) -> Source:
-        """As a source of reads. What it always shows is part of its projection."""
+        """The index as a source of reads. Its projection includes the vector and the filters."""
         project = self.project
         if project != "ALL":
             more = project if project != "KEYS_ONLY" else ()

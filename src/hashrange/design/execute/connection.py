@@ -26,7 +26,7 @@ def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Conn
 
 
 def connect_async(handed: Any) -> AsyncConnection:
-    """As `connect`, for asyncio."""
+    """Like `connect`, for asyncio."""
     if callable(getattr(handed, "execute_async", None)):
         return _AsyncDatabase(handed)
     _expect_client(handed)

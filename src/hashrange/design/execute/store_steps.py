@@ -66,7 +66,7 @@ class StoreSteps(ObservedCalls):
         return bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """As `known`, with a request if need be."""
+        """Like `known`, but makes a request if one is needed."""
         yield from ()
         return bound
 
@@ -289,7 +289,7 @@ class StoreSteps(ObservedCalls):
         return item
 
     def save_in_place(self, item: Item) -> Steps[Item]:
-        """As `save`, and update the caller's own item to the stored one."""
+        """Like `save`, and set the fields of the caller's item to the stored values."""
         saved: Item = yield from self.write(Write("save", item))
         vars(item).update(vars(saved))
         return item

@@ -185,7 +185,7 @@ def _counts(side: Side, member: Member) -> bool:
 
 
 def most_actions(side: Side, call: ApiCall) -> Largest:
-    """The actions of a transaction, and how many it may have while both items are written."""
+    """How many actions a transaction has, and how many it may have while both items are written."""
     members = members_of(call)
     total, guards = 0, set()
     owners = Counter(_owner(member) for member in members)

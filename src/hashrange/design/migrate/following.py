@@ -61,7 +61,7 @@ class FollowingSteps(StoreSteps):
         return self._shadow(bound) if self.lease.state.phase in READS_NEW else bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """As `known`, with a new lease if that one is over."""
+        """Like `known`, but renews the lease if it is over."""
         state = yield from self.lease.current()
         return self._shadow(bound) if state.phase in READS_NEW else bound
 

@@ -42,11 +42,12 @@ class Migration:
     or a script takes the table through the phases with `start`, `advance` and `finish`.
 
     `lease_seconds` is how long a program relies on a phase that it has read, `signature_seconds`
-    how long a signed request may be under way. With `guards` (1 to 99), each write also checks one
-    of as many items, and no clock is relied on for it. All programs have the same guards and lease.
-    `accept` names patterns of the old model that may become less consistent.
+    how long a signed request may be under way. With `guards` (1 to 99), the table has this number
+    of guard items, and each write also checks one of them instead of relying on a clock. All
+    programs have the same guards and lease. `accept` names patterns of the old model that may
+    become less consistent.
 
-    Raises DeclarationError with every reason why version one cannot do this change.
+    Raises DeclarationError with every reason why this change cannot be made.
     """
 
     def __init__(

@@ -85,7 +85,7 @@ def own_key(model: TableModel, name: str, number: str = "") -> Item:
 
 
 def own_item(model: TableModel, name: str, number: str = "") -> Item:
-    """As `own_key`, with the type that keeps it out of every pattern."""
+    """Such an item, with a type that keeps it out of every pattern."""
     typed = {} if model.type_attribute is None else {model.type_attribute: {"S": name}}
     return {**own_key(model, name, number), **typed}
 

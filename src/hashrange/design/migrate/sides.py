@@ -51,7 +51,7 @@ class Side:
         return named and texts[1:] in ([], [MARKER_TYPE])
 
     def seen(self, marker: Item) -> Item:
-        """A stored marker as the own model knows it: owned by an item of that model."""
+        """A stored marker as the program's own model expects it, with an owner of that model."""
         if not self.is_new or OTHER_OWNER not in marker:
             return marker
         owned = {**marker, OWNER_ATTRIBUTE: marker[OTHER_OWNER]}

@@ -45,7 +45,7 @@ class Maintainer(Protocol):
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:
-        """Add rows, of which `key` is one in the index, to the counters of the index."""
+        """Add `rows` rows of `size` bytes to the counters of the index. `key` is one of them."""
         ...
 
 

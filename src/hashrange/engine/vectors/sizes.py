@@ -14,8 +14,8 @@ from hashrange.model.values import Item, text_size, value_size
 def stored_size(table: Table, item: Item, key: bytes | None = None) -> int:
     """The size in bytes of an item, or of the part of it that an index shows.
 
-    `key` is that of the item's row. An index that is being built counts for the rows that the
-    build has reached; without a key, for all rows.
+    `key` is the key of the item's row. An index that is being built affects the size only if the
+    build has reached this row. Without a key, every index affects the size.
     """
     size = sum(text_size(name) + value_size(value) for name, value in item.items())
     counted: dict[str, int] = {}

@@ -35,8 +35,8 @@ _BOOLEANS = {
 def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
     """JSON content of this shape as the service reads it: known members only, no null members.
 
-    A null among a list's or map's values stays; in place of a structure it is an empty one.
-    Raises SerializationException.
+    A null element of a list or value of a map is kept, but a null structure there is read as an
+    empty one. Raises SerializationException.
     """
     shape = shapes.of(name)
     match content:

@@ -34,7 +34,7 @@ def in_hash_order(response: Any) -> Raw:
 
 
 def item_in_hash_order(item: dict[str, Any]) -> dict[str, Any]:
-    """The same for an item that becomes part of an error."""
+    """An item with its number sets in hash order, to become part of an error."""
     decoded: dict[str, Any] = msgspec.json.decode(in_hash_order({"Item": item}))["Item"]
     return decoded
 

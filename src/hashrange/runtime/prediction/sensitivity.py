@@ -21,7 +21,10 @@ several."""
 
 
 class Constant(NamedTuple):
-    """`setting` is the setting of the meter. The default is that of the recording."""
+    """A constant that is varied. `setting` is the meter's setting for it.
+
+    If the load was recorded, the recording's value of the setting replaces `default`.
+    """
 
     name: str
     setting: str

@@ -110,7 +110,7 @@ class Committer(forks.Forkable):
         raise outcome
 
     def submit(self, submission: Submission, loop: AbstractEventLoop) -> None:
-        """On the loop: `submission.done` is called there when the commit is done."""
+        """Submit a request on the loop. `submission.done` is called on it after the commit."""
         submission.loop = loop
         self._waiting.append(submission)
         (self._gatherings.get(loop) or self._gathering_on(loop)).begin()

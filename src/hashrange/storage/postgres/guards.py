@@ -69,7 +69,7 @@ class Guards:
             self.versions[key] = row[0] if row else ABSENT
 
     def question(self, rows: bool) -> Question:
-        """The reads to repeat: the ranges, the dropped spaces, and also the `rows`."""
+        """The reads to repeat: those of ranges and, if `rows` is true, those of rows by key."""
         reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
             reads.append(Get(tuple(self.versions)))

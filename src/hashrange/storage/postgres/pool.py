@@ -175,7 +175,7 @@ class Pool:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:
-        """The same for the statements of one transaction, or for a statement that needs a
+        """A connection for the statements of one transaction, or for a statement that needs a
         transaction."""
         async with self.connection() as connection, self.within(connection):
             yield connection

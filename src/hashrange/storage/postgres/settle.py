@@ -126,7 +126,7 @@ async def forget_old(pool: Pool, milliseconds: int) -> None:
 
 
 async def forget_old_at(node: Node, milliseconds: int) -> None:
-    """The same for the slots of one node."""
+    """Like `forget_old`, for the slots of one node."""
     before = _before(milliseconds)
     async with node.near.connection() as connection:
         for shard in node.shards:

@@ -16,7 +16,7 @@ KEPT = (*FILTER_FIELDS, "index", "limit")
 
 
 class Ways:
-    """The ways from a page of items. On the page *Items*, the filters that are there stay."""
+    """Makes the links on a page of items. On the page *Items*, links keep the present filters."""
 
     def __init__(self, visit: Visit, shape: TableShape, source: Source) -> None:
         self._path = table_path(shape.name)

@@ -182,7 +182,7 @@ _BARE = re.compile(
 
 
 def of_nothing(statement: str) -> str | None:
-    """Advice for a SELECT that found no item. `statement` is without what is in quotes."""
+    """Advice for a SELECT that found no item. The quoted parts of `statement` have been removed."""
     where = re.split(r"\bWHERE\b", statement, maxsplit=1, flags=re.IGNORECASE)[1:]
     if not where:
         return None

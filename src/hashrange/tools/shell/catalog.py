@@ -56,7 +56,7 @@ class Catalog:
         return self._descriptions[table]
 
     def key(self, table: str, index: str | None = None) -> list[str]:
-        """The attributes of a table's key; before them those of the index, if it is read."""
+        """The key attributes of a table. If an index is named, its key attributes come first."""
         description = self.known(table)
         if description is None:
             return []

@@ -24,8 +24,9 @@ _SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Of one type or format. `above` is the smallest storable value above a stored one, `below` the
-    largest below it; None if there is none. They serve where `up` and `down` would include it."""
+    """The functions for one type or format. `above` gives the smallest storable value above a
+    stored one, and `below` the largest below it, or None. They are for ranges that exclude their
+    end, which `up` and `down` would include."""
 
     up: Nearest = lambda value: value
     down: Nearest = lambda value: value

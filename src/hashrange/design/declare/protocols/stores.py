@@ -75,7 +75,7 @@ class Store(Protocol):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> I:
-        """As `edit`, but after a lost race read and change the item again, up to five times."""
+        """Like `edit`, but after a lost race, read and change the item again, up to five times."""
         ...
 
     def patch(

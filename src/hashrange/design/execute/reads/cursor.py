@@ -25,7 +25,7 @@ Positions = list[Item | None]
 class Position(NamedTuple):
     """Where a page ends: a group of partitions, and the last key read of each of them.
 
-    `now` is the end of a range that has no upper end: it stays that of the first page.
+    `now` serves as the end of a range without an upper end: the time of the first page.
     """
 
     group: int

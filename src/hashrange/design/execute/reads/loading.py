@@ -18,7 +18,8 @@ from hashrange.model.values import Item
 class ReadItem(NamedTuple):
     """A stored item, and the number of the partition that it was read from.
 
-    `position` is the item that a cursor names: the relation's item if a follow-up read got `raw`.
+    `position` is the item at which a cursor would continue. If `raw` comes from a follow-up read,
+    this is the item of the relation that led to it.
     """
 
     raw: Item
@@ -59,7 +60,7 @@ class Loader:
         )
 
     def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
-        """As `LoadedItems.take`, for an iteration that needs no positions."""
+        """Like `LoadedItems.take`, for an iteration that needs no positions."""
         attribute, makers = self.model.type_attribute or "", self._makers
         hides = self.model.hide_expired
         loaded: list[Any] = []

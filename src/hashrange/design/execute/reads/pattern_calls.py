@@ -34,7 +34,7 @@ class BoundPattern:
     limit: int | None = None
 
     def reversed(self) -> "BoundPattern":
-        """The same in the opposite order. Raises BadValue for a Scan."""
+        """The same call in the opposite order. Raises BadValue for a Scan."""
         if self.builder.plan.operation == "Scan":
             raise BadValue(f"{self.call.pattern}: a Scan has no order")
         return replace(self, reverse=not self.reverse, took=None)

@@ -163,7 +163,7 @@ class PlanReader:
     # ---- positions ----
 
     def after(self, rows: Sequence[ReadItem]) -> Position:
-        """The position after these items, which are all items since the start."""
+        """The position after these items, which are all items that were read since the start."""
         positions = list(self.positions)
         group = self.start
         for row in rows:
@@ -173,7 +173,7 @@ class PlanReader:
         return self._in_group(group, positions)
 
     def here(self, rows: Sequence[ReadItem]) -> Position:
-        """As `after`, but past the items that DynamoDB read and filtered out."""
+        """Like `after`, but also past any items that DynamoDB has read and filtered out since."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)

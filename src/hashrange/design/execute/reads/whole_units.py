@@ -8,7 +8,7 @@ from hashrange.design.declare.patterns import Argument
 
 
 def whole_units(argument: Argument, value: Any, python: Any) -> Any:
-    """The end of a range (for `between` both), so that no unit of a field is divided."""
+    """Move the end of a range (both ends for `between`) so that it contains only whole units."""
     unit = argument.unit
     assert unit is not None
     if argument.operator == "between":

@@ -55,7 +55,7 @@ def _in_part(writer: Writer, write: Write, item: Item) -> PreparedWrite:
 
 
 def by_pattern(writer: Writer, write: Write) -> Steps[list[WriteAction]]:
-    """The actions of a patch or a delete whose item only a pattern tells."""
+    """The actions of a patch or a delete that names its item only by the arguments of a pattern."""
     assert write.bound is not None
     entity, key = write.bound.entity, write.bound.builder.key(write.bound.arguments)
     if write.verb == "patch":

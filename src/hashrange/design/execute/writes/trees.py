@@ -78,7 +78,7 @@ class _Deletion:
     def below(
         self, entity: Entity, values: Mapping[str, Any], covered: tuple[_Known, ...]
     ) -> Steps[None]:
-        """Delete the items below an item, without those that an ancestor finds: `covered`."""
+        """Delete the items below an item, except those in `covered`, which an ancestor finds."""
         children = list(self._uncovered(entity, values, covered))
         covered += tuple(known for _, known in children)
         for child, known in children:

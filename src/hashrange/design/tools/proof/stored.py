@@ -61,7 +61,7 @@ def identity(model: Model, value_of: Callable[[str], Any]) -> tuple[str, str]:
 
 
 def text(values: dict[str, Any]) -> str:
-    """Values as they are stored, so that those that are stored alike are equal."""
+    """Values in their stored form: two texts are equal if the values are stored in the same way."""
     return repr({n: _encoded(v) for n, v in sorted(values.items()) if v is not None and v != set()})
 
 

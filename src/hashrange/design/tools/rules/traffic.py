@@ -2,7 +2,7 @@
 
 Constants, choices and shards can be listed. The number of other values is at most that of the items
 whose identity they are part of: there are as many `fleet#{fleet}` as fleets. New items have the
-present time, so all items that are written on one day share the value of a key with that day.
+present time, so all items of one day have the same value in a key that contains the day.
 """
 
 from collections.abc import Iterator
