@@ -139,7 +139,7 @@ class Empty(NamedTuple):
 class Lease(Struct, frozen=True):
     """The process that has a duty until a time, in epoch seconds. A lease may be renewed.
 
-    `asked` is when another process has last asked for work.
+    `asked` is the time at which another process last asked for work.
     """
 
     holder: str

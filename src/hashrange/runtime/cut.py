@@ -72,9 +72,10 @@ class Cut:
             start = page.rows[-1][0] + b"\x00"
 
     def changes(self, after: int, until: int, specification: dict[str, Any]) -> Iterator[Changed]:
-        """The items that changed after a time until another one, in milliseconds.
+        """The items that changed after one time and not after another, both in milliseconds.
 
-        A filter is applied to an item as it was at the end, or to a deleted item as it was before.
+        A filter is applied to the item at the end of this period, or to a deleted item as it was
+        before.
         """
         assert self.table is not None, "there is a table"
         chosen = selection.of(specification, self.table)

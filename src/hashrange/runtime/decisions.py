@@ -103,9 +103,9 @@ class Suspended(NamedTuple):
 
 
 def is_timeless(first: kv.Read | None) -> bool:
-    """Whether a decision that reads this first is the same at any time, unless it is refused.
+    """Whether a decision with this first read does not depend on the time, unless it is refused.
 
-    It reads items of a table that was there already.
+    This is so if the read is for items, because their table exists already.
     """
     if type(first) is kv.Get:
         return kv.SYSTEM_SPACE not in dict(first.keys)

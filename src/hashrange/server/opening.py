@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def opened_database(
     runner: asyncio.Runner, path: Path | str | None, durability: "Durability", settings: "Settings"
 ) -> "Iterator[Database]":
-    """The connections to PostgreSQL belong to the loop that serves, which needs no other thread."""
+    """Open a database. Connections to PostgreSQL belong to the server's own event loop."""
     if isinstance(path, str):
         connecting = connect_async(path, durability=durability, settings=settings)
         database = runner.run(connecting)

@@ -6,7 +6,7 @@ Span = tuple[float, float]
 
 
 def lanes(spans: Sequence[Sequence[Span]], gap: float) -> list[int]:
-    """The lane of each bracket, which consists of spans of the same line; the first free one."""
+    """The lane of each bracket: the first one that is free from its top to its bottom."""
     taken: list[list[Span]] = []
     chosen = []
     for bracket in spans:

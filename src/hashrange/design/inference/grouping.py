@@ -29,8 +29,8 @@ _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 class Group:
     """Items of one entity. `stored_as` is their type, if items have one.
 
-    `name` is a name that is known otherwise, and `templates` are templates by key attribute that
-    are taken if they make every key.
+    `name` is the name of the entity if it is known from elsewhere. `templates` are proposed
+    templates by key attribute, which are used if they reproduce every key.
     """
 
     items: list[Item]

@@ -80,7 +80,7 @@ def find_template(
 def known_template(
     text: str, attribute: str, items: Sequence[Item], guesses: Sequence[FieldGuess]
 ) -> FoundTemplate | None:
-    """A template that is written down somewhere, if it makes every key of the items."""
+    """The template `text`, which comes from elsewhere, if it reproduces every key of the items."""
     parts = parts_of(text, guesses)
     if parts is None or _made(parts, attribute, items) < len(items):
         return None

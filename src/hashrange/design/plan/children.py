@@ -19,10 +19,10 @@ from hashrange.design.plan.plans import Plan
 
 @dataclass(frozen=True)
 class Children:
-    """One entity's items below an item of `parent`, by one of its references.
+    """The items of `entity` that are below an item of `parent` by one reference.
 
-    `held` maps the parent's key fields to theirs. `plan` takes the parent's key fields as
-    arguments; it is None if no key finds all the items.
+    `held` maps the parent's key fields to the fields of `entity` that hold them. `plan` takes the
+    parent's key fields as arguments; it is None if no key finds all the items.
     """
 
     parent: Entity

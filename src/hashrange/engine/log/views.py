@@ -17,8 +17,8 @@ _decode_members = Decoder(dict[str, Raw]).decode
 
 
 class StreamView:
-    """Renders records of the log in the form of GetRecords. `service` is the principal of
-    expiries."""
+    """Renders records of the log in the form of GetRecords. `service` is shown as the user who
+    deletes expired items."""
 
     __slots__ = ("_key", "_new", "_old", "_region", "_space", "_type")
 

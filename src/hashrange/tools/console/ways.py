@@ -29,12 +29,12 @@ class Ways:
         self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))
 
     def collection(self, key: Value) -> str:
-        """To the items that have a partition key, by a Query."""
+        """A link to the items that have a partition key, by a Query."""
         query = table_path(self._shape.name, "query")
         return address(query, index=self._index, pk=_text(key), run="1")
 
     def alike(self, name: str, value: Value) -> str:
-        """To the items whose attribute has the value; empty if a filter cannot say it briefly."""
+        """A link to the items whose attribute has the value; empty if it has no short filter."""
         [(kind, content)] = value.items()
         if kind not in ("S", "N", "BOOL", "NULL") or not name or set(name) & set(".[]"):
             return ""
@@ -45,7 +45,7 @@ class Ways:
         return self._alike[name, kind] + quote_plus(_text(value))
 
     def cell(self, name: str, value: Value) -> Markup:
-        """The value, as a link if there is a way to its likes."""
+        """The value, as a link if there is one to the items that share it."""
         way = self.alike(name, value)
         text = cell_markup(value)
         if not way:
@@ -54,7 +54,7 @@ class Ways:
         return Markup(f'<a tabindex="-1" href="{escape(way)}" title="{title}">{text}</a>')
 
     def entity(self, item: Item) -> str:
-        """To the items of the same type."""
+        """A link to the items of the same type."""
         conditions = conditions_of(item, self._shape.table)
         return self._filtered(
             (name, operator, "S", "", text) for name, operator, text in conditions

@@ -39,8 +39,8 @@ from hashrange.model.values import Item as WireItem
 class PreparedWrite:
     """The actions of one write, and the item and stored item after it.
 
-    `renamed` are the fields that other items copy and that changed, or all of a new item. `checks`
-    are of the condition that the caller gave.
+    `renamed` are the copied fields that have changed, or all of a new item. `checks` are for the
+    condition that the caller gave.
     """
 
     item: Item
@@ -164,10 +164,8 @@ class Writer:
     def save(
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
-        """An update of the attributes that have changed since the item was read.
-
-        With `trusted`, copied fields are not checked, because they come from their owner.
-        """
+        """Update what has changed since the read. `trusted`: copies are not checked, since they
+        come from their owner."""
         entity = self._known(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
@@ -292,7 +290,7 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        """The copied fields that differ. A new item can have copies of one with its key before."""
+        """The copied fields that differ. A new item can have copies of an earlier one's fields."""
         if entity.name not in self.copied:
             return _NO_FIELDS
         attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}

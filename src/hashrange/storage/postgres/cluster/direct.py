@@ -41,7 +41,7 @@ class Moved(Conflict):
 async def ask(
     connection: Any, question: Question, values: bool, nodes: Nodes, node: Node, slots: set[int]
 ) -> set[int]:
-    """Ask a node that has all of these slots, the slots of the question.
+    """Ask a node that has all `slots` of the question.
 
     Returns the versions of fences that are in the way: see `routed.ask`. Raises Fenced or Moved.
     """

@@ -139,8 +139,9 @@ async def pass_fences(
 ) -> None:
     """Check that the writes were decided by the present definitions, and lock their spaces.
 
-    Raises `Conflict` unless the fence is open with the version `known` (None: any), or, for a
-    change of definitions, is `closed` with its own number.
+    Raises `Conflict` unless the fence is open and has the version `known` (None stands for any
+    version). For a change of definitions, which has closed the fence itself, the fence must have
+    the number `closed` instead.
     """
     spaces: dict[int, set[int]] = {}
     for space, key in folded.rows:
