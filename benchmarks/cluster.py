@@ -1,14 +1,14 @@
 """`python -m benchmarks.cluster`: what a request costs a Citus cluster, against plain PostgreSQL.
 
 Starts a plain PostgreSQL, a cluster of one node and one of four, all of the same programs, and
-drives them in turns. The figure is the processor time of all of a database's processes.
+drives them in turns. The figure is the processor time of all of a database's processes. Clients are
+tasks of one event loop, as the connections of a server are.
 """
 
+import asyncio
 import sys
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from itertools import count
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ ITEMS = 500
 ROUNDS = 5
 WARM = 4
 """How many rounds go before, so that every connection has planned its statements."""
+IDLE_SECONDS = 10
 REQUESTS = {1: 250, 64: 3000}
 """In each round, by the number of clients."""
 BARS = {("PutItem", 64): 3, ("GetItem", 64): 4, ("PutItem", 1): 9, ("GetItem", 1): 7}
@@ -46,62 +47,68 @@ class Place(NamedTuple):
     def seconds(self) -> float:
         return sum(seconds_of(server.pid) for server in self.servers)
 
-    def run(self, operation: str, clients: int) -> float:
+    async def run(self, operation: str, clients: int) -> float:
         """Microseconds of processor time per request."""
         numbers = count()
         call = CALLS[operation]
         requests = REQUESTS[clients]
-        with ThreadPoolExecutor(clients) as threads:
-            before = self.seconds()
-            for _ in threads.map(lambda _: call(self.database, next(numbers)), range(requests)):
-                pass
-            return 1e6 * (self.seconds() - before) / requests
+
+        async def client() -> None:
+            while (number := next(numbers)) < requests:
+                await call(self.database, number)
+
+        before = self.seconds()
+        await asyncio.gather(*(client() for _ in range(clients)))
+        return 1e6 * (self.seconds() - before) / requests
 
 
 def key(number: int) -> dict[str, dict[str, str]]:
     return {"pk": {"S": f"item {number % ITEMS}"}}
 
 
-def put(database: Database, number: int) -> None:
+async def put(database: Database, number: int) -> None:
     item = key(number) | {"value": {"S": "x" * 80}}
-    database.execute("PutItem", {"TableName": "bench", "Item": item})
+    await database.execute_async("PutItem", {"TableName": "bench", "Item": item})
 
 
-def get(database: Database, number: int) -> None:
-    database.execute("GetItem", {"TableName": "bench", "Key": key(number)})
+async def get(database: Database, number: int) -> None:
+    await database.execute_async("GetItem", {"TableName": "bench", "Key": key(number)})
 
 
-CALLS: dict[str, Callable[[Database, int], None]] = {"PutItem": put, "GetItem": get}
+CALLS: dict[str, Callable[[Database, int], Awaitable[None]]] = {"PutItem": put, "GetItem": get}
 
 
-def places(stack: ExitStack) -> list[Place]:
+async def opened(
+    stack: AsyncExitStack, name: str, dsn: str, servers: list[PostgresServer]
+) -> Place:
+    database = await stack.enter_async_context(await hashrange.connect_async(dsn))
+    place = Place(name, database, servers)
+    await database.execute_async("CreateTable", TABLE)
+    idle = place.seconds()
+    await asyncio.sleep(IDLE_SECONDS)
+    print(f"{name}, idle: {1000 * (place.seconds() - idle) / IDLE_SECONDS:.1f} ms a second")
+    return place
+
+
+async def places(stack: AsyncExitStack) -> list[Place]:
     plain = PostgresServer(programs=find_programs_with_citus())
     stack.callback(plain.stop)
-    places = [Place("plain PostgreSQL", hashrange.connect(plain.new_database()), [plain])]
+    found = [await opened(stack, "plain PostgreSQL", plain.new_database(), [plain])]
     for nodes in 1, 4:
         cluster = Cluster(nodes)
         stack.callback(cluster.stop)
-        database = hashrange.connect(cluster.new_distributed_database())
-        places.append(Place(f"nodes: {nodes}", database, cluster.nodes))
-    for place in places:
-        stack.callback(place.database.close)
-        place.database.execute("CreateTable", TABLE)
-        idle = place.seconds()
-        time.sleep(10)
-        print(f"{place.name}, idle: {100 * (place.seconds() - idle):.1f} ms a second")
-    return places
+        dsn = await asyncio.to_thread(cluster.new_distributed_database)
+        found.append(await opened(stack, f"nodes: {nodes}", dsn, cluster.nodes))
+    return found
 
 
-def main() -> None:
-    with ExitStack() as stack:
-        try:
-            plain, one, four = all_places = places(stack)
-        except NoPostgres as error:
-            sys.exit(str(error))
+async def compare() -> None:
+    async with AsyncExitStack() as stack:
+        plain, one, four = all_places = await places(stack)
         print(f"{'':<22}" + "".join(f"{place.name:>20}" for place in all_places) + "   times (bar)")
         for (operation, clients), bar in BARS.items():
             rounds = [
-                {place.name: place.run(operation, clients) for place in all_places}
+                {place.name: await place.run(operation, clients) for place in all_places}
                 for _ in range(WARM + ROUNDS)
             ][WARM:]
             costs = [Spread.of(each[place.name] for each in rounds) for place in all_places]
@@ -114,6 +121,13 @@ def main() -> None:
                 f"{nodes.median:.2f} ({NODES_BAR}, {nodes.at_most(NODES_BAR)})",
                 flush=True,
             )
+
+
+def main() -> None:
+    try:
+        asyncio.run(compare())
+    except NoPostgres as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 from running import TABLE, create_table, get, put, scanned
 from waiting import run
 
 from hashrange import kv
+from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import in_thread
@@ -205,6 +207,47 @@ def both_at_once(seed: int, inner: MemoryStore) -> None:
 
     _beside_each_other(AsyncMemoryStore(inner, seed=seed, indexes_follow=True), write)
     compare(inner)
+
+
+def built_beside_writers(seed: int, inner: MemoryStore) -> None:
+    """Two indexes are added one after the other, while two servers write. One is deleted again."""
+
+    async def scenario() -> None:
+        store = AsyncMemoryStore(inner, seed=seed, indexes_follow=True)
+        servers = [Server(store), Server(store)]
+        local = BY_COLOR | {"AttributeDefinitions": BY_COLOR["AttributeDefinitions"][:3]}
+        del local["GlobalSecondaryIndexes"]
+        await new_table(servers[0], **local)
+        random = Random(seed)
+        await write_all(servers, random)
+        for index, name in zip(BY_COLOR["GlobalSecondaryIndexes"], ("color", "size"), strict=True):
+            request = {
+                "TableName": TABLE,
+                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"}],
+                "GlobalSecondaryIndexUpdates": [{"Create": index}],
+            }
+            await servers[0].send("UpdateTable", request)
+            writing = asyncio.create_task(write_all(servers, random))
+            await servers[1].upkeep()
+            assert list(problems(inner)) == []  # also while the indexes are behind
+            await writing
+        for server in servers:
+            await server.caught_up()
+        compare(inner)
+        delete = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-color"}}]}
+        await write_all(servers, random)
+        await servers[0].send("UpdateTable", {"TableName": TABLE, **delete})
+        await write_all(servers, random)
+        for server in servers:
+            await server.caught_up()
+        assert list(problems(inner)) == []
+        await servers[0].send("DeleteTable", {"TableName": TABLE})
+        await servers[0].upkeep()
+        for server in servers:
+            await server.runtime.aclose()
+
+    with patch.object(fetch, "CHUNK_ROWS", 1):  # builds of many steps
+        run(scenario)
 
 
 def _beside_each_other(

@@ -17,7 +17,11 @@ from hashrange.runtime import ending
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
-from hashrange.testing.async_memory import AsyncMemoryStore, AsyncMemoryTransaction
+from hashrange.testing.async_memory import (
+    AsyncMemorySnapshot,
+    AsyncMemoryStore,
+    AsyncMemoryTransaction,
+)
 
 AWAY = "away"
 """What the name of an item holds that cannot be written."""
@@ -49,6 +53,39 @@ class FailingTransaction(AsyncMemoryTransaction):
             await self.rollback()
             raise store.problem
         await super().commit(writes)
+
+
+class LockedRows(AsyncMemoryStore):
+    """On two machines. Reads of rows of one moment fail if an item has this in its name."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store, turns_max=0)
+        self.failed: list[int] = []
+        """How many requests each read was for that has failed."""
+
+    def machine_of(self, key: bytes, /) -> int:  # type: ignore[override]
+        return key[0] & 1 if key else 0
+
+    async def snapshot(self) -> AsyncMemorySnapshot:
+        return SnapshotOfLocked(self, self.store.snapshot())
+
+
+class SnapshotOfLocked(AsyncMemorySnapshot):
+    async def read(self, reads: Sequence[kv.Read], /) -> list[kv.Answer]:
+        answers = await super().read(reads)
+        rows: list[Any] = [
+            answer for read, answer in zip(reads, answers, strict=False) if of_one_moment(read)
+        ]
+        if any(AWAY.encode() in (row or b"") for answer in rows for row in answer):
+            store = self._store
+            assert isinstance(store, LockedRows)
+            store.failed.append(len(rows))
+            raise kv.Locked("a lock was not free")
+        return answers
+
+
+def of_one_moment(read: kv.Read) -> bool:
+    return type(read) is kv.Get and read.weight_max is not None
 
 
 def both(name: str) -> dict[str, Any]:
@@ -95,6 +132,37 @@ def test_a_request_that_fails_does_not_take_others_with_it(
     assert len(store.failed) - store.failed.count(alone) == (1 if operation == "PutItem" else 5)
     item = get("4.7" if operation == "PutItem" else "4.711")
     assert b"Item" in sync.call("GetItem", msgspec.json.encode(item))
+
+
+def test_a_row_that_stays_locked_holds_up_no_other_reads() -> None:
+    inner = MemoryStore()
+    sync = Runtime(inner)
+    create_table(lambda name, body: msgspec.json.decode(sync.call(name, msgspec.json.encode(body))))
+    names = [f"{number}" for number in range(6)] + [AWAY]
+    for name in names:
+        sync.call("PutItem", msgspec.json.encode(put(name)))
+    store = LockedRows(inner)
+
+    async def scenario() -> None:
+        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+
+        async def read(operation: str, name: str) -> Any:
+            told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            body = {"TransactItems": [{"Get": get(name)}]} if operation[0] == "T" else get(name)
+            runtime.submit(operation, msgspec.json.encode(body), told.set_result)
+            return await told
+
+        assert b"Item" in await read("GetItem", names[0])  # from now on the table is known
+        for _ in range(5):
+            outcomes = await asyncio.gather(*(read("TransactGetItems", name) for name in names))
+            assert type(outcomes[-1]) is InternalServerError
+            assert all(b"Item" in outcome for outcome in outcomes[:-1])
+            assert b"Item" in await read("GetItem", AWAY)
+        await runtime.aclose()
+
+    run(scenario)
+    assert [size for size in store.failed if size > 1] == store.failed[:1]
+    assert len(store.failed) == 6
 
 
 def test_a_database_that_is_away_does_not_fill_the_log(

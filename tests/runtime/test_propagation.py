@@ -14,6 +14,7 @@ from followers import (
     SEEDS,
     Server,
     both_at_once,
+    built_beside_writers,
     compare,
     new_table,
     stop,
@@ -21,12 +22,12 @@ from followers import (
     two_servers,
     write_all,
 )
-from running import TABLE, create_table, get, put, scanned
+from running import TABLE, add_index, create_table, get, index_status, put, scanned
 from waiting import run
 
 from hashrange import kv
-from hashrange.engine import fetch
 from hashrange.model.errors import ApiError, ThrottlingException
+from hashrange.operations.upkeep import build_from_log, build_index
 from hashrange.runtime import back_pressure
 from hashrange.runtime.awaited import propagator
 from hashrange.runtime.awaited.propagator import Propagator
@@ -34,6 +35,7 @@ from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore
 from hashrange.upkeep.integrity import problems
+from hashrange.upkeep.upkeep import Upkeep
 
 
 @pytest.fixture
@@ -167,45 +169,50 @@ def test_large_items_are_carried_out(inner: MemoryStore) -> None:
 def test_an_index_is_built_while_others_follow(
     seed: int, inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Records from before the build has reached their items do not concern the new index."""
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 1)  # a build of many steps
+    """In many steps, few of which change the definition, which stops all writers."""
+    states: set[object] = set()
+    change = build_index._change
 
-    async def scenario() -> None:
-        store = AsyncMemoryStore(inner, seed=seed, indexes_follow=True)
-        servers = [Server(store), Server(store)]
-        local = BY_COLOR | {"AttributeDefinitions": BY_COLOR["AttributeDefinitions"][:3]}
-        del local["GlobalSecondaryIndexes"]
-        await new_table(servers[0], **local)
-        random = Random(seed)
-        await write_all(servers, random)
-        for index, name in zip(BY_COLOR["GlobalSecondaryIndexes"], ("color", "size"), strict=True):
-            request = {
-                "TableName": TABLE,
-                "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"}],
-                "GlobalSecondaryIndexUpdates": [{"Create": index}],
-            }
-            await servers[0].send("UpdateTable", request)
-            writing = asyncio.create_task(write_all(servers, random))
-            await servers[1].upkeep()
-            await writing
-        for server in servers:
-            await server.caught_up()
-        assert list(problems(inner)) == []
-        delete = {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-color"}}]}
-        await write_all(servers, random)
-        await servers[0].send("UpdateTable", {"TableName": TABLE, **delete})
-        await write_all(servers, random)
-        for server in servers:
-            await server.caught_up()
-        assert list(problems(inner)) == []
-        await servers[0].send("DeleteTable", {"TableName": TABLE})
-        await servers[0].upkeep()
-        for server in servers:
-            await server.runtime.aclose()
+    def noted(table: Any, index: Any, **members: Any) -> Any:
+        states.add((index.name, *members.items()))
+        return change(table, index, **members)
 
-    run(scenario)
+    monkeypatch.setattr(build_index, "_change", noted)
+    built_beside_writers(seed, inner)
+    assert len(states) == 6
     snapshot = inner.snapshot()
     assert snapshot.read(kv.Dropped()) == []
+
+
+def test_a_build_ends_when_its_records_have_been_carried_out(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        server = Server(AsyncMemoryStore(inner, indexes_follow=True))
+        await new_table(server, BillingMode="PAY_PER_REQUEST")
+        await server.send("PutItem", put("one", color="red"))
+        go_on = stop(server)
+        requests: list[tuple[str, Any]] = []
+        add_index(lambda *request: requests.append(request) or {})  # type: ignore[func-returns-value]
+        await server.send(*requests[0])
+        upkeep = Upkeep(server.runtime)
+        for _ in range(10):
+            assert await asyncio.to_thread(upkeep.run_once)
+        assert index_status(sync(inner)) == "CREATING"
+        go_on()
+        while await asyncio.to_thread(upkeep.run_once):
+            pass
+        assert index_status(sync(inner)) == "ACTIVE"
+        assert [i["pk"]["S"] for i in scanned(sync(inner), IndexName="by-color")] == ["one"]
+        await server.runtime.aclose()
+
+    run(scenario)
+
+
+def test_a_build_notes_how_far_it_has_come(
+    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a server that takes over need not begin again."""
+    monkeypatch.setattr(build_from_log, "NOTED_SECONDS", -1.0)
+    built_beside_writers(1, inner)
 
 
 def test_a_database_that_is_spread_later_gets_its_logs(inner: MemoryStore) -> None:

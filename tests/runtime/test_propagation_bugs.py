@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from followers import SEEDS, both_at_once, two_servers
+from followers import SEEDS, both_at_once, built_beside_writers, two_servers
 from planting import found_by_a_test
 
 from hashrange import kv
@@ -61,6 +61,27 @@ def two_servers_carry_out_the_same_record(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(AsyncMemoryTransaction, "_land", planted)
 
 
+def records_of_a_build_are_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = propagation._record
+
+    def planted(log: Any, change: Any, indexes: Any, early: Any, now: Any) -> kv.Append:
+        return record(log, change, indexes, (), now)
+
+    monkeypatch.setattr(propagation, "_record", planted)
+
+
+def a_build_appends_what_it_has_seen_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks again whether its items have changed."""
+    land = AsyncMemoryTransaction._land
+
+    def planted(self: AsyncMemoryTransaction, writes: Sequence[kv.Write]) -> None:
+        if all(isinstance(write, kv.Append | kv.Max) for write in writes):
+            self._reads = []
+        land(self, writes)
+
+    monkeypatch.setattr(AsyncMemoryTransaction, "_land", planted)
+
+
 def is_log(read: kv.Get) -> bool:
     return bool(read.keys) and len(read.keys[0][1]) == len(logs.index_prefix(0)) + 8
 
@@ -74,6 +95,24 @@ def try_all_seeds() -> None:
         for seed in SEEDS:
             two_servers(seed, MemoryStore(), rate=0.03)
             both_at_once(seed, MemoryStore())
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        records_of_a_build_are_like_others,
+        a_build_appends_what_it_has_seen_before,
+    ],
+    ids=lambda it: it.__name__,
+)
+def test_a_bug_planted_in_builds_is_caught(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    with found_by_a_test():
+        for _ in range(ROUNDS):
+            for seed in SEEDS:
+                built_beside_writers(seed, MemoryStore())
 
 
 @pytest.mark.parametrize(

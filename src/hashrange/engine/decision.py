@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw, Struct
 
+from hashrange import kv
 from hashrange.engine.capacity import Charge, Receipt
 from hashrange.engine.fetch import Read
 from hashrange.engine.keyspace.keys import RowKey
@@ -81,7 +82,10 @@ class Forget(NamedTuple):
 
 
 class Backfill(Struct, gc=False):
-    """One step of building an index: the next items of the table."""
+    """One step of building an index: the next items of the table.
+
+    If the index is built from the log, these are items of one slot.
+    """
 
     table: Table
     index: AnyIndex
@@ -91,11 +95,13 @@ class Backfill(Struct, gc=False):
 class Propagate(NamedTuple):
     """Changes of items that go from a table's index log to its global indexes.
 
-    They are the first records of their slots: the keys and rows, in order.
+    They are the first records of their slots: the keys and rows, in order. `sizes` are those of the
+    entries that early records concern and that are there.
     """
 
     table: Table
     records: Sequence[tuple[bytes, Row]]
+    sizes: dict[kv.Key, int]
 
 
 class StreamChange(NamedTuple):

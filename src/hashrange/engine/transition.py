@@ -53,8 +53,11 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
     if others:
         for other in others:
             if isinstance(other, Backfill):
-                maintainer = MAINTAINERS[type(other.index)]
-                maintainer.build(other.table, other.index, other.items, effects)
+                if other.index in other.table.built_from_log:
+                    propagation.build(other, effects)
+                else:
+                    maintainer = MAINTAINERS[type(other.index)]
+                    maintainer.build(other.table, other.index, other.items, effects)
             elif isinstance(other, Propagate):
                 propagation.propagate(other, effects)
             else:

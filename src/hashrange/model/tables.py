@@ -113,7 +113,10 @@ class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
     backfilling: bool | None = None
     """None for an index made by CreateTable; otherwise whether the second phase has begun."""
     built_to: bytes = b""
-    """During the build, rows of the table before this key have entries, and others have none."""
+    """During the build, rows of the table before this key have entries, and others have none. If
+    the index is built from the log, the build has come at least this far."""
+    scanned: bool = False
+    """Whether a build from the log has come to the last item, and only records still wait."""
 
     @property
     def status(self) -> str:
@@ -380,6 +383,13 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     def following(self) -> tuple[Index | VectorIndex, ...]:
         """The indexes that follow the index log, if there is one: all but the local ones."""
         return (*self.global_indexes, *self.vector_indexes)
+
+    @cached_property
+    def built_from_log(self) -> tuple[Index, ...]:
+        """The indexes that are being built by records of the index log: see `propagation`."""
+        if self.index_log is None:
+            return ()
+        return tuple(index for index in self.global_indexes if index.building)
 
     @cached_property
     def maintained(self) -> "tuple[AnyIndex, ...]":

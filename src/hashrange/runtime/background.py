@@ -16,8 +16,10 @@ import msgspec
 from hashrange import forks, kv
 from hashrange.model.errors import ApiError
 
-LEASE_SECONDS = 10.0
+LEASE_SECONDS = 15.0
 """The duration of a lease. Its holder renews it in time."""
+LOOK_SECONDS = 5.0
+"""How often the holder looks whether another process has asked for work."""
 
 
 class RunsUpkeep(Protocol):
@@ -54,7 +56,7 @@ class Duty(forks.Forkable):
     def after_fork_in_child(self) -> None:
         """Become another holder in another process."""
         self._holder = os.urandom(8).hex() if self._shared else ""
-        self._ends = 0.0  # of the timer
+        self._ends = self._look_at = 0.0  # of the timer
         self.asked = 0.0
         """When another process has last asked for work, by the clock of the database."""
 
@@ -62,11 +64,12 @@ class Duty(forks.Forkable):
         """Whether the duty is this process's. If not, and this process `asks` for work, the holder
         learns of it within seconds."""
         now = self._timer()
-        if not self._holder or now < self._ends - LEASE_SECONDS / 2:
+        if not self._holder or now < self._look_at:
             return True
         answer = self._take(LEASE_SECONDS, asks)
         self.asked = answer["Asked"]
-        self._ends = now + LEASE_SECONDS if answer["Granted"] else 0.0
+        self._ends = now + answer["Seconds"] if answer["Granted"] else 0.0
+        self._look_at = min(now + LOOK_SECONDS, self._ends)
         return bool(answer["Granted"])
 
     def end(self) -> None:

@@ -56,6 +56,8 @@ class Upkeep(Background):
         self._settings = settings
         self.expired: Counter[str] = Counter()
         """The number of expired items that were deleted, by table."""
+        self._resume: dict[tuple[str, str], dict[str, Any]] = {}
+        """How far the build of an index has come: more members of the next step's body."""
         self._expire_from = 0.0  # of the timer; until then no expired item is deleted
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         super().__init__()
@@ -95,9 +97,25 @@ class Upkeep(Background):
         return worked
 
     def _answer(self, step: dict[str, Any]) -> dict[str, Any]:
-        if step["Operation"] != "upkeep.HalvePartition":
-            return self._call(step["Operation"], step["Body"])
-        return self._halve(step)
+        match step["Operation"]:
+            case "upkeep.HalvePartition":
+                return self._halve(step)
+            case "upkeep.FindUnbuilt":
+                return self._build(step)
+            case operation:
+                return self._call(operation, step["Body"])
+
+    def _build(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Find the next items for an index that is built from the log, and have their records
+        appended."""
+        body = step["Body"]
+        index = body["TableName"], body["IndexName"]
+        found = self._call(step["Operation"], body | self._resume.pop(index, {}))
+        while "Next" in found and not self.closing:
+            found = self._call(found["Next"]["Operation"], found["Next"]["Body"])
+        if "Resume" in found:
+            self._resume[index] = found["Resume"]
+        return found
 
     def _halve(self, step: dict[str, Any]) -> dict[str, Any]:
         """Split a large partition. If that is impossible, it is tried again when the partition has

@@ -16,8 +16,16 @@ step takes the first records of a slot, and gets a conflict if one of them is go
 So each record is carried out once, after all earlier ones, whichever server does it, and an index
 always shows the items as they were at some earlier time.
 
-A record names its indexes because the build of another index may reach the item later. The build
-then writes the entry of the item as it is, and earlier records do not concern that index.
+A record names its indexes because another index may be added later. Earlier records do not concern
+that index.
+
+A global index that is added to a table is *built from the log* (`Table.built_from_log`): so the
+definition of the table, whose changes stop all writers, need not say which items have entries.
+Writes append records for the index as soon as the table has it. The build appends one for each item
+that is there, slot by slot. Such records are *early* for the index: what a record tells of its
+item's entry may not be there yet, or something later may be there already. So a step first reads
+which entries of these items are there. When the build has come to the last item, no early record is
+added any more. When the last one has been carried out, the index has the entries of all items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,15 +36,15 @@ from msgspec.json import Decoder, Encoder
 
 from hashrange import kv
 from hashrange.engine.capacity import Receipt
-from hashrange.engine.decision import ItemChange, Propagate
+from hashrange.engine.decision import Backfill, ItemChange, Propagate
 from hashrange.engine.effects import Effects
 from hashrange.engine.fetch import Fetch
-from hashrange.engine.indexes import MAINTAINERS
+from hashrange.engine.indexes import MAINTAINERS, secondary
 from hashrange.engine.indexes.maintainer import is_built
 from hashrange.engine.keyspace import logs
 from hashrange.engine.keyspace.keys import RowKey, owner_key
 from hashrange.engine.keyspace.rows import Row, encode_row
-from hashrange.model.tables import Table
+from hashrange.model.tables import Index, Table
 
 RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
@@ -53,7 +61,8 @@ class Pending(Struct, omit_defaults=True, gc=False):
 
     `indexes` are the spaces of the indexes that it concerns, and `milliseconds` is when the change
     was decided. `old` and `new` are the images of the item as they are stored, with their sizes in
-    bytes; a size of 0 means that there was no item.
+    bytes; a size of 0 means that there was no item. It is `early` for some of the indexes. A record
+    of a build has only the new image.
     """
 
     indexes: tuple[int, ...]
@@ -62,6 +71,7 @@ class Pending(Struct, omit_defaults=True, gc=False):
     new: Raw = NO_IMAGE
     old_bytes: int = 0
     new_bytes: int = 0
+    early: tuple[int, ...] = ()
 
 
 _encode = Encoder().encode
@@ -74,23 +84,42 @@ def derive(log: int, change: ItemChange, effects: Effects) -> None:
     The units that the later entries consume are charged at once, because the response tells them.
     """
     concerned: list[int] = []
-    for index in change.table.maintained:
-        if index.building and not is_built(index, change.key):
+    early: list[int] = []
+    table = change.table
+    for index in table.maintained:
+        if not (is_built(index, change.key) or index in table.built_from_log):
             continue
         maintainer = MAINTAINERS[type(index)]
-        if index not in change.table.following:
+        if index not in table.following:
             maintainer.derive(index, change, effects)
             continue
         later = Effects(effects.receipt, effects.now)
         maintainer.derive(index, change, later)
         if later.writes:
             concerned.append(index.space)
+            if index in table.built_from_log and not index.scanned:
+                early.append(index.space)
     if concerned:
-        effects.writes.append(_record(log, change, tuple(concerned), effects.now))
+        effects.writes.append(_record(log, change, concerned, early, effects.now))
 
 
-def _record(log: int, change: ItemChange, indexes: tuple[int, ...], now: int) -> kv.Append:
-    pending = Pending(indexes, now)
+def build(step: Backfill, effects: Effects) -> None:
+    """Append a record for each item that has an entry."""
+    table, index = step.table, step.index
+    assert isinstance(index, Index)
+    assert table.index_log is not None
+    for row in step.items:
+        key = owner_key(table, row.raw)
+        change = ItemChange(table, key, None, row.item, row.size, _json=row.json)
+        if secondary.entries_of(index, change)[1] is not None:
+            spaces = [index.space]
+            effects.writes.append(_record(table.index_log, change, spaces, spaces, effects.now))
+
+
+def _record(
+    log: int, change: ItemChange, indexes: Sequence[int], early: Sequence[int], now: int
+) -> kv.Append:
+    pending = Pending(tuple(indexes), now, early=tuple(early))
     if change.old is not None:
         pending.old, pending.old_bytes = Raw(change.old.json), change.old.size
     if change.new is not None:
@@ -111,9 +140,28 @@ def propagate(step: Propagate, effects: Effects) -> None:
         pending = decode(row.json)
         change = _change(table, row, pending)
         for index in table.following:
-            if index.space in pending.indexes:
+            if index.space not in pending.indexes:
+                continue
+            if index.space in pending.early and isinstance(index, Index):
+                secondary.settle(index, change, step.sizes, free)
+            else:
                 MAINTAINERS[type(index)].derive(index, change, free)
         effects.writes.append(kv.Delete(table.index_log, key))
+
+
+def sizes_there(table: Table, records: Sequence[tuple[bytes, Row]]) -> Fetch[dict[kv.Key, int]]:
+    """The sizes, by place, of the entries that early records concern and that are there."""
+    places: dict[kv.Key, None] = {}
+    for _, row in records:
+        pending = decode(row.json)
+        for index in table.global_indexes if pending.early else ():
+            if index.space in pending.early:
+                for entry in secondary.entries_of(index, _change(table, row, pending)):
+                    if entry:
+                        places[index.space, entry.key.key] = None
+    values = (yield kv.Get(tuple(places))) if places else ()
+    there = zip(places, values, strict=True)
+    return {place: Row(value).size for place, value in there if value is not None}
 
 
 def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
@@ -135,14 +183,16 @@ def shown(
     """The items that an index still shows as they were, because a record of the log waits.
 
     Returns the item's key, and the row as the index shows it (None if there was no item), by the
-    space of the index and the key of the item. `rows` are those of the log.
+    space of the index and the key of the item. `rows` are those of the log. An early record without
+    an old image does not tell what was there.
     """
     items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:
         row = Row(value)
         pending, key = decode(row.json), owner_key(table, row.raw)
         for space in pending.indexes:
-            if (space, key.key) not in items:
+            tells = pending.old_bytes or space not in pending.early
+            if tells and (space, key.key) not in items:
                 items[space, key.key] = key, _image(row, pending.old, pending.old_bytes)
     return items
 
@@ -178,6 +228,33 @@ def records(log: int, keys: Sequence[bytes]) -> Fetch[list[tuple[bytes, Row]]]:
     return [(key, Row(value)) for key, value in there if value is not None]
 
 
+def is_behind(table: Table, first: bytes, end: bytes | None) -> Fetch[bool]:
+    """Whether many records wait in the slots of items from `first` to `end`."""
+    start = logs.index_prefix(kv.slot_of(first))
+    stop = logs.index_prefix(kv.SLOTS if end is None else kv.slot_of(end) + 1)
+    page = yield from _page(table, start, stop, RECORDS_MAX // 2)
+    return not page.exhausted
+
+
+def is_any_early(table: Table) -> Fetch[bool]:
+    start = b""
+    while True:
+        page = yield from _page(table, start, None, RECORDS_MAX)
+        if any(decode(Row(value).json).early for _, value in page.rows):
+            return True
+        if page.exhausted:
+            return False
+        start = page.rows[-1][0] + b"\x00"
+
+
+def _page(table: Table, start: bytes, end: bytes | None, rows_max: int) -> Fetch[kv.Page]:
+    assert table.index_log is not None
+    page: kv.Page = yield kv.Range(
+        table.index_log, start, end, rows_max=rows_max, weight_max=BYTES_MAX
+    )
+    return page
+
+
 def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
     """The keys of records that the server which wrote them has not carried out in time.
 
@@ -190,9 +267,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
         return []
     until, middle = now - LEFT_MILLISECONDS, logs.index_prefix(logs.some_slot(now))
     for first, end in ((middle, None), (b"", middle)):
-        page = yield kv.Range(
-            table.index_log, first, end, rows_max=RECORDS_MAX, weight_max=BYTES_MAX
-        )
+        page = yield from _page(table, first, end, RECORDS_MAX)
         older = list(_older(page.rows, until))
         if older:
             return older
@@ -217,8 +292,5 @@ def time_of(value: bytes) -> float:
 
 def oldest(table: Table) -> Fetch[float | None]:
     """The time, in epoch seconds, of the oldest of the first records; None if none waits."""
-    assert table.index_log is not None
-    page: kv.Page = yield kv.Range(
-        table.index_log, b"", None, rows_max=RECORDS_MAX, weight_max=BYTES_MAX
-    )
+    page = yield from _page(table, b"", None, RECORDS_MAX)
     return min((time_of(value) for _, value in page.rows), default=None)

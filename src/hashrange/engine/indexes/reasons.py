@@ -4,21 +4,21 @@ from collections.abc import Iterator
 
 from hashrange.engine.decision import ItemChange
 from hashrange.engine.indexes.maintainer import is_built
-from hashrange.engine.indexes.secondary import Entry, entry_of
+from hashrange.engine.indexes.secondary import entries_of
 from hashrange.model.tables import Index
 
 
 def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
     """Each secondary index of the item's table, and the change of the item's entry in it."""
     for index in change.table.indexes:
-        if index.building and not is_built(index, change.key):
+        if not (is_built(index, change.key) or index in change.table.built_from_log):
             yield index, "is being built and has yet to come to the item: no write"
         else:
             yield index, _reason(index, change)
 
 
 def _reason(index: Index, change: ItemChange) -> str:
-    gone, come = _entries(index, change)
+    gone, come = entries_of(index, change)
     if gone is None and come is None:
         missing = ", ".join(index.key)
         return f"the item has no entry, because it lacks a key attribute ({missing}): no write"
@@ -31,10 +31,3 @@ def _reason(index: Index, change: ItemChange) -> str:
     if gone.shown == come.shown:
         return "nothing that the index shows changes: no write"
     return "the entry is rewritten: one write"
-
-
-def _entries(index: Index, change: ItemChange) -> tuple[Entry | None, Entry | None]:
-    table, key, old, new = change.table, change.key, change.old, change.new
-    gone = None if old is None else entry_of(table, index, key, old.item, old.size)
-    come = None if new is None else entry_of(table, index, key, new, change.new_size)
-    return gone, come

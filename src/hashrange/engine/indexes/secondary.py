@@ -86,6 +86,32 @@ def _move(index: Index, change: ItemChange, effects: Effects) -> None:
             count(table, index, come.key, 1, come.size, effects.counters)
 
 
+def settle(index: Index, change: ItemChange, sizes: dict[kv.Key, int], effects: Effects) -> None:
+    """Like `derive`, whatever entry the item has. `sizes` are those of the entries that are there,
+    of all that the change concerns."""
+    gone, come = entries_of(index, change)
+    if gone and (come is None or come.key.key != gone.key.key):
+        size = sizes.pop((index.space, gone.key.key), None)
+        if size is not None:
+            effects.writes.append(kv.Delete(index.space, gone.key.key))
+            count(change.table, index, gone.key, -1, -size, effects.counters)
+    if come:
+        place = index.space, come.key.key
+        rows, size = (0, sizes[place]) if place in sizes else (1, 0)
+        json = change.json() if index.projection == "ALL" else None
+        effects.writes.append(_put(index, come, json))
+        count(change.table, index, come.key, rows, come.size - size, effects.counters)
+        sizes[place] = come.size
+
+
+def entries_of(index: Index, change: ItemChange) -> tuple[Entry | None, Entry | None]:
+    """The entries of an item before and after a change."""
+    table, key, old, new = change.table, change.key, change.old, change.new
+    gone = None if old is None else entry_of(table, index, key, old.item, old.size)
+    come = None if new is None else entry_of(table, index, key, new, change.new_size)
+    return gone, come
+
+
 def build(table: Table, index: Index, items: Sequence[Row], effects: Effects) -> None:
     for row in items:
         key = RowKey(b"", row.raw)

@@ -7,6 +7,7 @@ two processes do.
 
 from hashrange.operations.operation import Operation
 from hashrange.operations.upkeep import (
+    build_from_log,
     build_index,
     bulk_put,
     count_partition,
@@ -37,6 +38,13 @@ UPKEEP = {
         Operation("upkeep.Lease", lease.parse, lease.decide, writes=True),
         Operation("upkeep.Pending", pending.parse, pending.decide),
         Operation("upkeep.BuildIndex", build_index.parse, build_index.decide, writes=True),
+        Operation("upkeep.FindUnbuilt", build_from_log.parse_find, build_from_log.decide_find),
+        Operation(
+            "upkeep.AppendBuild",
+            build_from_log.parse_append,
+            build_from_log.decide_append,
+            writes=True,
+        ),
         Operation("upkeep.HalvePartition", halve_partition.parse, halve_partition.decide),
         Operation(
             "upkeep.SplitPartition", split_partition.parse, split_partition.decide, writes=True

@@ -1,4 +1,8 @@
-"""Does one step of building an index that UpdateTable added."""
+"""Does one step of building an index that UpdateTable added.
+
+For one that is built from the log (see `build_from_log`), that is the first or the last step, or
+one between that notes the progress.
+"""
 
 from typing import Any
 
@@ -14,8 +18,15 @@ from hashrange.model.tables import Index, Table, VectorIndex
 
 
 class Request(msgspec.Struct, rename="pascal"):
+    """If the index with this `space` is built from the log, the build has come to the key
+    `built_to`. If that is None, it has come to the last item, or, if it had been `scanned`, to its
+    end."""
+
     table_name: str
     index_name: str
+    space: int | None = None
+    built_to: bytes | None = None
+    scanned: bool = False
 
 
 def parse(body: bytes) -> Request:
@@ -30,11 +41,23 @@ def decide(request: Request, moment: Moment) -> Decide:
     if not index.backfilling:
         second_phase = _change(table, index, backfilling=True)
         return Decision([second_phase], {"Done": False})
+    if index in table.built_from_log:
+        if (request.space, request.scanned) != (index.space, index.scanned):
+            return answer({"Done": False})
+        if request.built_to is None and not index.scanned:
+            return Decision([_change(table, index, scanned=True)], {"Done": False})
+        return _reached(table, index, request.built_to)
     step, rest = yield from backfill.next_step(table, index)
-    if rest is None:
-        built = _change(table, index, building=False, backfilling=None, built_to=b"")
-        return Decision([step, built], {"Done": True})
-    return Decision([step, _change(table, index, built_to=rest)], {"Done": False})
+    decision = _reached(table, index, rest)
+    return Decision([step, *decision.changes], decision.respond)
+
+
+def _reached(table: Table, index: Index | VectorIndex, key: bytes | None) -> Decision:
+    if key is None:
+        ended = {"building": False, "backfilling": None, "built_to": b"", "scanned": False}
+        built = _change(table, index, **ended)
+        return Decision([built], {"Done": True})
+    return Decision([_change(table, index, built_to=key)], {"Done": False})
 
 
 def _change(table: Table, index: Index | VectorIndex, **members: Any) -> TableChange:

@@ -30,5 +30,6 @@ def decide(request: Request, moment: Moment) -> Decide:
     held, change = yield from lease.take(
         request.duty, holder, request.seconds, request.asks, moment
     )
-    response = {"Granted": held.holder == holder, "Asked": held.asked}
+    left = max(0.0, held.until - moment.now)
+    response = {"Granted": held.holder == holder, "Seconds": left, "Asked": held.asked}
     return Decision([change] if change else [], response)

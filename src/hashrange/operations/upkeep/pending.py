@@ -8,7 +8,7 @@ from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.indexes import propagation
 from hashrange.engine.log import feeds, streams
-from hashrange.model.tables import Index, Table
+from hashrange.model.tables import Index, Table, VectorIndex
 
 STREAMS_MAX = 10_000
 """More than a database has: one for each table, and those disabled within the last day."""
@@ -31,8 +31,7 @@ def decide(request: None, moment: Moment) -> Decide:
     for table in tables:
         for index in table.declared_indexes:
             if index.building:
-                body = {"TableName": table.name, "IndexName": index.name}
-                steps.append({"Operation": "upkeep.BuildIndex", "Body": body})
+                steps.append(_build_step(table, index))
         for vectors in table.vector_indexes:
             body = {"TableName": table.name, "IndexName": vectors.name}
             steps.append({"Operation": "upkeep.TrimVectorLog", "Body": body})
@@ -56,6 +55,14 @@ def decide(request: None, moment: Moment) -> Decide:
     if (yield from client_tokens.forget_old(moment)).tokens:
         steps.append({"Operation": "upkeep.ForgetTokens", "Body": {}})
     return answer({"Steps": steps})
+
+
+def _build_step(table: Table, index: Index | VectorIndex) -> Step:
+    body: Step = {"TableName": table.name, "IndexName": index.name}
+    if index.backfilling and index in table.built_from_log:
+        body |= {"Space": index.space, "Start": index.built_to}
+        return {"Operation": "upkeep.FindUnbuilt", "Body": body}
+    return {"Operation": "upkeep.BuildIndex", "Body": body}
 
 
 def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:

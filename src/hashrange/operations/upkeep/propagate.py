@@ -32,4 +32,5 @@ def decide(request: Request, moment: Moment) -> Decide:
     records = yield from propagation.records(request.log, request.keys)
     if not records:
         return answer({"Done": True})
-    return Decision([Propagate(table, records)], {"Done": False})
+    sizes = yield from propagation.sizes_there(table, records)
+    return Decision([Propagate(table, records, sizes)], {"Done": False})

@@ -15,6 +15,7 @@ from hashrange.model.errors import ApiError
 from hashrange.operations.operation import Operation
 from hashrange.paging import bytes_of
 from hashrange.runtime.awaited.slices import Slices, is_large
+from hashrange.runtime.awaited.tickets import Ticket
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, begin, within_cost
 from hashrange.runtime.drive import SLICE_SECONDS
@@ -46,6 +47,8 @@ class QueuedRead(Struct, eq=False):
     held_bytes: int = 0
     result: Decision | Exception | None = None
     decided: bool = False
+    locks: frozenset[Ticket] = frozenset()
+    """The tickets of rows that must come from one moment. A store may lock such rows."""
 
     def __post_init__(self) -> None:
         self.weight = self.operation.weight(self.request)

@@ -3,7 +3,8 @@
 Reads of a single row need one round trip, so they have a queue of their own, in which long reads
 cannot delay them. Requests that arrive while all places of a queue are taken form its next group.
 The number of long reads under way is limited (`read_queue`), because each of them keeps the rows
-that it has read.
+that it has read. Reads of rows that stay locked have queues of their own, which answer one at a
+time.
 """
 
 from asyncio import AbstractEventLoop, TimerHandle, current_task
@@ -17,9 +18,11 @@ from hashrange.engine.decision import Decision
 from hashrange.model.errors import ApiError
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import REQUEST_SECONDS_MAX, Backlog, throttled
+from hashrange.runtime.awaited.locked import LockedTickets
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.queued_reads import Group, QueuedRead, drive_together
 from hashrange.runtime.awaited.slices import Slices, is_large
+from hashrange.runtime.awaited.tickets import tickets_of
 from hashrange.runtime.catalog import Tables
 from hashrange.runtime.decisions import Costly, is_timeless
 from hashrange.runtime.ending import (
@@ -117,6 +120,9 @@ class Reads:
         self._rows: dict[int, GroupQueue] = {}
         """The queue of each machine, and one for requests that concern several machines."""
         self._pages: dict[int, GroupQueue] = {}
+        self._apart: dict[int, GroupQueue] = {}
+        """For pages with rows that stay locked."""
+        self._locked = LockedTickets()
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -125,7 +131,8 @@ class Reads:
         try:
             self._backlog.enter(read, len(read.body))
             if read.single:
-                self._group_queue(self._rows, read, ROWS_PER_GROUP, self._answer_rows).add(read)
+                machine = self._machine_of(read)
+                self._group_queue(self._rows, machine, ROWS_PER_GROUP, self._answer_rows).add(read)
             elif self._queue.request(read.caller.access_key, partial(self._admitted, read)):
                 self._add_to_pages(read)
         except ApiError as refusal:
@@ -141,24 +148,34 @@ class Reads:
     def _add_to_pages(self, read: QueuedRead) -> None:
         again = partial(call_on, self._loop, self._add_to_pages, read)
         if self._queue.prepared(read.operation, again):
-            self._group_queue(self._pages, read, PAGES_PER_GROUP, self._answer_pages).add(read)
+            machine = self._machine_of(read)
+            if self._locked.has(read.locks):
+                queue = self._group_queue(self._apart, machine, 1, self._answer_pages)
+            else:
+                queue = self._group_queue(self._pages, machine, PAGES_PER_GROUP, self._answer_pages)
+            queue.add(read)
+
+    def _machine_of(self, read: QueuedRead) -> int:
+        """The machine at which the decision begins to read. Notes what it reads under locks."""
+        if self._store.machine_of(b"") is None:
+            return ONE
+        tables, now = self._environment.catalog.known[1], self._environment.clock.now()
+        self._begin([read], tables, now)
+        first = read.next_read
+        if type(first) is kv.Get and first.weight_max is not None:
+            read.locks = tickets_of([first])
+        return machine_of(self._store, [] if first is None else [first])
 
     def _group_queue(
         self,
         queues: dict[int, GroupQueue],
-        read: QueuedRead,
+        machine: int,
         size_max: int,
         answer: Callable[[Group], Coroutine[Any, Any, None]],
     ) -> GroupQueue:
-        """The queue of the machine at which the decision begins to read."""
-        machine = ONE
-        if self._store.machine_of(b"") is not None:
-            tables, now = self._environment.catalog.known[1], self._environment.clock.now()
-            self._begin([read], tables, now)
-            machine = machine_of(self._store, [] if read.next_read is None else [read.next_read])
         queue = queues.get(machine)
         if queue is None:
-            groups_max = max(1, self._store.connections_max // 2)
+            groups_max = 1 if size_max == 1 else max(1, self._store.connections_max // 2)
             patient = machine not in (ONE, SEVERAL)
             queue = GroupQueue(self._loop, groups_max, size_max, answer, self._spawn, patient)
             queues[machine] = queue
@@ -222,20 +239,31 @@ class Reads:
     # ---- pages, and whatever takes several reads ----
 
     async def _answer_pages(self, group: Group) -> None:
-        """If one of several machines cannot be reached, only requests that concern it fail."""
+        """If one of several machines cannot be reached, or a row stays locked, only requests that
+        concern it fail."""
         try:
             await self._prepare()
             await self._answer_together(group)
         except GeneratorExit:
             raise
         except BaseException as error:
+            self._note_locks(group, type(error) is kv.Locked)
             left = [read for read in group if not read.decided]
             divided = type(error) in (kv.StoreError, kv.Locked) and len(left) > 1
             if not divided or self._store.machine_of(b"") is None:
                 self._fail(left, error)
                 return
             for read in left:
-                await self._answer_pages([read])
+                if self._locked.has(read.locks):
+                    self._add_to_pages(read)
+                else:
+                    await self._answer_pages([read])
+        else:
+            self._note_locks(group, False)
+
+    def _note_locks(self, group: Group, locked: bool) -> None:
+        tickets = (ticket for read in group for ticket in read.locks)
+        self._locked.note(tickets, locked, self._loop.time())
 
     async def _answer_together(self, group: Group) -> None:
         snapshot = await self._store.snapshot()

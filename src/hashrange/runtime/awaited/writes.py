@@ -21,6 +21,7 @@ from hashrange.model.errors import ApiError
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
 from hashrange.runtime.awaited.drive import run_batch
+from hashrange.runtime.awaited.locked import LockedTickets
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
 from hashrange.runtime.awaited.tickets import EVERY, Ticket, take, tickets_of
 from hashrange.runtime.batch import BATCH_REQUESTS_MAX, Batch, Submission
@@ -28,10 +29,6 @@ from hashrange.runtime.decisions import Suspended, begin, is_timeless
 from hashrange.runtime.ending import Done, Outcome, call_on, internal_error, tell
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.gathering import Gathering, Spawn
-
-LOCKED_SECONDS = 30.0
-"""The time for which it is remembered that a row stays locked."""
-
 
 class Line:
     """The requests that wait for one machine, and the number of their batches under way.
@@ -91,8 +88,7 @@ class Writes:
         """The requests that wait for each machine, and those that concern several machines; of
         both, also the requests that are decided apart."""
         self._held: set[Ticket] = set()
-        self._locked: dict[Ticket, float] = {}
-        """The last time when a batch with this ticket waited for a lock in vain."""
+        self._locked = LockedTickets()
 
     def __len__(self) -> int:
         return len(self._backlog)
@@ -114,8 +110,7 @@ class Writes:
 
     def _queue(self, submission: Submission) -> None:
         self._look_ahead(submission)
-        if self._locked and not submission.tickets.isdisjoint(self._locked):
-            submission.apart = True
+        submission.apart |= self._locked.has(submission.tickets)
         line = self._line_of(submission)
         line.waiting.append(submission)
         if line.batches < line.batches_max:
@@ -213,7 +208,8 @@ class Writes:
         costly, late = set(batch.costly), set(batch.late)
         left = [each for each in submissions if each in late and each in self._backlog]
         line.waiting.extendleft(reversed(left))
-        self._note_locked(batch, submissions)
+        tickets = (ticket for submission in submissions for ticket in submission.tickets)
+        self._locked.note(tickets, type(batch.failure) is kv.Locked, self._loop.time())
         if len(batch.submissions) > 1 and _is_divided(batch.failure, line.machine):
             left += self._divide(batch)
         for submission in submissions:
@@ -229,21 +225,6 @@ class Writes:
         for each in self._lines.values():
             if each.waiting and each.batches < each.batches_max:
                 each.gathering.begin(each.batches)
-
-    def _note_locked(self, batch: Batch, submissions: Sequence[Submission]) -> None:
-        """Remember tickets whose batch waited for a lock in vain, for a while, or until one of them
-        gets its lock."""
-        if not self._locked and type(batch.failure) is not kv.Locked:
-            return
-        now = self._loop.time()
-        met = {ticket for submission in submissions for ticket in submission.tickets}
-        self._locked = {
-            ticket: since
-            for ticket, since in self._locked.items()
-            if ticket not in met and now - since < LOCKED_SECONDS
-        }
-        if type(batch.failure) is kv.Locked:
-            self._locked |= dict.fromkeys(met, now)
 
     def _divide(self, batch: Batch) -> list[Submission]:
         """Have the submissions of a failed batch decided again, each apart from the others.

@@ -26,6 +26,7 @@ from hashrange.storage.postgres.pool import (
     CITUS_TRANSACTIONS,
     COMMIT_SECONDS_MAX,
     LOCK_SECONDS_MAX,
+    LOCKING_TRANSACTIONS,
     NEAR_LOCK_SECONDS_MAX,
     NOTHING,
     PLANS,
@@ -141,11 +142,14 @@ class PostgresDatabase:
         size: int,
         address: tuple[str, int] | None = None,
         near: bool = False,
+        locking: bool = False,
     ) -> Pool:
         settings = self._limits | (CITUS_PLANS if self.citus else PLANS)
         if near:
             settings["lock_timeout"] = f"{NEAR_LOCK_SECONDS_MAX}s"
         inside = CITUS_TRANSACTIONS if self.citus else NOTHING
+        if locking:
+            inside = LOCKING_TRANSACTIONS
         name = self.name if address is None else f"{self.name} at {address[0]}:{address[1]}"
         return Pool(self.dsn, name, size, settings, self._is_pooled, address, inside, near)
 
@@ -154,7 +158,8 @@ class PostgresDatabase:
         return near, *self._small_pools((host, port))
 
     def _small_pools(self, address: tuple[str, int] | None = None) -> tuple[Pool, Pool]:
-        return self._new_pool(WIDE_SIZE, address), self._new_pool(LOCKING_SIZE, address)
+        locking = self._new_pool(LOCKING_SIZE, address, locking=True)
+        return self._new_pool(WIDE_SIZE, address), locking
 
     @property
     def connections_max(self) -> int:

@@ -33,6 +33,8 @@ LOCK_SECONDS_MAX = 10
 NEAR_LOCK_SECONDS_MAX = 2
 """The limit for a write at one node of a cluster. A row stays locked while the node that began its
 transaction cannot be reached, and other requests must not wait long behind a request for it."""
+LOCKING_SECONDS_MAX = 3
+"""The limit for reads under locks over several nodes: more than Citus needs to find a deadlock."""
 IDLE_SECONDS_MAX = 10
 """The time for which the server waits for the next statement of a transaction. It limits the time
 to determine the outcome of a commit whose connection was lost."""
@@ -64,6 +66,11 @@ CITUS_TRANSACTIONS = {
     "citus.multi_shard_modify_mode": "sequential",
 }
 """Set inside BEGIN, where all statements for Citus are."""
+LOCKING_TRANSACTIONS = CITUS_TRANSACTIONS | {
+    # The settings that follow are sent to the other nodes too.
+    "citus.propagate_set_commands": "local",
+    "lock_timeout": f"{LOCKING_SECONDS_MAX}s",
+}
 
 STATEMENTS_KEPT = 256
 """The number of prepared statements that each connection keeps, whatever their length."""
@@ -110,7 +117,7 @@ class Pool:
         in_transactions: Mapping[str, str] = NOTHING,
         near: bool = False,
     ) -> None:
-        self._is_near = near
+        self.near = near
         self.size = size
         self._address = {"host": address[0], "port": address[1]} if address else {}
         self._is_away = False
@@ -275,7 +282,7 @@ class Pool:
 
     async def take_back(self, connection: Any, error: BaseException) -> None:
         """Like `give`, after an error."""
-        if self._is_near and isinstance(error, TimeoutError):
+        if self.near and isinstance(error, TimeoutError):
             self._note_away()
         sound = False
         try:

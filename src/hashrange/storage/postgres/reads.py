@@ -157,9 +157,12 @@ class Question:
             return None
         return self.slots()
 
-    def parts(self, values: bool = True, catalog: bool = True) -> tuple[list[int], list[Any]]:
-        """The parts of its statement and their arguments. The catalog's row can be left out."""
-        parts = [DROPPED]
+    def parts(
+        self, values: bool = True, catalog: bool = True, dropped: bool = True
+    ) -> tuple[list[int], list[Any]]:
+        """The parts of its statement and their arguments. The catalog's row and the dropped
+        spaces can be left out."""
+        parts = [DROPPED] if dropped else []
         arguments: list[Any] = []
         if self.time:
             parts.append(TIME)

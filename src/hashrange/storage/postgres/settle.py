@@ -23,6 +23,8 @@ from hashrange.storage.postgres.writes import PLAIN_SLOT
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
 """Enough time for the server to end a backend that waits in vain, and for the database to
 recover."""
+NODE_SETTLE_SECONDS_MAX = 3.0
+"""The limit for a node of a cluster: requests for it wait meanwhile, and could be refused."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
 """The time for which an id is kept. Afterwards, no connection can ask for it any more."""
@@ -98,7 +100,7 @@ async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
     together with the first, which tells the next attempt who has inserted the first one.
     """
     own = id_[:-1] + bytes([id_[-1] ^ 1])
-    deadline = time.monotonic() + SETTLE_SECONDS_MAX
+    deadline = time.monotonic() + (NODE_SETTLE_SECONDS_MAX if pool.near else SETTLE_SECONDS_MAX)
     while True:
         try:
             async with pool.fresh() as connection, pool.within(connection):

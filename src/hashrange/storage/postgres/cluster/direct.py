@@ -49,9 +49,12 @@ async def ask(
     rows = node.rows if others else first.tables.rows
     source = Source(rows, nodes.dropped, first.tables.rows)
     numbers = [shard.number for shard in shards if shard.number is not None]
+    fenced = CATALOG in question.keys
+    # If the fence is open, no space that the reader may know has been dropped.
+    sees_dropped = question.lists_dropped or bool(question.ranges) or not fenced
     while True:
-        parts, arguments = question.parts(values, catalog=False)
-        if CATALOG in question.keys:
+        parts, arguments = question.parts(values, catalog=False, dropped=sees_dropped)
+        if fenced:
             parts.append(FENCE)
             arguments.append(first.slots[0] if others else min(slots))
         if numbers:
@@ -65,8 +68,10 @@ async def ask(
         answered = question.take(records)
         if question.placed != len(numbers):
             raise Moved
-        if answered:
+        is_closed = fenced and question.fence[0] != fences.OPEN
+        if answered and (sees_dropped or not is_closed):
             return _in_the_way(question)
+        sees_dropped |= is_closed
 
 
 def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:

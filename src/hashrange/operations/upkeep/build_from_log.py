@@ -1,0 +1,121 @@
+"""The steps of building an index from the log: see `engine.indexes.propagation`.
+
+Of the next items of the table only the keys are found at first, so that nobody who writes to this
+range has to wait. Then a record is appended for each item, by one step for each slot, so that a
+step writes in one place.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from hashrange import kv
+from hashrange.decoders import decoder
+from hashrange.engine import fetch
+from hashrange.engine.decision import Backfill, Decide, Decision, answer
+from hashrange.engine.fetch import Bounds, Fetch, Moment, Row
+from hashrange.engine.indexes import propagation
+from hashrange.model.limits import PAGE_BYTES_MAX
+from hashrange.model.tables import Index, Table
+
+NOTED_SECONDS = 60.0
+"""How often the table's definition notes how far the build has come."""
+
+
+class Progress(msgspec.Struct, rename="pascal"):
+    """How far the build of the index with this space has come.
+
+    `start` is the key at which it goes on (None: there are no more items), and `first` that of the
+    first item of the step before. `noted_at` is when this was last noted, in epoch seconds.
+    """
+
+    space: int
+    start: bytes | None
+    first: bytes | None = None
+    noted_at: float | None = None
+
+
+class FindRequest(Progress, rename="pascal", kw_only=True):
+    table_name: str
+    index_name: str
+
+
+class AppendRequest(msgspec.Struct, rename="pascal"):
+    """`keys` are those of items, in order, and `resume` is the progress when all have records."""
+
+    table_name: str
+    index_name: str
+    keys: Sequence[bytes]
+    resume: Progress
+
+
+def parse_find(body: bytes) -> FindRequest:
+    return decoder(FindRequest).decode(body)
+
+
+def decide_find(request: FindRequest, moment: Moment) -> Decide:
+    table, index = yield from _find(request, request.space)
+    if table is None or index is None:
+        return answer({"Done": True})
+    noted_at = moment.now if request.noted_at is None else request.noted_at
+    start, first = request.start, request.first
+    if index.scanned:
+        waits = yield from propagation.is_any_early(table)
+    else:
+        waits = first is not None and (yield from propagation.is_behind(table, first, start))
+    if waits:
+        progress = Progress(request.space, start, first, noted_at)
+        return answer({"Done": False, "Resume": progress})
+    is_due = first is not None and moment.now > noted_at + NOTED_SECONDS
+    if start is None or index.scanned or is_due:
+        built_to = None if index.scanned else start
+        reached = {"Space": index.space, "BuiltTo": built_to, "Scanned": index.scanned}
+        return _next("upkeep.BuildIndex", request, reached)
+    bounds = Bounds(start, None)
+    rows, left = yield from fetch.stored_rows(table, bounds, False, None, PAGE_BYTES_MAX)
+    progress = Progress(
+        request.space, left.start if left else None, rows[0][0] if rows else None, noted_at
+    )
+    return _append(request, [key for key, _ in rows], progress)
+
+
+def parse_append(body: bytes) -> AppendRequest:
+    return decoder(AppendRequest).decode(body)
+
+
+def decide_append(request: AppendRequest, moment: Moment) -> Decide:
+    table, index = yield from _find(request, request.resume.space)
+    if table is None or index is None:
+        return answer({"Done": True})
+    slot = kv.slot_of(request.keys[0])
+    keys = list(takewhile(lambda key: kv.slot_of(key) == slot, request.keys))
+    values = yield kv.Get(tuple([(table.space, key) for key in keys]))
+    step = Backfill(table, index, [Row(value) for value in values if value is not None])
+    following = _append(request, request.keys[len(keys) :], request.resume)
+    return Decision([step], following.respond)
+
+
+def _find(
+    request: FindRequest | AppendRequest, space: int
+) -> Fetch[tuple[Table | None, Index | None]]:
+    """The table and the index, if it is still being built."""
+    table = yield from fetch.find_table(request.table_name)
+    found = table.built_from_log if table is not None else ()
+    return table, next((index for index in found if index.space == space), None)
+
+
+def _append(
+    request: FindRequest | AppendRequest, keys: Sequence[bytes], progress: Progress
+) -> Decision:
+    if not keys:
+        return answer({"Done": False, "Resume": progress})
+    return _next("upkeep.AppendBuild", request, {"Keys": keys, "Resume": progress})
+
+
+def _next(
+    operation: str, request: FindRequest | AppendRequest, members: dict[str, Any]
+) -> Decision:
+    body = {"TableName": request.table_name, "IndexName": request.index_name, **members}
+    return answer({"Done": False, "Next": {"Operation": operation, "Body": body}})
