@@ -73,6 +73,8 @@ class Guards:
         reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
             reads.append(Get(tuple(self.versions)))
+        if self.dropped is not None:
+            reads.append(Dropped())
         return Question(reads)
 
     def compare(self, question: Question, rows: bool) -> None:
