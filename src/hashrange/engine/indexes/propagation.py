@@ -50,7 +50,7 @@ RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
 """The limits of one step, in records and in bytes of items, which are all decoded together."""
 
-LEFT_MILLISECONDS = 2000
+LEFT_MILLISECONDS = 10_000
 """An older record has been left behind by the server that wrote it."""
 
 NO_IMAGE = Raw(b"")
@@ -226,14 +226,6 @@ def records(log: int, keys: Sequence[bytes]) -> Fetch[list[tuple[bytes, Row]]]:
     values = yield kv.Get(tuple([(log, key) for key in keys]))
     there = zip(keys, values, strict=True)
     return [(key, Row(value)) for key, value in there if value is not None]
-
-
-def is_behind(table: Table, first: bytes, end: bytes | None) -> Fetch[bool]:
-    """Whether many records wait in the slots of items from `first` to `end`."""
-    start = logs.index_prefix(kv.slot_of(first))
-    stop = logs.index_prefix(kv.SLOTS if end is None else kv.slot_of(end) + 1)
-    page = yield from _page(table, start, stop, RECORDS_MAX // 2)
-    return not page.exhausted
 
 
 def is_any_early(table: Table) -> Fetch[bool]:

@@ -22,19 +22,23 @@ from hashrange.model.tables import Index, Table
 
 NOTED_SECONDS = 60.0
 """How often the table's definition notes how far the build has come."""
+LAG_SECONDS_MAX = 2.0
+"""While the indexes of the table are so far behind, the build waits: writers would be throttled."""
+PATIENCE_SECONDS = 10.0
+"""But no longer than this, for each step."""
 
 
 class Progress(msgspec.Struct, rename="pascal"):
     """How far the build of the index with this space has come.
 
-    `start` is the key at which it goes on (None: there are no more items), and `first` that of the
-    first item of the step before. `noted_at` is when this was last noted, in epoch seconds.
+    `start` is the key at which it goes on; None if there are no more items. `noted_at` is when this
+    was last noted, and `waits_since` is since when the build waits for the log, in epoch seconds.
     """
 
     space: int
     start: bytes | None
-    first: bytes | None = None
     noted_at: float | None = None
+    waits_since: float | None = None
 
 
 class FindRequest(Progress, rename="pascal", kw_only=True):
@@ -59,26 +63,31 @@ def decide_find(request: FindRequest, moment: Moment) -> Decide:
     table, index = yield from _find(request, request.space)
     if table is None or index is None:
         return answer({"Done": True})
-    noted_at = moment.now if request.noted_at is None else request.noted_at
-    start, first = request.start, request.first
-    if index.scanned:
-        waits = yield from propagation.is_any_early(table)
-    else:
-        waits = first is not None and (yield from propagation.is_behind(table, first, start))
-    if waits:
-        progress = Progress(request.space, start, first, noted_at)
+    if request.noted_at is None:
+        request.noted_at = moment.now
+    if (yield from _waits(request, table, index, moment)):
+        since = moment.now if request.waits_since is None else request.waits_since
+        progress = Progress(index.space, request.start, request.noted_at, since)
         return answer({"Done": False, "Resume": progress})
-    is_due = first is not None and moment.now > noted_at + NOTED_SECONDS
-    if start is None or index.scanned or is_due:
-        built_to = None if index.scanned else start
+    is_due = moment.now > request.noted_at + NOTED_SECONDS
+    if request.start is None or index.scanned or is_due:
+        built_to = None if index.scanned else request.start
         reached = {"Space": index.space, "BuiltTo": built_to, "Scanned": index.scanned}
         return _next("upkeep.BuildIndex", request, reached)
-    bounds = Bounds(start, None)
+    bounds = Bounds(request.start, None)
     rows, left = yield from fetch.stored_rows(table, bounds, False, None, PAGE_BYTES_MAX)
-    progress = Progress(
-        request.space, left.start if left else None, rows[0][0] if rows else None, noted_at
-    )
+    progress = Progress(index.space, left.start if left else None, request.noted_at)
     return _append(request, [key for key, _ in rows], progress)
+
+
+def _waits(request: FindRequest, table: Table, index: Index, moment: Moment) -> Fetch[bool]:
+    """Whether the records that are there come first."""
+    if index.scanned:
+        return (yield from propagation.is_any_early(table))
+    if request.waits_since is not None and moment.now > request.waits_since + PATIENCE_SECONDS:
+        return False
+    oldest = yield from propagation.oldest(table)
+    return oldest is not None and moment.now > oldest + LAG_SECONDS_MAX
 
 
 def parse_append(body: bytes) -> AppendRequest:

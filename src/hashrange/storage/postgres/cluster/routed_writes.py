@@ -13,6 +13,8 @@ the lock, because its exclusive holder may wait for their rows.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from hashrange.kv import (
@@ -39,7 +41,9 @@ UPSERT = INSERT.removesuffix("NOTHING") + (
     "UPDATE SET version = excluded.version, weight = excluded.weight, value = excluded.value"
 )
 UPDATE = f"UPDATE rows SET version = $5, weight = $6, value = $7 WHERE {_AT} AND version = $4"
-DELETE = f"DELETE FROM rows WHERE {_AT} AND version = $4"
+DELETE = """DELETE FROM rows
+WHERE space = $1 AND slot = ANY ($2) AND key = ANY ($3) AND version = ANY ($4)
+RETURNING key, version"""
 _CATALOG = f"SELECT version, value FROM rows WHERE {_AT}"
 _RAISE = f"UPDATE rows SET version = $5 WHERE {_AT} AND version = $4"
 _HEAD = """INSERT INTO log_heads (space, slot, number, prefix) VALUES ($1, $2, $3, $4)
@@ -53,7 +57,7 @@ _ALONE = (
 )
 _SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
 _FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
-ROWS_PER_INSERT = 16, 4, 1
+ROWS_PER_INSERT = 64, 16, 4, 1
 SLOT_OF_LISTS = 0
 """The slot at whose node the lock of the list of dropped spaces is taken."""
 
@@ -91,6 +95,7 @@ async def write(
     absent: list[Stored] = []
     unknown: list[Stored] = []
     new: dict[Stored, bytes | None] = {}
+    deleted: list[tuple[Stored, int]] = []
     keys = {stored(key): key for key in rows.keys() | known.keys()}
     for at in sorted(keys, key=nodes.order):
         key = keys[at]
@@ -100,15 +105,24 @@ async def write(
         if known.get(key) in (None, ABSENT):
             (absent if key in known else unknown).append(at)
             new[at] = value
-        elif key in rows:
-            await _change_row(connection, at, known[key], value, version)
-        else:
+            continue
+        if deleted and not _are_together(nodes, deleted[0][0], at):
+            await _delete(connection, deleted)
+            deleted = []
+        if key in rows and value is None:
+            deleted.append((at, known[key]))
+            continue
+        await _delete(connection, deleted)
+        deleted = []
+        if value is None:
             await _keep_row(connection, at, known[key])
+        else:
+            await _update(connection, at, known[key], value, version)
+    await _delete(connection, deleted)
     await _put(connection, INSERT, absent, new, version)
     await _put(connection, UPSERT, unknown, new, version)
-    for at, value in new.items():
-        if value is None:
-            await connection.execute(DELETE, *at[:3], version)
+    for _, group in groupby(sorted(at for at in new if new[at] is None), attrgetter("space")):
+        await _delete(connection, [(at, version) for at in group])
     if folded.added:
         slot, names = slot_of_commit(folded), sorted(folded.added)
         values = ", ".join(f"($1, ${2 * i + 2}, ${2 * i + 3})" for i in range(len(names)))
@@ -204,14 +218,24 @@ async def are_there(connection: Any, spaces: Iterable[int]) -> bool:
     return not wanted or await connection.fetchval(_SPACES, wanted) == len(wanted)
 
 
-async def _change_row(
-    connection: Any, at: Stored, known: int, value: bytes | None, version: int
-) -> None:
-    if value is None:
-        _expect(await connection.execute(DELETE, *at[:3], known))
-    else:
-        new = version, unpack_weight(value)[0], value
-        _expect(await connection.execute(UPDATE, *at[:3], known, *new))
+async def _update(connection: Any, at: Stored, known: int, value: bytes, version: int) -> None:
+    new = version, unpack_weight(value)[0], value
+    _expect(await connection.execute(UPDATE, *at[:3], known, *new))
+
+
+def _are_together(nodes: Nodes, one: Stored, other: Stored) -> bool:
+    return one.space == other.space and nodes.of(one.slot) is nodes.of(other.slot)
+
+
+async def _delete(connection: Any, places: Sequence[tuple[Stored, int]]) -> None:
+    """Delete rows of one space, which have known versions. If they are at one node, it does so."""
+    if not places:
+        return
+    slots, keys = sorted({at.slot for at, _ in places}), [at.key for at, _ in places]
+    versions = list({known for _, known in places})
+    rows = await connection.fetch(DELETE, places[0][0].space, slots, keys, versions)
+    if {tuple(row) for row in rows} != {(at.key, known) for at, known in places}:
+        raise Conflict("a row that was read has changed")
 
 
 async def _put(
