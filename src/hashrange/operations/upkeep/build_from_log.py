@@ -15,8 +15,10 @@ from hashrange import kv
 from hashrange.decoders import decoder
 from hashrange.engine import fetch
 from hashrange.engine.decision import Backfill, Decide, Decision, answer
-from hashrange.engine.fetch import Bounds, Fetch, Moment, Row
+from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.indexes import propagation
+from hashrange.engine.keyspace.bounds import Bounds
+from hashrange.engine.keyspace.rows import Row
 from hashrange.model.limits import PAGE_BYTES_MAX
 from hashrange.model.tables import Index, Table
 

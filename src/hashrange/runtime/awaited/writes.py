@@ -30,6 +30,7 @@ from hashrange.runtime.ending import Done, Outcome, call_on, internal_error, tel
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.gathering import Gathering, Spawn
 
+
 class Line:
     """The requests that wait for one machine, and the number of their batches under way.
 
