@@ -6,20 +6,15 @@ step writes in one place.
 """
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any
 
 import msgspec
 
-from hashrange import kv
 from hashrange.decoders import decoder
 from hashrange.engine import fetch
 from hashrange.engine.decision import Backfill, Decide, Decision, answer
 from hashrange.engine.fetch import Fetch, Moment
-from hashrange.engine.indexes import propagation
-from hashrange.engine.keyspace.bounds import Bounds
-from hashrange.engine.keyspace.rows import Row
-from hashrange.model.limits import PAGE_BYTES_MAX
+from hashrange.engine.indexes import backfill, propagation
 from hashrange.model.tables import Index, Table
 
 NOTED_SECONDS = 60.0
@@ -76,10 +71,8 @@ def decide_find(request: FindRequest, moment: Moment) -> Decide:
         built_to = None if index.scanned else request.start
         reached = {"Space": index.space, "BuiltTo": built_to, "Scanned": index.scanned}
         return _next("upkeep.BuildIndex", request, reached)
-    bounds = Bounds(request.start, None)
-    rows, left = yield from fetch.stored_rows(table, bounds, False, None, PAGE_BYTES_MAX)
-    progress = Progress(index.space, left.start if left else None, request.noted_at)
-    return _append(request, [key for key, _ in rows], progress)
+    keys, rest = yield from backfill.next_keys(table, request.start)
+    return _append(request, keys, Progress(index.space, rest, request.noted_at))
 
 
 def _waits(request: FindRequest, table: Table, index: Index, moment: Moment) -> Fetch[bool]:
@@ -100,12 +93,9 @@ def decide_append(request: AppendRequest, moment: Moment) -> Decide:
     table, index = yield from _find(request, request.resume.space)
     if table is None or index is None:
         return answer({"Done": True})
-    slot = kv.slot_of(request.keys[0])
-    keys = list(takewhile(lambda key: kv.slot_of(key) == slot, request.keys))
-    values = yield kv.Get(tuple([(table.space, key) for key in keys]))
-    step = Backfill(table, index, [Row(value) for value in values if value is not None])
-    following = _append(request, request.keys[len(keys) :], request.resume)
-    return Decision([step], following.respond)
+    items, left = yield from backfill.items_of_one_slot(table, request.keys)
+    following = _append(request, left, request.resume)
+    return Decision([Backfill(table, index, items)], following.respond)
 
 
 def _find(
