@@ -191,7 +191,12 @@ def test_a_build_ends_when_its_records_have_been_carried_out(inner: MemoryStore)
         await server.send("PutItem", put("one", color="red"))
         go_on = stop(server)
         requests: list[tuple[str, Any]] = []
-        add_index(lambda *request: requests.append(request) or {})  # type: ignore[func-returns-value]
+
+        def note(operation: str, request: Any) -> dict[str, Any]:
+            requests.append((operation, request))
+            return {}
+
+        add_index(note)
         await server.send(*requests[0])
         upkeep = Upkeep(server.runtime)
         for _ in range(10):

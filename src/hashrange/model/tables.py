@@ -387,9 +387,8 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     @cached_property
     def built_from_log(self) -> tuple[Index, ...]:
         """The indexes that are being built by records of the index log: see `propagation`."""
-        if self.index_log is None:
-            return ()
-        return tuple(index for index in self.global_indexes if index.building)
+        indexes = self.global_indexes if self.index_log is not None else ()
+        return tuple(index for index in indexes if index.building)
 
     @cached_property
     def maintained(self) -> "tuple[AnyIndex, ...]":
