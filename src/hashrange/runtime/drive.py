@@ -6,7 +6,7 @@ an asynchronous store are in `awaited.drive`.
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from hashrange import kv
 from hashrange.runtime.batch import CONFLICTS_MAX, Batch
@@ -30,32 +30,31 @@ def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
         return result
 
 
-class SlicedDrive(Generic[T]):
-    """Answers reads for a slice of time. Call `advance` until it returns the result."""
+def sliced(
+    steps: Generator[kv.Read, Any, T], source: Source, timer: Callable[[], float]
+) -> Generator[None, None, T]:
+    """Like `drive`, but yields whenever a slice of time is over."""
+    end = timer() + SLICE_SECONDS
+    try:
+        read = next(steps)
+        while True:
+            read = steps.send(source.read(read))
+            if timer() > end:
+                yield
+                end = timer() + SLICE_SECONDS
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
 
-    __slots__ = ("_read", "_source", "_steps", "_timer")
 
-    def __init__(
-        self, steps: Generator[kv.Read, Any, T], source: Source, timer: Callable[[], float]
-    ) -> None:
-        self._steps = steps
-        self._source = source
-        self._timer = timer
-        self._read: kv.Read | None = None
-
-    def advance(self) -> T | None:
-        """Returns None if the slice is over and there is more to do."""
-        end = self._timer() + SLICE_SECONDS
-        try:
-            read = self._read or next(self._steps)
-            while True:
-                read = self._steps.send(self._source.read(read))
-                if self._timer() > end:
-                    self._read = read
-                    return None
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
+def advance(drive: Generator[None, None, T]) -> T | None:
+    """Go on for a slice of time. Returns the result, or None if there is more to do."""
+    try:
+        next(drive)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    return None
 
 
 def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:

@@ -3,7 +3,6 @@
 from typing import Protocol, cast
 
 from hashrange import kv
-from hashrange.paging import bytes_of
 
 
 class Source(Protocol):
@@ -38,20 +37,6 @@ class SmallRows:
         answer = self._source.read(small_only(read))
         if kv.TOO_LARGE in cast(list[bytes | None], answer):
             raise LargeRow
-        return answer
-
-
-class CountedSource:
-    """Counts the bytes of the values that are read."""
-
-    def __init__(self, source: Source) -> None:
-        self.read_bytes = 0
-        self._source = source
-
-    def read(self, read: kv.Read, /) -> kv.Answer:
-        answer = self._source.read(read)
-        if isinstance(answer, kv.Page | list):  # and not the answer to `Admit`
-            self.read_bytes += bytes_of(answer)
         return answer
 
 

@@ -1,17 +1,18 @@
 """Reads that take longer than one slice of time, before they begin and while they run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from msgspec import Struct
 
+from hashrange import kv
 from hashrange.engine.decision import Decision
 from hashrange.model.caller import Caller
 from hashrange.operations.operation import Operation
+from hashrange.paging import bytes_of
 from hashrange.runtime.decisions import Costly
-from hashrange.runtime.drive import SlicedDrive
+from hashrange.runtime.drive import advance, sliced
 from hashrange.runtime.ending import Done, Outcome
-from hashrange.runtime.source import CountedSource
 from hashrange.runtime.threaded.snapshot import ReadSnapshot
 
 
@@ -31,25 +32,29 @@ class LongRead(Struct, eq=False):
     asked: float
     costly: bool = False
     _opened: ReadSnapshot | None = None
-    _source: CountedSource | None = None
-    _drive: SlicedDrive[Decision] | None = None
+    _drive: Generator[None, None, Decision] | None = None
+    held_bytes: int = 0
+    """The number of bytes that it has read, and keeps until its end."""
 
     def begin(self, opened: ReadSnapshot, timer: Callable[[], float]) -> None:
-        self._opened, self._source = opened, CountedSource(opened.source)
+        self._opened = opened
         steps = opened.begin(self.operation, self.request, self.caller, self.weight, self.body)
-        self._drive = SlicedDrive(steps, self._source, timer)
+        self._drive = sliced(steps, self, timer)
 
-    @property
-    def held_bytes(self) -> int:
-        """The number of bytes that it has read, and keeps until its end."""
-        return 0 if self._source is None else self._source.read_bytes
+    def read(self, read: kv.Read, /) -> kv.Answer:
+        """The source of its own reads: counts their bytes."""
+        assert self._opened is not None
+        answer = self._opened.source.read(read)
+        if isinstance(answer, kv.Page | list):  # and not the answer to `Admit`
+            self.held_bytes += bytes_of(answer)
+        return answer
 
     def step(self) -> Outcome | None:
         """Continue for a slice of time. Returns the outcome at the end. Raises Costly."""
         assert self._opened is not None
         assert self._drive is not None
         try:
-            decision = self._drive.advance()
+            decision = advance(self._drive)
             return None if decision is None else self._opened.response(decision)
         except Costly:
             raise
@@ -58,6 +63,6 @@ class LongRead(Struct, eq=False):
 
     def close(self) -> None:
         """Give the snapshot back."""
-        opened, self._opened = self._opened, None
+        opened, self._opened, self._drive = self._opened, None, None
         if opened is not None:
             opened.close()

@@ -23,7 +23,7 @@ from hashrange.operations.operation import Operation
 from hashrange.runtime import authorisation
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.decisions import Costly
-from hashrange.runtime.drive import SlicedDrive, drive
+from hashrange.runtime.drive import advance, drive, sliced
 from hashrange.runtime.ending import Done, Outcome, call_on, encode, refused, tell
 from hashrange.runtime.environment import Environment
 from hashrange.runtime.mistaken_calls import closed
@@ -123,7 +123,7 @@ class Reads:
         steps = opened.begin(operation, request, caller, weight, body)
         costly, response = False, None
         try:
-            decision = SlicedDrive(steps, opened.source, timer).advance()
+            decision = advance(sliced(steps, opened.source, timer))
             if decision is not None:
                 response = opened.response(decision)
         except Costly:
