@@ -11,7 +11,7 @@ import pytest
 
 from console import shop
 from console.asking import Browserless, Open
-from hashrange.tools.console import found
+from hashrange.tools.console import search_round
 from hashrange.tools.console.pages import export
 from hashrange.tools.console.results import COLUMNS_MAX
 from hashrange.tools.console.values import item_of, key_at
@@ -99,11 +99,11 @@ def test_only_a_select_is_a_file(console: Browserless) -> None:
 def test_many_columns_make_a_page_shorter(
     console: Browserless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(found, "CELLS_MAX", 3 * COLUMNS_MAX)
+    monkeypatch.setattr(search_round, "CELLS_MAX", 3 * COLUMNS_MAX)
     text = console.ask("/table/shop").text
     assert text.count("<tr data-row") == 3
     assert "data-next" in text
-    monkeypatch.setattr(found, "CELLS_MAX", 0)
+    monkeypatch.setattr(search_round, "CELLS_MAX", 0)
     assert console.ask("/table/shop").text.count("<tr data-row") == 1
 
 

@@ -15,8 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from hashrange.formats.formats import FORMATS, Format
 from hashrange.formats.items import DataError
 from hashrange.tools.console import builder
-from hashrange.tools.console.found import reading
 from hashrange.tools.console.pages.items import named
+from hashrange.tools.console.search_round import reading
 from hashrange.tools.console.searching import Portion
 from hashrange.tools.console.values import dumps
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit

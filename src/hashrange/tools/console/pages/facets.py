@@ -6,8 +6,8 @@ from typing import Any
 from starlette.responses import Response
 
 from hashrange.tools.console import builder
-from hashrange.tools.console.found import reading
 from hashrange.tools.console.pages.items import named
+from hashrange.tools.console.search_round import reading
 from hashrange.tools.console.searching import Search, search
 from hashrange.tools.console.shapes import Item
 from hashrange.tools.console.values import dumps, item_of

@@ -5,8 +5,8 @@ from typing import Any
 from starlette.responses import Response
 
 from hashrange.tools.console import builder
-from hashrange.tools.console.found import results_of
 from hashrange.tools.console.results import lay_out
+from hashrange.tools.console.search_round import results_of
 from hashrange.tools.console.shapes import Source, TableShape
 from hashrange.tools.console.values import cursor, key_at
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
@@ -32,7 +32,9 @@ def show(visit: Visit) -> Response:
         request = builder.request_of(visit, shape, source, limit)
     except Mistake as mistake:
         return visit.page("items.html", 400, mistake=str(mistake), **form)
-    template = "found.html" if visit.partial and visit.parameters.get("round") else "items.html"
+    template = (
+        "search_round.html" if visit.partial and visit.parameters.get("round") else "items.html"
+    )
     return visit.page(template, mistake=None, **form | results_of(visit, shape, source, request))
 
 

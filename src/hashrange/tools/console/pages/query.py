@@ -7,8 +7,8 @@ from starlette.responses import Response
 from hashrange.model.errors import ApiError
 from hashrange.tools.console import builder
 from hashrange.tools.console.console import Console
-from hashrange.tools.console.found import results_of
 from hashrange.tools.console.pages.items import ITEMS_DEFAULT, ITEMS_MAX, named
+from hashrange.tools.console.search_round import results_of
 from hashrange.tools.console.shapes import Source, TableShape
 from hashrange.tools.console.snippets import LANGUAGES, snippets
 from hashrange.tools.console.values import plain
@@ -23,7 +23,9 @@ def show(visit: Visit) -> Response:
     result: dict[str, Any] = {}
     if visit.parameters.get("run") and not form["mistake"]:
         result = results_of(visit, shape, source, form["request"])
-    template = "found.html" if visit.partial and visit.parameters.get("round") else "query.html"
+    template = (
+        "search_round.html" if visit.partial and visit.parameters.get("round") else "query.html"
+    )
     return visit.page(template, **form | {"shape": shape, "source": source} | result)
 
 

@@ -63,21 +63,21 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("click", (event) => {
-  const found = (selector) => event.target.closest(selector);
-  if (found("[data-help]")) keys["?"]();
-  if (found("[data-theme-toggle]")) {
+  const closest = (selector) => event.target.closest(selector);
+  if (closest("[data-help]")) keys["?"]();
+  if (closest("[data-theme-toggle]")) {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
     const next = now === "dark" ? "light" : "dark";
     document.documentElement.dataset.theme = next;
     localStorage.setItem("theme", next);
   }
-  const copied = found("[data-copy]");
+  const copied = closest("[data-copy]");
   if (copied) {
     navigator.clipboard.writeText(document.querySelector(copied.dataset.copy).textContent);
     copied.textContent = "Copied";
   }
-  const stopped = found("[data-stop]");
+  const stopped = closest("[data-stop]");
   if (stopped) {
     const going = stopped.closest(".going");
     htmx.trigger(going, "htmx:abort");
@@ -87,8 +87,8 @@ document.addEventListener("click", (event) => {
     if (goOn) goOn.hidden = false;
     stopped.remove();
   }
-  if (found("a[data-item]")) keepPlace(found("a[data-item]"));
-  const removed = found("[data-remove]");
+  if (closest("a[data-item]")) keepPlace(closest("a[data-item]"));
+  const removed = closest("[data-remove]");
   if (removed) removed.closest(removed.dataset.remove).remove();
 });
 

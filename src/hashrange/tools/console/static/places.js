@@ -113,12 +113,12 @@ document.addEventListener("submit", (event) => {
 });
 
 document.addEventListener("click", (event) => {
-  const found = (selector) => event.target.closest(selector)?.dataset;
-  const to = found("[data-tab]");
+  const closest = (selector) => event.target.closest(selector)?.dataset;
+  const to = closest("[data-tab]");
   if (to) keepTabs({ ...readTabs(), at: Number(to.tab) });
-  const closed = found("[data-close-tab]");
+  const closed = closest("[data-close-tab]");
   if (closed) closeTab(Number(closed.closeTab));
-  const name = found("[data-unsave]")?.unsave;
+  const name = closest("[data-unsave]")?.unsave;
   if (name) {
     keepSaved(readSaved().filter((query) => query.name !== name));
     showAllSaved();
