@@ -48,7 +48,7 @@ _numbers = count()
 def watch(forkable: Forkable) -> None:
     """Call the methods of `forkable` for as long as the object lives.
 
-    Those before a fork and at the end are called in reverse order, as an object uses older ones.
+    `before_fork` and `at_exit` are called in reverse order, because objects use older objects.
     """
     _watched[next(_numbers)] = forkable
 

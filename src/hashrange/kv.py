@@ -209,7 +209,7 @@ class Snapshot(Protocol):
 
 
 class Transaction(Protocol):
-    """Reads see the transaction's own writes. Used by one thread at a time, not always the same.
+    """Reads see the transaction's own writes. Threads may take turns, one at a time, to use it.
 
     Either `commit` or `rollback` ends it. A `commit` that raises has ended it too, and nothing of
     it was written, unless it raises `OutcomeUnknown`.

@@ -62,8 +62,8 @@ class _OneKey(Struct, frozen=True):
 class Test(Struct, frozen=True):
     """Tells whether a statement may apply to a request, as far as these `keys` decide it.
 
-    There is a `condition` if a single value of the key meets the condition exactly if it matches
-    one of the policy's values.
+    `condition` is set if one comparison is enough for a single value of the key: the condition
+    holds if and only if the value matches one of the policy's values.
     """
 
     keys: frozenset[str]
@@ -87,7 +87,7 @@ def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]
 class Candidate(Struct, frozen=True):
     """A statement about an action and a resource, which applies if all tests pass.
 
-    `verdict` is the verdict if it is an Allow that applies.
+    `verdict` is the verdict on the request if the statement is an Allow and applies.
     """
 
     statement: Statement
@@ -186,8 +186,8 @@ class Plan(Struct):
 
     `verdict` is set if every request gets the same one. `by_key` is set if only the leading key
     matters: it tells whether a request with a single leading key is allowed. `asks_items` says that
-    the plan depends only on the items of a request. `shapes` is a cache for users of the plan, of
-    what they have settled.
+    the plan depends only on the items of a request. `shapes` is a cache of settled plans, for the
+    users of this plan.
     """
 
     action: str

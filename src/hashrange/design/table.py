@@ -198,7 +198,7 @@ class Table:
         return kept | entity.dump(item)
 
     def load(self, raw: dict[str, Any]) -> Item | None:
-        """The item of a stored item in wire form; None if the table does not know its entity.
+        """Convert a stored item in wire form; None if the table does not know its entity.
 
         Raises ItemError.
         """

@@ -22,7 +22,7 @@ class Expressions(Substitutions):
         return self._condition("FilterExpression", text)
 
     def key_condition(self, text: str) -> Condition:
-        """The check that it is a valid `KeyCondition` comes later, as on the service."""
+        """Bind a key condition. It is checked as a `KeyCondition` later, as on the service."""
         return self._condition("KeyConditionExpression", text)
 
     def search_condition(self, text: str) -> Condition:

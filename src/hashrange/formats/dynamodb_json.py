@@ -71,7 +71,7 @@ def _put(source: Source, number: int, text: bytes) -> Record:
 
 
 def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
-    """The same for values that need not be on separate lines, as the service's import reads them.
+    """Read values that need not be on separate lines, as the service's import reads them.
 
     For a value that is not an item, a DataError is yielded in place of a record. A DataError is
     raised for text that is not JSON, because it is not known where the next value begins. With

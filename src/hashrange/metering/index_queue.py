@@ -65,8 +65,8 @@ class IndexQueue:
         return False
 
     def oldest(self, buckets: Mapping[Place, Bucket], now: float) -> float | None:
-        """The time since which the oldest entry waits; None if all are visible. Forgets visible
-        entries."""
+        """The time at which the oldest waiting entry was written; None if all are visible. Forgets
+        visible entries."""
         while self._waiting:
             key, entry = self._waiting[0]
             if self.waits(entry, buckets, now):

@@ -155,7 +155,7 @@ class Meter:
         return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
 
     def waiting_since(self, table: Table, index: Index, now: float) -> float | None:
-        """The time since which a global index has not shown its oldest waiting entry; None if none
+        """The time at which the oldest waiting entry of a global index was written; None if none
         waits."""
         return self._of(table, index, True).waiting_since(now)
 

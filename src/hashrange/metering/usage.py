@@ -92,7 +92,7 @@ class SourceUsage:
         return self.write_units if written else self.read_units
 
     def count_sampled(self, charge: Charge) -> float:
-        """Count a charge that was drawn for those around it. Returns their units."""
+        """Count a charge that was drawn at random to stand for several. Returns their units."""
         units = charge.units * self._drawn_from
         self._drawn_from = 1 if self._counted < ALL_COUNTED else SAMPLED
         before = int(self._random.random() * self._drawn_from)

@@ -28,7 +28,7 @@ def key_text(value: AttributeValue | None) -> str | None:
 
 
 def shape(name: str, request: Any) -> Hashable:
-    """Equal for requests about one item whose condition keys differ in the leading keys at most."""
+    """A value that is equal for two requests about an item if only their leading keys differ."""
     body = request.body
     shared = tuple(getattr(body, OPERATIONS[name])), body.return_consumed_capacity
     if name == "GetItem":

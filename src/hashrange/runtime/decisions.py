@@ -58,7 +58,7 @@ def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables
 
 
 def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any, Any, T]:
-    """The same steps; definitions of tables are found in the cache if they are there."""
+    """The same steps, which get definitions of tables from the cache if it has them."""
     reply: Any = None
     try:
         while True:

@@ -38,7 +38,7 @@ class Server:
     """One listener and its clients. `non_api` answers requests that are not calls of the API.
 
     The `observer` is called for each answered call. There is a `balance` if several processes share
-    the listener. With `tells_attempts`, callers know the attempts of their requests.
+    the listener. With `tells_attempts`, each `Caller` has the number of the request's attempt.
     """
 
     clients: Clients

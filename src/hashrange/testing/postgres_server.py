@@ -118,7 +118,7 @@ class PostgresServer:
             raise
 
     def dsn(self, database: str = "postgres", user: str = "hashrange", **options: str) -> str:
-        """For psql too, unless there are `options`, which may be those of the store."""
+        """The address of a database. `options` may be the store's own, which psql does not know."""
         more = "".join(f"&{name}={value}" for name, value in options.items())
         return (
             f"postgresql://{user}@/{database}?host={self.folder}&port={self.settings['port']}{more}"

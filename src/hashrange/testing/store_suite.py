@@ -172,7 +172,7 @@ class StoreSuite:
         assert counted(store, b"n") == 0
 
     def test_a_row_that_was_deleted_and_put_again_has_changed(self, store: Store) -> None:
-        """Rows that belong to it may be others too, so its place is not enough."""
+        """The old and the new row have the same key, but a reader of the old one must conflict."""
         first = store.begin()
         first.read(Get(((SPACE, b"key"),)))
         for change in (Delete(SPACE, b"key"), Put(SPACE, b"key", value_of(2))):
@@ -364,7 +364,7 @@ class StoreSuite:
         assert row(store, (SPACE, b"key")) == value_of(9)
 
     def test_no_addition_of_many_threads_is_lost(self, store: Store) -> None:
-        """Each reads the weight of a row and writes it one higher; readers see both rows alike."""
+        """Threads increment the weight of two rows together; readers never see them differ."""
         commit(store, Put(SPACE, b"twin", ROW.value))
         rounds, writers = 40, 4
 

@@ -36,8 +36,8 @@ class TargetError(Failure):
 class Target:
     """An open database. `client` and `streams` are boto3's clients for it.
 
-    `name` is safe to print: it has no password. `database` is the database itself if it is open
-    in this process, which has more to tell than the API.
+    `name` is safe to print: it has no password. If the database is open in this process,
+    `database` is the database itself, which can tell more than the API.
     """
 
     name: str

@@ -32,7 +32,7 @@ from hashrange.model.values import Item as WireItem
 class Entity:
     """`attributes` maps fields to attribute names. `rivals` is filled in by `table_model.build`.
 
-    `fields` are all of them, also the `derived` ones, which `own` leaves out.
+    `fields` are all fields, including the `derived` ones, which `own` leaves out.
     """
 
     model: type[Item]
@@ -161,7 +161,7 @@ class Entity:
     # ---- from the table ----
 
     def load(self, raw: WireItem) -> Item:
-        """The item of a stored item. Raises ItemError if it does not fit its class."""
+        """Convert a stored item to an item. Raises ItemError if it does not fit its class."""
         try:
             values = self.read(raw)
         except KeyError:
@@ -378,7 +378,7 @@ class Entity:
 
     @cached_property
     def feeding(self) -> Mapping[str, str]:
-        """Fields that a key, a unique marker or a derived field depends on, with its name."""
+        """Fields on which a key, a unique marker or a derived field depends, each with its name."""
         feeding: dict[str, str] = {}
         for derived, one in self.derived.items():
             feeding |= dict.fromkeys(one.inputs, derived)

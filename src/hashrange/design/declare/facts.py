@@ -78,8 +78,8 @@ def where(condition: str) -> Callable[[F], F]:
 def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
     """Read the items of `relation`, then get the items whose keys they contain.
 
-    If the relation refers to the result several times, the reference that the arguments do not
-    know is followed, or the one with `field`.
+    If the relation refers to the result several times, `field` names the reference to follow. By
+    default it is the one that the arguments do not determine.
     """
     return lambda function: _fact(
         function, through=_entity(relation, "through", function), through_field=field
@@ -110,7 +110,7 @@ def scatter(*fields: str) -> Callable[[F], F]:
 
 
 def buckets(*, at_most: int) -> Callable[[F], F]:
-    """Read one partition after the other, whose keys hold a month, a day or another unit of time.
+    """Read partitions whose keys hold a month, a day or another unit of time, one after another.
 
     A range that touches more than `at_most` of them is refused. Without an upper end, it ends at
     the present. With `@st.latest` and `X | None` the lower end can be left out too: the last

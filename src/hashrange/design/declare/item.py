@@ -179,9 +179,9 @@ DECLARATIONS = (Key, Index, Unique, Vectors)
 class Item(BaseModel):
     """The base class of entities. `name` (default: the class's) is stored as the type.
 
-    `shape` is the number of its items' form; see `upgrade`. Programs whose class has a lower shape
-    refuse its items, unless it is at least `readable_by`: then they read them, and do not write
-    them back. All stored items have the shape `backfilled` at least.
+    `shape` numbers the forms in which items were stored over time; see `upgrade`. Programs whose
+    class has a lower shape refuse the items. If their shape is at least `readable_by`, they read
+    the items, but do not write them back. All stored items have at least the shape `backfilled`.
     """
 
     model_config = ConfigDict(
@@ -256,7 +256,8 @@ def _declares(value: object) -> bool:
 def as_read(item: Item) -> WireItem | None:
     """The stored item that this item was read from, if any.
 
-    A reader may leave a function there and its argument, if it is expensive and seldom needed.
+    It may be expensive and is seldom needed, so a reader may store a function and its argument
+    instead, which make it when it is first asked for.
     """
     raw: Any = item.__dict__.get(AS_READ)
     if isinstance(raw, tuple):

@@ -65,7 +65,10 @@ class References:
         return {}
 
     def between(self, child: Entity, parent: Entity) -> tuple[Reference, ...]:
-        """Every reference: a follower and a followed user are two. None of itself is among them."""
+        """All references of `child` to `parent`, e.g. to a follower and to the user they follow.
+
+        References of an entity to itself are left out.
+        """
         names = (child.name, parent.name)
         if names not in self._known:
             references = () if child is parent else tuple(self._between(child, parent))

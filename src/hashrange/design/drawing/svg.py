@@ -26,7 +26,7 @@ def columns(text: str) -> int:
 
 
 def cut(text: str, most: int) -> str:
-    """At most so many character cells of a text, with an ellipsis if some are left out."""
+    """The first `most` character cells of a text, with an ellipsis if some are left out."""
     if columns(text) <= most:
         return text
     short = text[: most - 1]
@@ -93,7 +93,7 @@ class Canvas:
     ) -> float:
         """Text with its baseline at `y`; returns its estimated width.
 
-        With `most`, a longer text is cut to so many characters and shown whole in a tooltip.
+        With `most`, a text with more characters is cut, and shown whole in a tooltip.
         """
         whole = printable(content)
         shown = cut(whole, most) if most else whole
@@ -110,7 +110,7 @@ class Canvas:
         return width
 
     def run(self, x: float, y: float, *pieces: tuple[str, str, float]) -> None:
-        """Pieces of (text, style, size) one after another, wherever each of them ends."""
+        """Pieces of (text, style, size), each of which begins where the one before it ends."""
         width, spans = 0.0, []
         for number, (content, style, size) in enumerate(pieces):
             shown = printable(content)

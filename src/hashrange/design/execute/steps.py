@@ -35,7 +35,7 @@ class Pause(NamedTuple):
 
 @dataclass
 class Signing:
-    """The call that a client is making: until when, and how many attempts it has signed."""
+    """A call under way: until when attempts may be signed, and how many have been signed."""
 
     until: float
     attempts: int = 0

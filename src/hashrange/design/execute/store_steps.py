@@ -58,7 +58,7 @@ class StoreSteps(ObservedCalls):
         self.cursor_key = cursor_key
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
-        """What a store that follows a migration does otherwise, as in `known` and `resolved`."""
+        """Overridden by a store that follows a migration, like `known` and `resolved`."""
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:

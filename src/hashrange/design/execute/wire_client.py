@@ -41,10 +41,9 @@ class _Serializer:
 
 
 def wired(client: Any) -> Any | None:
-    """The same client, with requests in wire form; None if it is not made as botocore's are.
+    """The same client, with requests in wire form; None if the client is not built like botocore's.
 
-    Answers are in wire form too, if `ANSWER` is set and botocore tells of them before it converts
-    them.
+    Answers are in wire form too, if `ANSWER` is set and botocore emits its event `before-parse`.
     """
     service = client.meta.service_model
     checking = vars(client).get("_serializer")

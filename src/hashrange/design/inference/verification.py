@@ -70,9 +70,9 @@ def _module() -> Iterator[ModuleType]:
 
 
 def verify(table: Table, inferred: Sequence[InferredEntity]) -> dict[str, Verified]:
-    """By the name of the entity: each item's keys are compared with those that it is stored under.
+    """Compare the keys that the model writes with the stored ones. Returns results by entity name.
 
-    A key of an index that the model would write, and that an item lacks, is a difference too.
+    It is a difference too if an item lacks an index key that the model would write.
     """
     entities = {str(entity): entity for entity in table.model.entities}
     keys = {column.attribute for source in table.model.sources for column in source.columns}

@@ -27,7 +27,7 @@ _RETRIED = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
 
 @dataclass(frozen=True)
 class Job:
-    """The actions for one item as it was read. `again` reads the key and makes them once more."""
+    """The key of an item, and the actions for the item as it was read."""
 
     key: Item
     actions: list[dict[str, Any]]
@@ -156,7 +156,7 @@ class Backfill:
         return equal({"M": self.requests.key(twin.mirror(old))}, {"M": mirror})
 
     def mend(self, keys: Sequence[Item]) -> Steps[None]:
-        """Mirror old items again, and delete mirrors that stand alone, of any stamp."""
+        """Mirror old items again, and delete mirrors without an old item, whatever their stamps."""
         images = yield from batches.get_all(self.side.model.name, keys, consistent=True)
         for image in images:
             if image is None:
@@ -171,7 +171,7 @@ class Backfill:
     # ---- contracting ----
 
     def contract(self, image: Item) -> Steps[int]:
-        """Delete an old item, or turn a marker to its new owner. Raises MigrationError."""
+        """Delete an old item, or point a marker to its new owner. Raises MigrationError."""
         if OTHER_OWNER in image and self.side.is_marker(self.requests.key(image)):
             known = {OTHER_OWNER: image[OTHER_OWNER]}
             values = {OWNER_ATTRIBUTE: image[OTHER_OWNER]}

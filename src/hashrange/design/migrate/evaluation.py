@@ -65,7 +65,7 @@ def alone(call: ApiCall) -> bool:
 
 
 def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
-    """The failure of a request whose members with these images have a condition that fails."""
+    """The failure of a request. `images` has the items of those members whose conditions fail."""
     if alone(call):
         error = ConditionalCheckFailedException(_FAILED)
         return ApiFailure("ConditionalCheckFailedException", _FAILED, error, Item=images[0])

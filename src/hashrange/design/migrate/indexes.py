@@ -83,7 +83,7 @@ class Indexes:
     def try_all(self, term: int) -> Steps[None]:
         """Wait until an item that is written now has reached every new index.
 
-        Each migrator has canaries of its own, so that one that was replaced deletes no other's.
+        Each migrator has canaries of its own, so that a replaced migrator deletes no other's.
         """
         for source in self.added:
             item = self._canary(source, f"{source.name}#{term}")

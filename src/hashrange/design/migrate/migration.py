@@ -147,7 +147,7 @@ class Migration:
         return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
-        """Whether programs that do not follow are denied to write, by the policy of `plan`."""
+        """Whether a policy like that of `plan` keeps programs that do not follow from writing."""
         return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:

@@ -53,8 +53,8 @@ class State:
     """What the table knows of its migration.
 
     `settled` is False after a change of the epoch, until no request of the epoch before can still
-    arrive. `done` is True when the work of the phase is complete, and `position` where a work that
-    was interrupted goes on. `guards` is how many items guard an exact fence; 0: there is none.
+    arrive. `done` is True when the work of the phase is complete, and `position` is the place at
+    which interrupted work continues. `guards` is the number of guard items, 0 if there are none.
     """
 
     phase: Phase = Phase.OLD

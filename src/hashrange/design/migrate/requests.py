@@ -77,7 +77,7 @@ class Requests:
         return self._action("Update", parameters, condition, expression)
 
     def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
-        """`own` of an item that stays as it is. All items with its attributes share the texts."""
+        """Only stamp an item. Items with the same attributes share the texts of the action."""
         known = owned, *image
         shared = self._stamps.get(known)
         if shared is None:

@@ -14,9 +14,9 @@ from hashrange.model.values import Item
 
 @dataclass(frozen=True)
 class Side:
-    """The view from the old model, or from the new one. `twins` are seen from the own model.
+    """The view of a program of the old or the new model. `twins` take the same view.
 
-    `guards` is how many items guard an exact fence; 0: there is none.
+    `guards` is the number of guard items, 0 if there are none.
     """
 
     model: TableModel
@@ -29,7 +29,7 @@ class Side:
         return tuple(column.attribute for column in self.model.table.columns)
 
     def twin_of(self, image: Item) -> Twin | None:
-        """The changed entity of a stored item or a key. Its entity may still be another one."""
+        """The changed entity that an item or a key looks like. It may still be of another one."""
         return next((twin for twin in self.twins if twin.owns(image)), None)
 
     # ---- unique markers ----
@@ -58,9 +58,9 @@ class Side:
         return {name: value for name, value in owned.items() if name != OTHER_OWNER}
 
     def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
-        """The stored marker of a marker of the own model.
+        """The form in which a marker of the own model is stored: with the owners in both models.
 
-        `mirrored` has the other model's key for each key of an owner.
+        `mirrored` has the owner's key in the other model by its key in the own model.
         """
         owner = marker[OWNER_ATTRIBUTE]
         other = {"M": mirrored[identity(owner["M"])]}

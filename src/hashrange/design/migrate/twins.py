@@ -24,7 +24,7 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class FieldOf:
-    """The other entity's field for one of the own fields, and the functions there and back."""
+    """The other entity's field for an own field, and the functions that convert there and back."""
 
     name: str
     there: Convert | None = None
@@ -33,7 +33,7 @@ class FieldOf:
 
 @dataclass(frozen=True)
 class Twin:
-    """`own` and `other` are the entity in the two models. `fields` maps own fields."""
+    """`own` and `other` are the entity in the two models. `fields` maps own fields to others."""
 
     own: Entity
     other: Entity
@@ -74,7 +74,7 @@ class Twin:
         return {**self._foreign(image), **self.other.dump(other)}
 
     def complete(self, image: WireItem) -> WireItem:
-        """The stored item with what the other model adds, if both have one item."""
+        """The stored item with what the other model adds, if the models share one stored item."""
         if not self.keeps_key:
             return image
         bare = {n: v for n, v in image.items() if n not in self._added}

@@ -25,7 +25,7 @@ from hashrange.model.values import Item
 
 
 class Part(NamedTuple):
-    """An action of a transaction. `member` is the number of the caller's own action, if it is."""
+    """An action of a transaction. `member` is its number if it is one of the caller's own."""
 
     action: dict[str, Any]
     member: int | None = None
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Changed:
-    """A member that writes a changed item or its marker: the image as read, and afterwards."""
+    """A member that writes a changed item or its marker, with the images before and after it."""
 
     number: int
     member: Member

@@ -44,7 +44,7 @@ def children_of(model: TableModel, parent: Entity) -> list[Children]:
 class Tree:
     """What is below an entity: `lost` are the children that nothing finds.
 
-    `doubts` has (the entity, why it is unclear whether it is below, and below what).
+    `doubts` has (entity, reason) for each entity that may be below, if that is unclear.
     """
 
     lost: list[Children]

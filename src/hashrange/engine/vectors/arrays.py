@@ -17,10 +17,10 @@ def sums(np: Any, terms: Any) -> list[float]:
     """The sum of each row of a two-dimensional array of 64-bit numbers, rounded only once. The
     array is overwritten.
 
-    The leading bits of all terms are taken off, so few that sums of them are exact in any order,
-    until nothing is left (Rump, Ogita and Oishi, Accurate Floating-Point Summation, 2008). This
-    takes two or three rounds, or fifteen if the terms have all magnitudes that products of 32-bit
-    numbers can have.
+    Each round takes the leading bits off all terms: so few bits that their sums are exact in any
+    order (Rump, Ogita and Oishi, Accurate Floating-Point Summation, 2008). It takes two or three
+    rounds until nothing is left, or fifteen if the terms have all magnitudes that products of
+    32-bit numbers can have.
     """
     spare_bits = (terms.shape[1] + 1).bit_length()
     parts: list[list[float]] = []

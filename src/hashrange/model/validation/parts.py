@@ -24,7 +24,7 @@ def of(content: Any, name: str) -> Iterator[Part]:
     """All parts of JSON content of this shape, the content itself first.
 
     Null and unknown members are left out, but an attribute value that is null is an empty one.
-    So are texts, binaries and numbers other than integers, which no search is for.
+    Texts, binaries and numbers other than integers are left out too, because nobody needs them.
     """
     waiting = [(content, name, 0)]
     while waiting:

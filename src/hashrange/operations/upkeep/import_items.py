@@ -83,7 +83,7 @@ Position = tuple[str, int, int, int]
 
 
 class Items(msgspec.Struct, rename="pascal"):
-    """The next records, for a job that is at the position `after`; then it is at `before`.
+    """The next records of a job, between the positions `after` and `before`.
 
     `unreadable` are records that are not items. `bytes_before` is the size of all earlier objects,
     and `bytes` is the number of bytes read from this one.

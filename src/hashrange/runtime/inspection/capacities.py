@@ -18,11 +18,11 @@ _PREFIX_BYTES = 8
 
 
 class Capacity(Struct, frozen=True):
-    """The capacity of a table (`index` None), global or vector index; None: what it lacks.
+    """The capacity of a table (`index` None), or of its global or vector index.
 
-    Units are per second. While an index is built, `built` is the part that is done, from 0 to 1.
-    `lag_seconds` of an index that follows from a log, or whose throughput is enforced, is the age
-    of the oldest change that it does not show yet.
+    What does not apply to it is None. Units are per second. While an index is built, `built` is the
+    part that is done, from 0 to 1. `lag_seconds` of an index that follows from a log, or whose
+    throughput is enforced, is the age of the oldest change that it does not show yet.
     """
 
     table: str

@@ -4,8 +4,8 @@ from collections.abc import Set
 
 
 class KnownSpaces:
-    """Spaces are created and dropped only with a new version of the catalog, which each commit
-    checks."""
+    """The spaces that exist at one version of the catalog. Each commit checks the version, which
+    changes whenever a space is created or dropped."""
 
     def __init__(self) -> None:
         self._version: int | None = None

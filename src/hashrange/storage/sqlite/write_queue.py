@@ -146,7 +146,7 @@ class WriteQueue:
 
     @contextmanager
     def turn(self, wait: Wait) -> Iterator[None]:
-        """Wait for the caller's turn, but not longer than `wait` and the patience.
+        """Wait for the caller's turn, but no longer than `wait` allows or `PATIENCE_SECONDS`.
 
         The caller then tries to take the write lock until it has it. Processes that came later wait
         until the block is left.

@@ -79,7 +79,7 @@ def pretty(value: Any) -> str:
 
 
 def item_of(text: str) -> Item:
-    """The item that a text in DynamoDB JSON is. Raises `ValueMistake`."""
+    """Read an item from DynamoDB JSON. Raises `ValueMistake`."""
     try:
         members = json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -192,7 +192,7 @@ def cursor(key: Item) -> str:
 
 
 def key_at(text: str) -> Item:
-    """The key that `cursor` made the text of. Raises `ValueMistake`."""
+    """The key that was given to `cursor` to make this text. Raises `ValueMistake`."""
     try:
         return item_of(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     except ValueError:

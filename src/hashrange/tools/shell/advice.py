@@ -160,7 +160,7 @@ BY_MESSAGE = _entries(
 
 
 def advise(statement: str, code: str, message: str, key: Sequence[str]) -> Advice | None:
-    """Advice for a refused statement. `statement` is without what is in quotes (`blanked`)."""
+    """Advice for a refused statement, from which `blanked` has removed the quoted parts."""
     named = f": WHERE {' AND '.join(f'{name} = ...' for name in key)}" if key else ""
     if code == "ValidationException":
         for pattern, text in BY_MESSAGE[:1]:

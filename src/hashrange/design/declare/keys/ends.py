@@ -63,7 +63,7 @@ def stored_ends(kind: FieldType) -> Ends:
 
 
 def stepped(value: Any, by: Any) -> Any:
-    """The value with a difference of time; None if there is no such date."""
+    """The value moved by a time difference; None if there is no such date."""
     try:
         return value + by
     except OverflowError:

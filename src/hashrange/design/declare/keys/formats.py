@@ -44,12 +44,12 @@ class Format:
     """How one placeholder is written.
 
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
-    or, if `descending`, in the opposite order; `fixed` that all texts have the same length, `free`
-    that any text is possible, and `length` is that of the beginning which is shown of a text.
-    `before(value)` is the nearest value whose text comes before, or None. `ends` are the nearest
-    values with a text. `units` are the
-    directives of a date or time (other formats show the whole value); `leading(value, units)` is
-    the beginning of the text that shows these units, or None.
+    or, if `descending`, in the opposite order. `fixed` means that all texts have the same length,
+    and `free` that any text is possible. If only the beginning of a value is shown, `length` is its
+    length. `before(value)` is the nearest value whose text comes before, or None. `ends` are the
+    nearest values with a text. `units` are the directives of a date or time (other formats show the
+    whole value); `leading(value, units)` is the beginning of the text that shows these units, or
+    None.
     """
 
     render: Callable[[Any], str]

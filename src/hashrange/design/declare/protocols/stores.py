@@ -209,7 +209,7 @@ class Store(Protocol):
     def transact(
         self, work: Callable[Concatenate[Work, P], R], /, *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """Call `work(t, ...)`, write what it collected in `t` if all that it read is unchanged.
+        """Call `work(t, ...)`, and write what `t` has collected if nothing that was read changed.
 
         After a lost race, `work` is called again, up to ten times in all: it should have no other
         effects. Then Conflict is raised. It is not called again after an error of the client, such

@@ -169,9 +169,10 @@ class Work(WritesAndDeletes, Protocol):
     """What the function of `Store.transact` reads and writes."""
 
     def get(self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Read an item by its primary key. None if it is absent, which is checked too.
+        """Read an item by its primary key. None if it is absent.
 
-        Writes of the work are not seen.
+        The commit checks that the item is unchanged, or still absent. Writes that were collected
+        before are not seen.
         """
         ...
 

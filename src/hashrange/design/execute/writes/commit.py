@@ -38,7 +38,7 @@ def commit(
 
 
 def token_after(token: str | None) -> str | None:
-    """The token of the next attempt: that of a cancelled transaction is not free for another."""
+    """The token of the next attempt, because that of a cancelled transaction cannot be reused."""
     return None if token is None else str(uuid5(NAMESPACE_OID, token))
 
 

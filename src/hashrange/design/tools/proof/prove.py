@@ -197,7 +197,7 @@ class _Asking:
                     builder.clock = lambda: now
 
     def all(self, proof: Proof, name: str, chance: random.Random) -> Iterator[str]:
-        """Ask all questions; yield a line if an answer differs, or if they show nothing."""
+        """Ask all questions; yield a line if an answer differs, or if nothing was tested."""
         wrong, left_out, records = [], set(), 0
         proof.asked[name] = 0
         for arguments in self._questions(chance):

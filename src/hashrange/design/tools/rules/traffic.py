@@ -145,7 +145,8 @@ def _largest(c: Context, entity: Entity, parent: Entity) -> float:
 def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     """The traffic on keys that have more of it than a partition allows.
 
-    With `largest`, a parent has as much of the traffic as of the items, and the largest counts.
+    With `largest`, a parent's share of the traffic is its share of the items, and the traffic of
+    the largest parent is returned.
     If several values have the same shares, only the first is returned.
     """
     traffics: dict[tuple[What, str | None, str], Traffic] = {}

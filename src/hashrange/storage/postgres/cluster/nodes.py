@@ -190,7 +190,7 @@ class Nodes:
         return [first_slots[number] for number in sorted(first_slots)]
 
     def keep_current(self, seconds: float = REFRESH_SECONDS) -> None:
-        """Read the map again, in the background, if it is older than this."""
+        """Read the map of slots to nodes again, in the background, if it is older than this."""
         if self._numbers and time.monotonic() - self._loaded_at > seconds:
             self._loaded_at = time.monotonic()
             self._refreshing = asyncio.create_task(self.refresh())

@@ -39,7 +39,7 @@ def show(visit: Visit) -> Response:
 
 
 def rows(visit: Visit) -> Response:
-    """The rows alone: one pane of those that are side by side."""
+    """Only the rows, for one of the panes that are shown side by side."""
     shape = visit.console.table(visit.path["table"])
     return visit.page("pane.html", shape=shape, **_page(visit, shape))
 
