@@ -1,4 +1,4 @@
-"""A clock that never goes back, not even between processes, or if the wall clock is set back.
+"""A clock that never goes back, even across processes and when the wall clock is set back.
 
 Every commit raises the stored clock to the time at which it was decided. A process that opens the
 database later, or commits after another process, continues from that time.

@@ -77,7 +77,7 @@ class StoreSuite:
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        """With one space, and one row in it."""
+        """A store with one space that has one row."""
         store = self.make_store(tmp_path)
         commit(store, CreateSpace(SPACE), ROW)
         yield store

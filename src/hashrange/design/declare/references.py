@@ -168,7 +168,7 @@ class References:
                     yield Reference(child, parent, {**one, part: field})
 
     def _roles(self, child: Entity, parent: Entity) -> Iterator[dict[str, list[str]]]:
-        """The `parts` of each role; a field without a role stands for each that has no other."""
+        """The `parts` of each role. A field without a role stands in for roles that lack a part."""
         parts = self.parts(child, parent)
         roles = {name: self._role(child, name, parent) for names in parts.values()
                  for name in names}  # fmt: skip
@@ -184,7 +184,7 @@ class References:
         return next((ref.role for ref, (other, _) in refs if other is parent), None)
 
     def _is_rivalled(self, one: Reference) -> bool:
-        """Whether fields without st.ref have the names of the owner's key, and another is used."""
+        """Whether fields without st.ref have the names of the owner's key, but others hold it."""
         same = all(
             part in one.child.fields and not one.child.fields[part].refs for part in one.held
         )

@@ -68,7 +68,7 @@ class Counts:
     largest: Largest = NO_TRANSACTION
 
     def added(self, window: int, writes: Counter[str], largest: Largest) -> "Counts":
-        """With what a program has done in a minute."""
+        """These counts, with the writes of a program in one minute added."""
         oldest = window - KEPT_SECONDS // WINDOW_SECONDS
         items = {key: rate for key, rate in self.items.items() if rate.peak_window >= oldest}
         for key, number in writes.most_common(ITEMS_KEPT):

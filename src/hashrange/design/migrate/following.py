@@ -222,7 +222,7 @@ class FollowingSteps(StoreSteps):
     def _cancelled(
         self, call: ApiCall, parts: Sequence[Part], failure: ApiFailure
     ) -> dict[str, Any] | None:
-        """None if the request is to be prepared again, or the answer of an applied token."""
+        """The answer if the token was used before; None if the request must be prepared again."""
         if failure.code != "TransactionCanceledException":
             raise failure
         codes = [reason.get("Code") for reason in failure.reasons]

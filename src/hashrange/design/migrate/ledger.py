@@ -81,7 +81,7 @@ class Ledger:
         return {"Put": {"TableName": self.model.name, **parameters, **expression.parameters()}}
 
     def _guards(self, before: State, after: State) -> list[dict[str, Any]]:
-        """All guards of an exact fence, if the epoch changes or they are new."""
+        """Puts of all guard items, if the epoch changes or the guards are new."""
         if (before.epoch, before.guards) == (after.epoch, after.guards):
             return []
         epoch = {"epoch": {"N": str(after.epoch)}}

@@ -26,7 +26,7 @@ _PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
 
 
 def patient(command: Callable[[Self_], Steps[T]]) -> Callable[[Self_], Steps[T]]:
-    """A command whose errors say how to go on."""
+    """Let a command repeat throttled requests, and say in its errors how to continue."""
 
     @wraps(command)
     def steps(self: Self_) -> Steps[T]:

@@ -35,7 +35,7 @@ def unprotected(side: Side) -> str | None:
 
 
 def policy(side: Side, arn: str) -> dict[str, Any]:
-    """A resource policy of the table; without its principals, one of a role."""
+    """A resource policy of the table. Without its principals it can be a policy of a role."""
     keys = {"dynamodb:LeadingKeys": sorted({*map(_pattern, _columns(side)), *side.marker_patterns})}
     unstamped = {"ForAllValues:StringNotEquals": {"dynamodb:Attributes": [EPOCH]}}
 

@@ -361,7 +361,7 @@ def _alike(old: Entity, new: Entity) -> bool:
 
 
 def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
-    """Both keys, with as much as it takes to see the difference."""
+    """Both keys, in the first of several forms in which they differ."""
     views: tuple[Callable[[Entity, EntityKey], str], ...] = (
         lambda _, key: " / ".join(str(column.template) for column in key.columns),
         lambda entity, key: " / ".join(

@@ -1,4 +1,4 @@
-"""What the callers of patterns notice of a change of a model."""
+"""What the callers of patterns notice when a model changes."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, time

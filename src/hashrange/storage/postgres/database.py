@@ -163,7 +163,7 @@ class PostgresDatabase:
 
     @property
     def connections_max(self) -> int:
-        """At each machine."""
+        """The number of connections to each machine."""
         return self._size
 
     def machine_of(self, key: bytes, /) -> int | None:
@@ -295,7 +295,7 @@ class PostgresDatabase:
     async def ask_on(
         self, pool: Pool, connection: Any, question: Question, values: bool = True
     ) -> None:
-        """On a connection of that pool."""
+        """Like `ask`, on a connection from `pool`."""
         if not self.citus:
             await ask(connection, question, values)
             return

@@ -125,8 +125,8 @@ class Folded:
 
     @property
     def redefines(self) -> bool:
-        """Whether it changes the set of tables and spaces, so that no writer in flight may have
-        missed the change."""
+        """Whether it changes the set of tables or spaces. No writer in flight may miss such a
+        change."""
         return self.changes_catalog or any(type(each) is not Purge for each in self.on_spaces)
 
     @property

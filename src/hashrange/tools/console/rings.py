@@ -75,7 +75,7 @@ def _at(place: float, radius: float) -> tuple[float, float]:
 def _apart(
     place: float, radii: Sequence[float], taken: list[tuple[float, float]]
 ) -> tuple[float, float] | None:
-    """The point nearest to a place on the circle that hides none of those that are taken."""
+    """The free point nearest to a place on the circle, far enough from those already taken."""
     for turn in range(ceil(0.5 / TURN)):
         for shift, radius in product({turn * TURN, -turn * TURN}, radii):
             point = _at(place + shift, radius)

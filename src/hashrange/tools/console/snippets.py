@@ -97,7 +97,7 @@ def _property(name: str) -> str:
 
 
 def cli(request: BuiltRequest, endpoint: str | None) -> str:
-    """For a POSIX shell, with one option in each line."""
+    """The request as a command for a POSIX shell, with one option on each line."""
     lines = [f"aws dynamodb {request.method}"]
     if endpoint:
         lines.append(f"--endpoint-url {shlex.quote(endpoint)}")

@@ -229,7 +229,7 @@ def first_text(outcome: Outcome) -> str:
 
 
 def clock(seconds: float) -> str:
-    """The time of the day, UTC."""
+    """The time of day, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
 
 

@@ -233,7 +233,7 @@ class RequestBuilder:
         return self.plan.route.entity.complete(values) if self.plan.route.computes else values
 
     def _expect_length(self, field: str, prefix: str, length: int) -> None:
-        """Raise BadValue unless the prefix tells the partition, and the sort key its rest."""
+        """Raise BadValue unless the prefix gives the partition, and the sort key takes its rest."""
         test = self.plan.test
         longer = test is not None and test.begins is self.plan.route.bound[field]
         if len(prefix) < length or (len(prefix) > length and not longer):

@@ -57,7 +57,7 @@ class Cost:
     # ---- money per month ----
 
     def usd_of(self, line: CostLine) -> float | None:
-        """On demand; None if the rate is not declared."""
+        """The dollars on demand; None if the rate is not declared."""
         if line.calls is None:
             return None
         reads = self.prices["on_demand_reads"].of(line.read_units * line.calls)

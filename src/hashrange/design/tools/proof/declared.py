@@ -176,7 +176,7 @@ class Relations:
         fields: Sequence[Sequence[tuple[str, str | None]]],
         roles: set[str],
     ) -> bool:
-        """Whether no field without a role stands where another has the role of the others."""
+        """Whether no field without a role was chosen where there is one with one of the `roles`."""
         return not any(
             role is None and roles & {other for _, other in options}
             for (_, role), options in zip(chosen, fields, strict=True)

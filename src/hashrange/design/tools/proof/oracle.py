@@ -98,7 +98,7 @@ class Oracle:
         records: Sequence[Record],
         source: str | None,
     ) -> list[Record]:
-        """Of a pattern with @st.buckets and no lower end, those in the last units of time."""
+        """The records in the last units of time, if a pattern with @st.buckets has no lower end."""
         most = pattern.facts.buckets
         left = [*records]
         for name, spec in _times(records[0].model, source) if most and records else ():

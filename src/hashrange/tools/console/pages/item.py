@@ -111,7 +111,7 @@ def _empty(shape: TableShape) -> Item:
 
 
 def again(visit: Visit) -> Response:
-    """Back from the difference to the form."""
+    """Show the form again after the difference was shown."""
     shape = visit.console.table(visit.path["table"])
     if "cell" in visit.parameters and (read := _read(visit)):
         item = item_of(visit.parameters.get("item", ""))

@@ -72,7 +72,7 @@ def _bytes(kind: str, content: Any) -> bytes:
 
 
 def _texts(kind: str, content: Any) -> list[tuple[str, Markup | str]]:
-    """The value as one text, or as several of which each tells something else."""
+    """The value as one or more titled texts, such as the text and the bytes of a binary value."""
     if kind == "B":
         text = _as_text(bytes(content))
         written: list[tuple[str, Markup | str]] = [("Text", _lines(text))] if text else []
