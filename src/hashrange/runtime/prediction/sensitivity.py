@@ -21,27 +21,23 @@ several."""
 
 
 class Constant(NamedTuple):
-    """A constant that is varied. `setting` is the meter's setting for it.
-
-    If the load was recorded, the recording's value of the setting replaces `default`.
-    """
+    """A constant that is varied between two values. `setting` is the meter's setting for it."""
 
     name: str
     setting: str
     low: float
-    default: float
     high: float
-    unit: str
 
 
-INITIAL = Constant("initial credit", "initial_burst_seconds", 0, 1, 300, "s of the units")
-HEAT_SHARE = Constant("heat share", "heat_share", 0.5, 0.8, 1.0, "of the units")
-HEAT_SECONDS = Constant("heat seconds", "heat_seconds", 60, 300, 900, "s")
-BACKLOG = Constant("backlog of an index", "index_backlog_units", 100, 1000, 10_000, "units")
+INITIAL = Constant("initial credit", "initial_burst_seconds", 0, 300)
+HEAT_SHARE = Constant("heat share", "heat_share", 0.5, 1.0)
+HEAT_SECONDS = Constant("heat seconds", "heat_seconds", 60, 900)
+BACKLOG = Constant("backlog of an index", "index_backlog_units", 100, 10_000)
 CONSTANTS = (INITIAL, HEAT_SHARE, HEAT_SECONDS, BACKLOG)
 PLACEMENT = "placement of keys"
-LAG = Constant("lag", "", 0.0, 0.01, 1.0, "s")
-"""The time that an entry takes to reach an index that is not behind. It is added to the lag."""
+LAG = Constant("lag", "", 0.0, 1.0)
+"""The time in seconds that an entry takes to reach an index that is not behind. It is added to the
+lag."""
 
 
 class Result(Struct):
