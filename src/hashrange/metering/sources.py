@@ -1,4 +1,4 @@
-"""The buckets of one table or global index, for reads or for writes, as its definition says."""
+"""The buckets of a table or global index, either for reads or for writes."""
 
 from hashrange.engine.throughput import Limit
 from hashrange.metering.buckets import Bucket, Place
