@@ -218,7 +218,7 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
             {"rates": {"error": 2}},
             "the rate of error must be a number of at least 0 and at most 1, not 2",
         ),
-        ({"rates": {"error": 0.6, "throttle": 0.6}}, "at most 1 together"),
+        ({"rates": {"error": 0.6, "throttle": 0.6}}, "must add up to at most 1"),
         ({"on": {"PutItem": {0: "error"}}}, "calls of PutItem are counted from 1"),
         ({"on": {"Put": {1: "error"}}}, "about 'Put', which is not an operation"),
         ({"operations": ("GetItems",)}, "about 'GetItems', which is not an operation"),

@@ -299,7 +299,7 @@ def test_keys_as_written() -> None:
         ("a b\nsecret", "line 2 is not: access_key secret_key [session_token]"),
         ("a b c d", "line 1 is not: access_key secret_key [session_token]"),
         ("a/b c", "line 1 is not: access_key secret_key [session_token]"),
-        ("a b\n\na c", "line 3 has an access key that an earlier line has"),
+        ("a b\n\na c", "line 3 repeats the access key of an earlier line"),
     ],
 )
 def test_texts_that_are_not_lists_of_keys(text: str, message: str) -> None:

@@ -107,10 +107,10 @@ class _Allow:
 
     def _of_tags(self, actions: set[str]) -> Iterator[str]:
         if actions & _TAGGING:
-            yield f"TagResource is allowed beside {_WHO_TAGS}"
+            yield f"TagResource is allowed together with {_WHO_TAGS}"
         for other in self._others:
             if self._left(other) & _TAGGING and not _keys(other) & {"aws:tagkeys"}:
-                yield f"{other.place} allows TagResource beside {_WHO_TAGS}"
+                yield f"{other.place} allows TagResource together with {_WHO_TAGS}"
 
 
 _TAGGING = frozenset({"TagResource", "UntagResource"})

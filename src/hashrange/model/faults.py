@@ -55,7 +55,7 @@ class Faults(NamedTuple):
         for fault, rate in self.rates.items():
             check_number(f"the rate of {fault}", rate, above_zero=False, most=1)
         if sum(self.rates.values()) > 1:
-            raise ValueError("the rates are at most 1 together, because a request has one fault")
+            raise ValueError("the rates must add up to at most 1, because a request has one fault")
         check_number("latency_seconds", self.latency_seconds, above_zero=False)
         for operation, calls in self.on.items():
             for number in calls:

@@ -123,7 +123,7 @@ def read_keys(text: str) -> Keys:
         if not match:
             raise KeysError(f"line {number} is not: access_key secret_key [session_token]")
         if match["access"] in keys:
-            raise KeysError(f"line {number} has an access key that an earlier line has")
+            raise KeysError(f"line {number} repeats the access key of an earlier line")
         keys[match["access"]] = Key(match["secret"], match["token"] or "")
     if not keys:
         raise KeysError("there is no key in it")

@@ -34,7 +34,7 @@ BOTH = "@staticmethod;@st.upgrade(from_version={0})"
         (upgraded("@st.upgrade(from_version={0});@classmethod"), "below @staticmethod"),
         (upgraded(""), "shape 2 needs an upgrade from 1"),
         (upgraded(BOTH, 3, 2), "shape 3 needs an upgrade from 1"),
-        (upgraded(BOTH, 1, 1), "no shape above 1"),
+        (upgraded(BOTH, 1, 1), "needs a class with a higher shape"),
         (A + patterns("@st.counts(A)\ndef a(self, id: str) -> st.Query[A]: ..."), "@st.counts"),
         (A + patterns("@st.counts(A)\n" + GET_A), "@st.counts"),
         (

@@ -71,7 +71,7 @@ def test_items(text: str, message: str) -> None:
         ("async def a(self, id: str) -> A | None: ...", "written with `def`"),
         ("def a(self, id: str) -> int: ...", "@st.counts"),
         ("def a(self, id: str) -> str | None: ...", "not an st.Item"),
-        ("def a(self, id: str = 'x') -> A | None: ...", "only default is None"),
+        ("def a(self, id: str = 'x') -> A | None: ...", "default can only be None"),
         ("@st.where('y = :y')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "'y' is not a"),
         ("@st.where('x = :z')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "no value for"),
         ("@st.where('x = :y')\ndef a(self, id: str, y: int) -> st.Query[A]: ...", "as S, :y as N"),
@@ -101,11 +101,11 @@ TWO = A + item("B", "'b#{b}', 'x'", "b: str")
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("volumes=st.volumes(A=-1)", "A: a number and a size are at least 0"),
-        ("volumes=st.volumes(B=st.each(A, mean=3, max=2))", "mean=3, max=2: the mean is from 0"),
+        ("volumes=st.volumes(A=-1)", "A: a number and a size must be at least 0"),
+        ("volumes=st.volumes(B=st.each(A, mean=3, max=2))", "max=2: the mean must be from 0"),
         ("volumes=st.volumes(A=st.each(B, mean=1, max=2), B=st.each(A, mean=1, max=2))",
-         "A of B of A: declare the number of one"),
-        ("writes=[st.writes(A, create=-1)]", "writes(A): a rate is at least 0"),
+         "A of B of A: this is a circle: declare the number"),
+        ("writes=[st.writes(A, create=-1)]", "writes(A): a rate must be at least 0"),
         ("index_keys={'GSI': ('p', 's')}", "index_keys: GSI is not an index"),
     ],
 )  # fmt: skip

@@ -69,7 +69,7 @@ WRITES: dict[str, Write] = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_under_a_condition(db: Shop, name: str) -> None:
-    with pytest.raises(st.ConditionFailed, match=r"Stock: 'available >= :n' does not hold") as no:
+    with pytest.raises(st.ConditionFailed, match=r"Stock: .* :n' is false") as no:
         WRITES[name](db, {"where": "available >= :n", "n": 6})
     assert type(no.value) is st.ConditionFailed
     assert stock(db) == Stock(product_id="1", available=5)
@@ -89,7 +89,7 @@ def test_the_same_in_a_transaction(db: Shop, name: str) -> None:
         else:
             t.save(stock(db).replace(note="x"), **condition)
 
-    with pytest.raises(st.ConditionFailed, match="does not hold"), db.transaction() as t:
+    with pytest.raises(st.ConditionFailed, match=" is false"), db.transaction() as t:
         write(t, {"where": "state = :s", "s": "closed"})
     assert stock(db) == Stock(product_id="1", available=5)
     with db.transaction() as t:
@@ -98,10 +98,10 @@ def test_the_same_in_a_transaction(db: Shop, name: str) -> None:
 
 
 def test_a_write_that_reads_first_takes_a_condition(db: Shop) -> None:
-    with pytest.raises(st.ConditionFailed, match="does not hold"):
+    with pytest.raises(st.ConditionFailed, match=" is false"):
         db.put(Login(login_id="1", email="b"), where="state = :s", s="confirmed")
     db.put(Login(login_id="1", email="b"), where="state = :s", s="new")
-    with pytest.raises(st.ConditionFailed, match="does not hold"):
+    with pytest.raises(st.ConditionFailed, match=" is false"):
         db.delete(Login(login_id="1", email="b"), where="state = :s", s="confirmed")
     db.delete(Login(login_id="1", email="b"), where="state = :s", s="new")
     assert db.login("1") is None
@@ -118,7 +118,7 @@ def test_the_condition_and_the_race_are_told_apart(db: Shop) -> None:
         db.put(old, where="avalable >= :n", n=5)
     with pytest.raises(st.DeclarationError, match="no value for :n"):
         db.put(old, where="available >= :n")
-    with pytest.raises(TypeError, match="no text with parameters"):
+    with pytest.raises(TypeError, match="only a text in `where`"):
         db.put(old, n=5)
 
 
@@ -226,7 +226,7 @@ def _check(db: Shop, where: InStock) -> None:
 def test_a_condition_of_another_entity(db: Shop) -> None:
     with pytest.raises(st.BadValue, match="NotNew is a condition of Login"):
         db.put(stock(db), where=NotNew(before="new"))  # type: ignore[misc]
-    with pytest.raises(TypeError, match="no text with parameters"):
+    with pytest.raises(TypeError, match="only a text in `where`"):
         db.put(stock(db), where=InStock(available=5), n=5)
 
 

@@ -88,13 +88,13 @@ def test_limit(db: Events, connection: Counting) -> None:
     assert numbers(db.events("s").limit(3).of(Event)) == [0, 1, 2]
     assert numbers(db.events("s").limit(3).of(st.Item)) == [0, 1, 2]
     sent = len(connection.sent)
-    with pytest.raises(st.BadValue, match=r"returns Event, and no Other"):
+    with pytest.raises(st.BadValue, match=r"returns Event, not Other"):
         db.events("s").of(Other)
     assert len(connection.sent) == sent
     for wrong in (0, -1):
         with pytest.raises(st.BadValue, match="at least 1"):
             db.events("s").limit(wrong)
-    with pytest.raises(st.BadValue, match="a page has a size of its own"):
+    with pytest.raises(st.BadValue, match="a page has a size already"):
         db.events("s").limit(3).page(2)
 
 

@@ -151,7 +151,7 @@ def test_threads_lose_no_addition(database: hashrange.Database) -> None:
         (Level(name="l"), {"points": 1}, "'ranked' depends on it"),
         (P, {"cuont": 1}, "did you mean 'count'"),
         (P, {"title": 1}, "not a number or a set"),
-        (P.replace(readers={"x"}), {"readers": {"y"}}, "leave them out"),
+        (P.replace(readers={"x"}), {"readers": {"y"}}, "leave this set"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_added_is_refused(
@@ -173,7 +173,7 @@ def test_a_transaction_adds_or_creates(db: Site) -> None:
 
 
 def test_a_transaction_adds_or_creates_an_item_once(db: Site) -> None:
-    with pytest.raises(st.BadValue, match="no other access"), db.transaction() as t:  # noqa: PT012
+    with pytest.raises(st.BadValue, match="the only action"), db.transaction() as t:  # noqa: PT012
         t.add_or_create(P, count=1)
         t.add(P, count=1)
 

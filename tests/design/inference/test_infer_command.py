@@ -29,7 +29,7 @@ def test_a_model_file(
     infer("sensor-management", 5000, 1e6, None, None, None)
     printed = capsys.readouterr()
     assert printed.out.startswith('"""The model of sensor-management, inferred from')
-    assert "are made again byte for byte, 0 fit no entity\n" in printed.err
+    assert "are reproduced exactly, 0 fit no entity\n" in printed.err
     path = tmp_path / "model.py"
     infer("sensor-management", 5000, 1e6, None, None, path)
     assert path.read_text() == printed.out
@@ -64,7 +64,7 @@ def test_binary_values_through_boto3(
     infer("app", 10, 1e6, None, None, None)
     printed = capsys.readouterr()
     assert "data: bytes" in printed.out
-    assert "the keys of 1 are made again" in printed.err
+    assert "the keys of 1 are reproduced" in printed.err
 
 
 def test_bad_input(

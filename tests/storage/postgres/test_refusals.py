@@ -287,7 +287,7 @@ def test_damage_is_found(postgres_server: PostgresServer) -> None:
         assert sorted(problem.split(": ")[1] for problem in problems) == [
             "it is stored under a wrong slot or key",
             "the checksum is wrong",
-            "the weight beside the value is not the one in it",
+            "the weight in its column differs from the weight in the value",
         ]
         assert await read(store, Get(((SPACE, b"0007"),))) == [value_of(1)]
 

@@ -78,7 +78,7 @@ def test_a_table_is_created_and_deleted(window: Window, target: Target) -> None:
         ({"table": "no spaces"}, "tableName"),
         ({"ihash": ""}, "The index by-status needs a partition key"),
         ({"ikind": "local"}, "The local index by-status needs a sort key"),
-        ({"ihash": "pk", "ihashtype": "N"}, "pk: has one type, but is S and N"),
+        ({"ihash": "pk", "ihashtype": "N"}, "pk: cannot have two types, S and N"),
         ({"iname": "i"}, "IndexName"),
         ({"hashtype": "X"}, "attributeType"),
     ],

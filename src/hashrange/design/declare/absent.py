@@ -62,9 +62,8 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
         if default != value:
             what = "None" if value is None else "an empty set"
             raise DeclarationError(
-                f"{name}: {what} is stored as nothing, so it would be read as "
-                f"{_described(info)}: make {what} the default. @st.upgrade gives old items "
-                "another value",
+                f"{name}: {what} is not stored, so it would be read as {_described(info)}: make "
+                f"{what} the default; to give old items another value, use @st.upgrade",
                 at=model,
             )
 

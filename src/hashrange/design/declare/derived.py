@@ -97,7 +97,7 @@ class _Inputs:
         if name in self.__model.model_fields:
             names = ", ".join(repr(one) for one in (*derived.inputs, name))
             raise DeclarationError(
-                f"{derived.name} uses {name}, which it does not name: @st.derived({names})",
+                f"{derived.name} uses {name}, so name it in the decorator: @st.derived({names})",
                 at=derived.function,
             )
         attribute = inspect.getattr_static(self.__model, name)

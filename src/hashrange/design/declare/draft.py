@@ -243,7 +243,8 @@ class Draft:
         hash_key, range_key = self.index_columns(index, declared_as)
         if when is not None and all(column.natural for column in hash_key + range_key):
             raise DeclarationError(
-                f"{declared_as}: `when` needs a template, since a field is always stored",
+                f"{declared_as}: `when` needs a key with a template, because a field that is a key "
+                "attribute itself is always stored",
                 at=self.model,
             )
         return EntityKey(sources[index.name], hash_key, range_key, when, declared_as)

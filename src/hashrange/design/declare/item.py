@@ -298,7 +298,7 @@ def _check_upgrades(model: type[Item]) -> None:
         if version not in known:
             raise DeclarationError(f"shape {shape} needs an upgrade from {version}", at=model)
     if known and max(known) >= shape:
-        message = f"an upgrade from {max(known)}, but no shape above {max(known)}: add shape="
+        message = f"an upgrade from shape {max(known)} needs a class with a higher shape"
         raise DeclarationError(message, at=model)
 
 

@@ -260,7 +260,7 @@ class _Reader:
             del hints[name]
         default: Any = inspect.signature(self.function).parameters[TOP].default
         if default is not inspect.Parameter.empty and type(default) is not int:
-            raise self._error("the default of 'top' is a number")
+            raise self._error("the default of 'top' must be a number")
         return SearchArguments(vectors[0], default if isinstance(default, int) else None)
 
     def _arguments(
@@ -291,7 +291,7 @@ class _Reader:
         metadata: list[Any] = []
         python, optional = core_type(hint, metadata)
         if default is not inspect.Parameter.empty and default is not None:
-            raise self._error(f"{name!r}: the only default is None")
+            raise self._error(f"{name!r}: the default can only be None")
         if optional != (default is None):
             raise self._error(f"write `{name}: T | None = None` for an optional argument")
         if any(isinstance(one, Operator) and one.name == "between" for one in metadata):
@@ -301,7 +301,8 @@ class _Reader:
         [operator, *more] = [*others, *units, Operator("=")]
         unit = units[0].name if others and units else None
         if len(others) > 1 or len(units) > 1 or (unit and operator.name not in RANGES):
-            raise self._error(f"{name!r}: {operator.name} does not go with {more[0].name}")
+            both = f"{operator.name} and {more[0].name}"
+            raise self._error(f"{name!r}: {both} cannot be combined")
         if operator.name == "any of":
             python = self._member(name, python)
         field, fields = operator.field or name, operator.fields

@@ -83,7 +83,7 @@ class Shapes:
             if change is None:
                 raise ItemError(
                     f"{self.model.__name__} ({single_line(key)}): it has shape {shape}, but "
-                    "backfilled says that there is none: write it again with the class that has "
+                    "`backfilled` says that no item has it: write it again with the class that has "
                     "the upgrade",
                     key,
                 )

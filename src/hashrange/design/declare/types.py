@@ -144,7 +144,7 @@ def in_utc(value: datetime) -> datetime:
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise BadValue("its year in UTC is not in 1 to 9999") from None
+        raise BadValue("its year in UTC is not from 1 to 9999") from None
 
 
 def time_text(value: time) -> str:
@@ -165,7 +165,7 @@ def _set(value: set[Any] | frozenset[Any]) -> AttributeValue:
     members = [encode(member) for member in value]
     tags = {tag for member in members for tag in member}
     if len(tags) != 1 or not tags <= {"S", "N", "B"}:
-        raise BadValue("a set is not empty and has only texts, only numbers or only bytes")
+        raise BadValue("a set needs members that are all texts, all numbers or all bytes")
     [tag] = tags
     return {f"{tag}S": sorted(member[tag] for member in members)}
 
@@ -174,9 +174,9 @@ def _map(value: Mapping[Any, Any]) -> AttributeValue:
     members = {}
     for name, member in value.items():
         if not isinstance(name, str):
-            raise BadValue(f"the names in a map are texts, not {name!r}")
+            raise BadValue(f"the names in a map must be texts, not {name!r}")
         if not name:
-            raise BadValue("the names in a map are not empty")
+            raise BadValue("the names in a map must not be empty")
         members[name] = encode(member)
     return {"M": members}
 

@@ -60,7 +60,7 @@ def vector_indexes(
                 index = _index(entity, declared, declared_as, other_indexes)
                 if indexes.setdefault(index.name, index) != index:
                     raise DeclarationError(
-                        f"{declared_as}: {index.name!r} is declared otherwise in another entity",
+                        f"{declared_as}: {index.name!r} is declared differently in another entity",
                         at=entity.model,
                     )
     if len(indexes) > VECTOR_INDEXES_MAX:
@@ -72,8 +72,8 @@ def vector_indexes(
     for index in whole:
         if len(index.filters) > SEARCH_FILTER_ATTRIBUTES_MAX:
             raise DeclarationError(
-                f"{index.name} has {len(index.filters)} filters, with the type of several "
-                f"entities: at most {SEARCH_FILTER_ATTRIBUTES_MAX}",
+                f"{index.name} has {len(index.filters)} filters, including the type if several "
+                f"entities are in it, but at most {SEARCH_FILTER_ATTRIBUTES_MAX} are allowed",
                 at=table_name,
             )
     return tuple(whole)

@@ -72,9 +72,9 @@ class Vector:
             count = (
                 f"more than {self.dimensions}" if len(numbers) > self.dimensions else len(numbers)
             )
-            raise ValueError(f"it has {count} numbers, and the vector has {self.dimensions}")
+            raise ValueError(f"it has {count} numbers, but the vector has {self.dimensions}")
         if not all(map(isfinite, numbers)):
-            raise ValueError("a vector has no NaN and no infinity")
+            raise ValueError("a vector cannot contain NaN or infinity")
         if not floats.fits(numbers):
             raise ValueError("a number is outside the range of 32 bits")
         return floats.unpack(floats.pack(numbers))

@@ -74,7 +74,10 @@ class Volumes:
     def _expect_no_cycle(self, name: str, below: tuple[str, ...]) -> None:
         if name in below:
             path = " of ".join((*below[below.index(name) :], name))
-            raise DeclarationError(f"volumes: {path}: declare the number of one with st.total(...)")
+            raise DeclarationError(
+                f"volumes: {path}: this is a circle: declare the number of one of them with "
+                "st.total(...)"
+            )
         for each in self.of(name).each:
             if each.parent != name:  # a tree of items of one entity
                 self._expect_no_cycle(each.parent, (*below, name))
@@ -109,11 +112,12 @@ class Volumes:
 
 def _expect_numbers(name: str, volume: Volume) -> None:
     if (volume.count or 0) < 0 or (volume.size or 0) < 0:
-        raise DeclarationError(f"volumes: {name}: a number and a size are at least 0")
+        raise DeclarationError(f"volumes: {name}: a number and a size must be at least 0")
     for each in volume.each:
         if not 0 <= each.mean <= each.max:
             raise DeclarationError(
-                f"volumes: {name}: mean={each.mean:g}, max={each.max:g}: the mean is from 0 to max"
+                f"volumes: {name}: mean={each.mean:g}, max={each.max:g}: the mean must be from 0 "
+                "to max"
             )
 
 
@@ -135,7 +139,7 @@ class Writes:
     def check(self, model: TableModel) -> None:
         """Raises DeclarationError for fields that the entity does not have."""
         if min(self.create, self.rate, self.delete) < 0:
-            raise DeclarationError(f"writes({self.entity.__name__}): a rate is at least 0")
+            raise DeclarationError(f"writes({self.entity.__name__}): a rate must be at least 0")
         fields = model.entity(self.entity).fields
         for name in self.edit:
             if name not in fields:

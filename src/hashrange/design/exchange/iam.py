@@ -155,7 +155,9 @@ class _Policy:
             else:
                 text += "*"
         if not seen:
-            self.warnings.append(f"{where}: {template} is not of one tenant, so it is left out")
+            self.warnings.append(
+                f"{where}: {template} does not belong to one tenant, so it is left out"
+            )
         return [re.sub(r"\*+", "*", text)] if seen else []
 
 

@@ -45,7 +45,7 @@ def _expect_client(handed: Any, service: str = "dynamodb") -> None:
     if model is None or model.service_name != service:
         raise TypeError(
             f"{type(handed).__name__} is neither a hashrange database nor a boto3 client for "
-            f'DynamoDB: hashrange.connect(), or boto3.client("{service}")'
+            f'DynamoDB: use hashrange.connect() or boto3.client("{service}")'
         )
 
 

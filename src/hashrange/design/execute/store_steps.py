@@ -155,9 +155,9 @@ class StoreSteps(ObservedCalls):
     ) -> Steps[Page[Any]]:
         """Read one item more than `size`, to know whether there is a next page."""
         if size < 1:
-            raise BadValue(f"a page has at least 1 item, not {size}")
+            raise BadValue(f"a page must have at least 1 item, not {size}")
         if bound.limit is not None:
-            raise BadValue("a page has a size of its own: leave the limit out")
+            raise BadValue("a page has a size already: leave `limit` out")
         name, timed, items = bound.cursor_name, bound.timed, LoadedItems()
         now = bound.builder.clock()
         if at is None:

@@ -46,7 +46,9 @@ class Work(PendingWrites):
     def _get(self, bound: BoundPattern) -> Steps[Any]:
         core: StoreSteps = self._store._core
         if bound.builder.plan.operation != "GetItem" or bound.builder.model is not core.model:
-            raise BadValue(f"{bound.call.pattern}: work reads its own table by the primary key")
+            raise BadValue(
+                f"{bound.call.pattern}: `get` needs a pattern of its own table, by the primary key"
+            )
         key = bound.builder.key(bound.arguments)
         name = repr(sorted(key.items()))
         if name not in self.seen:
@@ -76,7 +78,7 @@ def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
         if not lost:
             raise
         if attempt + 1 == ATTEMPTS:
-            raise Conflict(f"other programs won all of {ATTEMPTS} races: {error}") from error
+            raise Conflict(f"other programs were faster in {ATTEMPTS} attempts: {error}") from error
         yield Pause(random.uniform(0, min(PAUSE_MAX, PAUSE * 2**attempt)))
         return False
     return True

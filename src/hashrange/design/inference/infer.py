@@ -41,8 +41,8 @@ class Inferred:
         names = ", ".join(entity.name for entity in self.table.entities)
         markers = f", {self.markers:,} are markers of unique texts" if self.markers else ""
         return (
-            f"{self.sampled:,} items, entities: {names}; the keys of {self.verified:,} are made "
-            f"again byte for byte, {self.unmatched:,} fit no entity{markers}"
+            f"{self.sampled:,} items, entities: {names}; the keys of {self.verified:,} are "
+            f"reproduced exactly, {self.unmatched:,} fit no entity{markers}"
         )
 
 
@@ -159,9 +159,9 @@ def _by_type() -> PatternSource:
 def _doubts(shape: TableShape, verified: Verified) -> Iterator[str]:
     total = verified.same + len(verified.different)
     if not verified.different:
-        yield f"The keys of all {total:,} are made again byte for byte."
+        yield f"The keys of all {total:,} are reproduced exactly."
         return
-    yield f"The keys of {verified.same:,} are made again byte for byte, those of others are not:"
+    yield f"The keys of {verified.same:,} are reproduced exactly, those of others are not:"
     for raw, reason in verified.different[:EXAMPLES]:
         yield f"- {_key(shape, raw)}: {reason}"
 

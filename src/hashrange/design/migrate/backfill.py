@@ -145,7 +145,9 @@ class Backfill:
             if not (yield from self._send([Job(key, actions)])):
                 return
             image = now
-        raise MigrationError(f"the item {mirror} was changed {ATTEMPTS} times meanwhile: `resume`")
+        raise MigrationError(
+            f"the item {mirror} was changed {ATTEMPTS} times meanwhile: go on with `resume`"
+        )
 
     def _mirrored_by(self, image: Item) -> Twin | None:
         """The entity of which an item of the other model is a mirror."""

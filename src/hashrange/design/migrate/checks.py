@@ -92,15 +92,16 @@ def _entities(old: TableModel, new: TableModel) -> Iterator[str]:
             )
         elif declared.entity in replaced:
             yield (
-                f"{entity} and {replaced[declared.entity]} replace {declared.entity!r}: an entity "
-                "is not split; write the second one from the new items after the migration"
+                f"{entity} and {replaced[declared.entity]} replace {declared.entity!r}: a "
+                "migration cannot split an entity; write the second one from the new items "
+                "afterwards"
             )
         replaced[declared.entity] = str(entity)
     for entity in old.entities:
         if entity.name not in new.by_name and entity.name not in replaced:
             yield (
                 f"{entity} is not in the new model: keep it until the migration has finished, or "
-                f'say which entity has st.replaces("{entity.name}")'
+                f'declare st.replaces("{entity.name}") in the entity that replaces it'
             )
 
 
@@ -137,7 +138,7 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
         if name not in own.fields:
             yield f"{other} takes {name!r} from {own}, which has no such field"
     for name in sorted({t for t in targets if targets.count(t) > 1}):
-        yield f"{other}.{name} is made from two fields of {own}: a migration merges none"
+        yield f"{other}.{name} is made from two fields of {own}: a migration cannot merge fields"
     for name in targets:
         if name not in other.fields:
             yield (
@@ -157,7 +158,10 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
                 "say with st.pair how one becomes the other and back"
             )
         if (mine.counts, mine.expires) != (theirs.counts, theirs.expires):
-            yield f"{other}.{field.name} is st.Version or st.TTL if, and only if, {own}.{name} is"
+            yield (
+                f"{other}.{field.name} and {own}.{name} must both be st.Version, both be st.TTL, "
+                "or neither"
+            )
 
 
 def _names(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:

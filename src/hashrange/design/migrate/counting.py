@@ -93,15 +93,15 @@ class Counts:
             a_second = rate.peak / WINDOW_SECONDS
             if rate.peak_window >= oldest and a_second > WRITES_PER_SECOND_MAX:
                 yield (
-                    f"the item {key} was written {a_second:.1f} times a second, and a migration "
-                    f"carries {WRITES_PER_SECOND_MAX:g}: write it less often, e.g. as several "
-                    "items, each of which counts a part"
+                    f"the item {key} was written {a_second:.1f} times a second, but a migration "
+                    f"allows at most {WRITES_PER_SECOND_MAX:g}: write it less often, e.g. as "
+                    "several items, each of which counts a part"
                 )
         if self.largest.window >= oldest and self.largest.may_have > ACTIONS_MAX:
             yield (
                 f"a transaction of {self.largest.actions} actions may have "
-                f"{self.largest.may_have} with mirrors, markers and checks, and the most is "
-                f"{ACTIONS_MAX}: split it"
+                f"{self.largest.may_have} with mirrors, markers and checks, but at most "
+                f"{ACTIONS_MAX} are allowed: split it"
             )
 
     def __str__(self) -> str:

@@ -136,16 +136,16 @@ def _shown(twin: Twin) -> str:
 def _notes(guards: int) -> tuple[str, ...]:
     unit = 6 if guards else 4
     return (
-        f"From dual to new, a write of a changed item costs {unit} write units a kilobyte, and a "
-        "read before it.",
+        f"From dual to new, a write of a changed item costs {unit} write units for each kilobyte, "
+        "and a read of the item before it.",
         "The key ranges of both models are disjoint in the table and in every index.",
     )
 
 
 def _note(reason: str | None, kept: bool) -> str:
     if kept:
-        return "A policy keeps programs out that do not follow: remove it after `finish`."
-    stray = "What such a program writes is found by `verify`, not prevented."
+        return "A policy keeps out programs that do not follow: remove it after `finish`."
+    stray = "Writes of such a program are not prevented, but `verify` finds them."
     if reason is not None:
         return f"A program that does not follow the migration is not kept out: {reason}. {stray}"
     return (

@@ -301,7 +301,8 @@ class Migrator:
         shown = ", ".join(map(str, differing[:3]))
         raise MigrationError(
             f"{len(differing)} items still differ after {PASSES_MAX} passes, e.g. {shown}: a "
-            "program that does not follow the migration writes them; keep it out, and `resume`"
+            "program that does not follow the migration writes them; keep it out, and go on with "
+            "`resume`"
         )
 
     # ---- the end ----

@@ -68,8 +68,8 @@ class Twin:
         other = self._converted(item)
         if not self._returns(item, other):
             raise BadValue(
-                f"{self.own} ({single_line(self.own.key_of(image))}): it becomes {other!r}, and "
-                "that does not become the same item again: mend the functions of st.pair",
+                f"{self.own} ({single_line(self.own.key_of(image))}): converted to {other!r} and "
+                "back, it is a different item: correct the functions of st.pair",
             )
         return {**self._foreign(image), **self.other.dump(other)}
 
@@ -121,7 +121,7 @@ class Twin:
             if name in self.other.owned_attributes:
                 raise BadValue(
                     f"{self.own} ({single_line(self.own.key_of(image))}): its attribute {name!r}, "
-                    f"which the model does not know, is one of {self.other}"
+                    f"which the model does not know, has the name of one of {self.other}"
                 )
         return kept
 

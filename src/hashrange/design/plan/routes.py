@@ -385,7 +385,7 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
     excludes = outer is not None and outer.operator in ("after", "before")
     if excludes and last and written.before is None:
         below, other = ("above", "AtLeast") if side == 0 else ("below", "AtMost")
-        raise KeyRefusal(f"there is no nearest text {below} {field}: use st.{other}")
+        raise KeyRefusal(f"the last value {below} {field} is not known: use st.{other}")
 
 
 def _check_natural(test: SortTest) -> None:

@@ -26,8 +26,8 @@ def find_search(
     others = [entity for entity in index.entities if entity not in entities]
     if others and index.types is not None and len(entities) > 1:
         raise KeyRefusal(
-            f"{index.name} also holds {others[0]}, and a search compares the type with one name: "
-            "return one entity, or all that the index holds"
+            f"{index.name} also holds {others[0]}, and a search can select only one entity, or "
+            "all that the index holds"
         )
     routes = tuple(_route(pattern, index, entity, arguments) for entity in entities)
     return index, routes

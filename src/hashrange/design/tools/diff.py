@@ -114,9 +114,11 @@ class _Comparison:
     def table(self) -> Iterator[Change]:
         old, new = self.old, self.new
         if old.name != new.name:
-            yield self._all("new keys", "table", f"{old.name} becomes {new.name}: another table")
+            text = f"{old.name} becomes {new.name}, which is another table"
+            yield self._all("new keys", "table", text)
         if old.table.columns != new.table.columns:
-            yield self._all("new keys", "table", "its key attributes change: another table")
+            text = "its key attributes change, which needs a new table"
+            yield self._all("new keys", "table", text)
         if old.type_attribute != new.type_attribute:
             text = f"items tell their type by {new.type_attribute}, not {old.type_attribute}"
             yield self._all("backfill", "table", text)
@@ -180,13 +182,15 @@ class _Comparison:
 
     def _dropped(self, source: Source) -> Iterator[Change]:
         if source.kind == "LSI":
-            yield self._all("new keys", str(source), "a local index goes: another table")
+            text = "a local index is removed, which needs a new table"
+            yield self._all("new keys", str(source), text)
         else:
             yield Change("additive", str(source), "it is dropped, one index for each UpdateTable")
 
     def _added(self, source: Source) -> Iterator[Change]:
         if source.kind == "LSI":
-            yield self._all("new keys", str(source), "a local index comes: another table")
+            text = "a local index is added, which needs a new table"
+            yield self._all("new keys", str(source), text)
             return
         inside = [e for e in self.new.entities if _key(e, source) or source == self.new.by_type]
         stored = [entity for entity, new in self.common if new in inside]
@@ -212,7 +216,7 @@ class _Comparison:
         added = [other for other in self.new.entities if other.name not in self.old.by_name]
         renamed = [other for other in added if _alike(entity, other)]
         if renamed:
-            text = f"its items are no {renamed[0]}: declare class {renamed[0]}(..., "
+            text = f"its items do not become {renamed[0]} items: declare class {renamed[0]}(..., "
             text += f'name="{entity.name}"), or write their type again'
             return self._change("backfill", str(entity), text, [entity])
         text = "its items stay in the table, and reads leave them out: delete them"
@@ -258,7 +262,8 @@ class _Comparison:
         before = {name: named.get(a, name) for name, a in new.attributes.items()}
         for name in old.fields:
             if name not in before.values():
-                yield Change("nothing", f"{new}.{name}", "it goes; stored items keep the attribute")
+                text = "it is removed; stored items keep the attribute"
+                yield Change("nothing", f"{new}.{name}", text)
         for name in new.fields:
             where = f"{new}.{name}"
             kind, text = self._field(old, before[name], new, name)
@@ -295,7 +300,7 @@ class _Comparison:
         if text:
             return "backfill", text
         if name != old_name:
-            return "nothing", f"it was called {old_name}, and is stored alike"
+            return "nothing", f"it was called {old_name}, and is stored in the same way"
         return "nothing", ""
 
     # ---- numbers ----

@@ -59,7 +59,7 @@ def _of_arguments(was: Pattern, now: Pattern) -> Iterator[str]:
     after = {argument.name: argument for argument in now.arguments}
     for name, argument in before.items():
         if name not in after:
-            yield f"its argument {name!r} goes"
+            yield f"its argument {name!r} is removed"
         elif _meaning(argument) != _meaning(after[name]):
             yield f"its argument {name!r} means something else"
         elif argument.optional and not after[name].optional:

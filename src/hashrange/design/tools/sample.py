@@ -185,7 +185,7 @@ class _Inventor:
             reasons = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in error.errors() if e["loc"])
             raise DesignError(
                 f"{entity}: no generated value is valid ({reasons or error.errors()[0]['msg']}): "
-                "name some with Field(examples=[...])"
+                "give valid ones with Field(examples=[...])"
             ) from error
         return None
 

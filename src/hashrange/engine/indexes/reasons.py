@@ -12,7 +12,7 @@ def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
     """Each secondary index of the item's table, and the change of the item's entry in it."""
     for index in change.table.indexes:
         if not (is_built(index, change.key) or index in change.table.built_from_log):
-            yield index, "is being built and has yet to come to the item: no write"
+            yield index, "is being built and has not reached the item yet: no write"
         else:
             yield index, _reason(index, change)
 

@@ -43,8 +43,8 @@ NOT_SENT = (
     "--kinesis"
 )
 _NOTE = (
-    "the Kinesis destination {} of {} is kept as told, since unsupported features are accepted: "
-    "no record is sent to it"
+    "the Kinesis destination {} of {} is stored, since unsupported features are accepted, but no "
+    "record is sent to it"
 )
 
 

@@ -63,7 +63,7 @@ def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None
             waited += LOOKED_AFTER_SECONDS
             if loop.is_closed() or (seconds is not None and waited >= seconds):
                 answer.cancel()
-                reason = "its event loop has ended" if loop.is_closed() else "it is slow or away"
+                reason = "its event loop has ended" if loop.is_closed() else "it is slow or down"
                 raise kv.StoreError(f"the database has not answered: {reason}") from None
 
 

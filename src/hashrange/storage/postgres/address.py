@@ -58,7 +58,7 @@ def check_tls(dsn: str, name: str) -> None:
     if mode.startswith("verify") and not (files["sslrootcert"] or (Path.home() / _ROOT).exists()):
         raise StoreError(
             f"{name}: sslmode={mode} needs sslrootcert=FILE, the certificate of the authority "
-            "that has signed the server's"
+            "that signed the server's certificate"
         )
 
 

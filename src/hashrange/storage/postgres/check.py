@@ -40,7 +40,7 @@ def _problem(row: Any) -> str | None:
     if crc32(value[4:]) != int.from_bytes(value[:4], "big"):
         return "the checksum is wrong"
     if row["weight"] != int.from_bytes(value[4:8], "big"):
-        return "the weight beside the value is not the one in it"
+        return "the weight in its column differs from the weight in the value"
     key = original(row["key"], row["rest"])
     if stored((row["space"], key)) != (row["space"], row["slot"], row["key"], row["rest"]):
         return "it is stored under a wrong slot or key"

@@ -125,11 +125,11 @@ async def _check_server(connection: Any, name: str, unsynced: bool) -> None:
             f"{name}: the encoding of the database is {server['encoding']}; create it with UTF8"
         )
     if server["fsync"] != "on" and not unsynced:
-        raise StoreError(
-            f"{name}: fsync is off, so that a power cut would lose commits; set fsync = on"
-        )
+        raise StoreError(f"{name}: fsync is off, so a power cut would lose commits; set fsync = on")
     if server["schema"] is None:
-        raise StoreError(f"{name}: no schema of the search_path exists, or this user may use none")
+        raise StoreError(
+            f"{name}: no schema of the search_path exists, or this user may not use any of them"
+        )
 
 
 async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:

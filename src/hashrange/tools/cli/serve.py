@@ -163,7 +163,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--objects",
         metavar="DIR",
         help="the buckets of imports, exports and bulk puts: a folder with a subfolder for "
-        "each bucket, or s3:// for buckets of S3 or of a service with its API; default: "
+        "each bucket, or s3:// for buckets of S3 or of a service with S3's API; default: "
         "none",
     )
     parser.add_argument(

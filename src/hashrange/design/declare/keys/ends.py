@@ -73,7 +73,7 @@ def stepped(value: Any, by: Any) -> Any:
 def _number(value: Any) -> Decimal:
     exact = Decimal(value)
     if exact.is_nan():
-        raise BadValue("it is no number")
+        raise BadValue("it is not a number")
     return exact
 
 

@@ -142,12 +142,12 @@ class PatternCall:
         """Raise BadValue for a class of which the pattern returns no items."""
         if not any(issubclass(result, entity) for result in self.results):
             names = " | ".join(result.__name__ for result in self.results)
-            raise BadValue(f"{self.pattern}: it returns {names}, and no {entity.__name__}")
+            raise BadValue(f"{self.pattern}: it returns {names}, not {entity.__name__}")
 
     def _builder(self, left_out: Sequence[str]) -> RequestBuilder:
         builder = self.builders.get(frozenset(left_out))
         if builder is None:
-            raise TypeError(f"{self.pattern}: arguments are left out from the right only")
+            raise TypeError(f"{self.pattern}: only the last arguments can be left out")
         return builder
 
 

@@ -238,7 +238,7 @@ class RequestBuilder:
         longer = test is not None and test.begins is self.plan.route.bound[field]
         if len(prefix) < length or (len(prefix) > length and not longer):
             least = "at least " if longer else ""
-            raise BadValue(f"the prefix has {least}{length} characters", field=field, value=prefix)
+            raise BadValue(f"it needs {least}{length} characters", field=field, value=prefix)
 
     @cached_property
     def _fields(self) -> tuple[tuple[str, str], ...]:

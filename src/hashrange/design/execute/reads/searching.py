@@ -34,7 +34,7 @@ class SearchBuilder(RequestBuilder):
             missing = search.vector if vector is None else TOP
             raise TypeError(f"{self.plan.pattern}: {missing!r} is missing")
         if type(top) is not int or not 1 <= top <= TOP_K_MAX:
-            raise BadValue(f"a search returns 1 to {TOP_K_MAX} items", field=TOP, value=top)
+            raise BadValue(f"it must be from 1 to {TOP_K_MAX}", field=TOP, value=top)
         try:
             numbers = Vector(self.index.dimensions).validated(vector)
         except ValueError as error:

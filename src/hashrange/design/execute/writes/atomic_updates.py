@@ -45,7 +45,7 @@ def append(entity: Entity, elements: Mapping[str, Any]) -> UpdateParts:
     appended: dict[str, AttributeValue] = {}
     for name, value in elements.items():
         if entity.fields[name].tag != "L" or not isinstance(value, (list, tuple)):
-            raise BadValue("it takes a list, for a list", entity=entity, field=name, value=value)
+            raise BadValue("field and value must be lists", entity=entity, field=name, value=value)
         appended[entity.attributes[name]] = _encoded(entity, name, value)
     return UpdateParts(appends=appended)
 
@@ -83,7 +83,7 @@ def root(path: str) -> str:
 def _members(entity: Entity, name: str, value: Any) -> AttributeValue:
     kind = entity.fields[name]
     if kind.tag not in _SETS or not isinstance(value, (set, frozenset)):
-        raise BadValue("it takes a set, for a set", entity=entity, field=name, value=value)
+        raise BadValue("field and value must be sets", entity=entity, field=name, value=value)
     return _encoded(entity, name, value)
 
 

@@ -23,7 +23,9 @@ def condition_check(
     text = where if isinstance(where, str) else ""
     if isinstance(where, Condition):
         if where.entity is not entity.model:
-            raise BadValue(f"{type(where).__name__} is a condition of {where.entity.__name__}")
+            raise BadValue(
+                f"{type(where).__name__} is a condition of {where.entity.__name__}, not {entity}"
+            )
         text, values = where.parts()
     parsed = conditions.parse(text, entity.fields, entity.attributes, f"condition({entity})", "#c")
     fault = entity.shapes.fault(parsed.fields)
@@ -38,7 +40,7 @@ def condition_check(
     }
     if condition.values:
         parameters["ExpressionAttributeValues"] = condition.values
-    error = ConditionFailed(f"{entity}: {text!r} does not hold", item)
+    error = ConditionFailed(f"{entity}: the condition {text!r} is false", item)
     return WriteAction(
         "ConditionCheck", parameters, key, lambda stored: error, holds=condition.matches
     )
@@ -57,4 +59,4 @@ def split_values(
 
 def expect_where(where: Where | None, values: Mapping[str, Any]) -> None:
     if not isinstance(where, str) and values:
-        raise TypeError(f"{', '.join(values)}: values, but no text with parameters in where")
+        raise TypeError(f"{', '.join(values)}: only a text in `where` takes values")

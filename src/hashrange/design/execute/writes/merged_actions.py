@@ -25,7 +25,9 @@ def _merge(first: WriteAction, second: WriteAction) -> WriteAction:
         return _merge_markers(first, second)
     kinds = (first.kind, second.kind)
     if any(action.kind == "Update" and action.parts is None for action in (first, second)):
-        raise BadValue(f"a transaction adds or creates an item with no other access: {first.key}")
+        raise BadValue(
+            f"add_or_create must be the only action on an item in a transaction: {first.key}"
+        )
     if second.kind == "ConditionCheck":
         return _with_conditions(first, first, second)
     if first.kind == "ConditionCheck":

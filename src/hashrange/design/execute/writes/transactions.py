@@ -154,7 +154,7 @@ class TransactionRead:
     @property
     def item(self) -> Any:
         if not self._found:
-            raise LookupError("the items are there after the end of the `with` block")
+            raise LookupError("the items are available after the end of the `with` block")
         return self._found[0]
 
     def load(self, raw: WireItem | None) -> None:
@@ -174,7 +174,9 @@ class PendingReads:
     def get(self, get: Any, /, *args: Any, **kwargs: Any) -> TransactionRead:
         bound = bind(get, args, kwargs)
         if bound.builder.plan.operation != "GetItem":
-            raise BadValue(f"{bound.call.pattern}: a transaction reads by the primary key")
+            raise BadValue(
+                f"{bound.call.pattern}: a read transaction needs patterns by the primary key"
+            )
         self.reads.append(TransactionRead(bound))
         return self.reads[-1]
 

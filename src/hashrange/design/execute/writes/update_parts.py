@@ -115,7 +115,7 @@ class UpdateParts(NamedTuple):
     def applied_to(self, image: Item) -> Item:
         """A stored item after the update. Raises BadValue for a nested value."""
         if self.assigns:
-            raise BadValue("a nested value of an item that the same transaction puts")
+            raise BadValue("a transaction cannot assign a nested value of an item that it puts")
         changed = {n: v for n, v in {**image, **self.sets}.items() if n not in self.removes}
         for name, amount in self.adds.items():
             changed[name] = _sum(changed.get(name), amount)

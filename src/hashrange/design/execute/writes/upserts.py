@@ -65,7 +65,7 @@ def _expect_alone(writer: Writer, entity: Entity) -> None:
 def _expect_empty_sets(entity: Entity, image: WireItem, amounts: Mapping[str, Any]) -> None:
     for name, amount in amounts.items():
         if "N" not in image.get(entity.attributes[name], {"N": "0"}):
-            reason = "a new item would have the members of its own set too: leave them out there"
+            reason = "leave this set of the item empty: a new item would have its members too"
             raise BadValue(reason, entity=entity, field=name, value=amount)
 
 

@@ -38,4 +38,6 @@ def _expect_plain(writer: Writer, entity: Entity, copies: bool) -> None:
     if entity.unique or entity.version is not None:
         raise BadValue(f"{entity}: a batch cannot check unique texts or versions")
     if copies and (entity.copies or entity.name in writer.copied):
-        raise BadValue(f"{entity}: a batch does not update copies: say so with batch(copies=False)")
+        raise BadValue(
+            f"{entity}: a batch does not update copies: accept this with batch(copies=False)"
+        )

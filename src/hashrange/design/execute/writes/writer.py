@@ -170,7 +170,7 @@ class Writer:
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
             raise BadValue(
-                f"{entity}: its key, {', '.join(sorted(entity.key_fields))}, cannot change: move it"
+                f"{entity}: its key ({', '.join(sorted(entity.key_fields))}) is fixed: use move"
             )
         if _same(entity, old, entity.dump(item)):
             return PreparedWrite(item, old, [])
@@ -393,7 +393,7 @@ def _not_found(entity: Entity, key: WireItem) -> Any:
             return NotFound(f"there is no {entity} ({single_line(key)})")
         return Conflict(
             f"{entity} ({single_line(key)}) has shape {shape_of(item)}, not {entity.shapes.shape}: "
-            "an update without reading cannot convert it, edit and update can",
+            "an update without a read cannot convert it: use edit or update",
             item,
         )
 

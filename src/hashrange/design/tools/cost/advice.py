@@ -41,7 +41,7 @@ def _read(line: CostLine, plan: Plan, usd: float) -> str:
     if plan.followed is not None:
         return f"A copy of the needed fields would save reading each {plan.followed}."
     if plan.route_shards:
-        return f"It queries {plan.route_shards} shards: fewer would do for less traffic."
+        return f"It queries {plan.route_shards} shards: with less traffic, fewer are enough."
     if plan.pattern.shape == "many" and line.read_units > 1:
         return "An index that projects only the needed fields, or smaller pages, would read less."
     return "A cache before the table would save repeated reads."

@@ -72,7 +72,7 @@ def unequal_copies(
         tester.make_again(owner)
     again = [*differences(table, connection, oracle, late=reader.late)]
     again += [*reader.catch_up(), *differences(table, connection, oracle)]
-    lines += [f"{line} after its owner was deleted and created" for line in again]
+    lines += [f"{line} after its owner was deleted and created again" for line in again]
     yield from (f"copies: {line}" for line in dict.fromkeys(lines))
 
 

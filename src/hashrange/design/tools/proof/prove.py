@@ -222,7 +222,7 @@ class _Asking:
         elif not proof.asked[name]:
             yield f"{name}: no question could be asked"
         elif not records:
-            yield f"{name}: no item of the sample fits a question, so nothing was shown"
+            yield f"{name}: no item of the sample fits a question, so nothing was proved"
 
     def _questions(self, chance: random.Random) -> Iterator[Mapping[str, Any]]:
         models = [entity.model for entity in self.table.model.entities]
@@ -274,7 +274,7 @@ class _Asking:
             if cursor is None:
                 break
             if len(page.items) != PAGE:
-                return f"a page of {len(page.items)} before the end"
+                return f"a page of only {len(page.items)} before the last one"
         texts = [self._text(type(item), vars(item)) for item in answered]
         got, wanted = sorted(texts), sorted(self._shown(answer.records))
         if got != wanted:

@@ -43,9 +43,9 @@ def without_type(c: Context) -> Iterator[Found]:
     "I17",
     "information",
     "an index on plain attributes holds items of other entities",
-    "DynamoDB puts every item with these attributes into the index, also of entities that do not "
-    "declare it. They are read, paid for and filtered out. Other names for the attributes "
-    "(Field(alias=...)) keep them apart.",
+    "DynamoDB puts every item with these attributes into the index, even if its entity does not "
+    "declare the index. Such items are read, paid for and filtered out. Other names for the "
+    "attributes (Field(alias=...)) keep them apart.",
 )
 def holds_others(c: Context) -> Iterator[Found]:
     for source in c.model.indexes:

@@ -44,8 +44,8 @@ def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "R02",
     "warning",
     "copies that cannot be found",
-    "To update copies, they are read by their owner's key, so the copying entity needs a key or an "
-    "index with that partition key.",
+    "The toolkit finds the copies of an owner by the owner's key, to update them. So the copying "
+    "entity needs a key or an index with that partition key.",
 )
 def lost_copies(c: Context) -> Iterator[Found]:
     for entity in c.entities:

@@ -89,7 +89,7 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
         )
     elif await connection.fetchval(_OWNERS) > 1:
         yield (
-            "the tables have different owners, so that moving a shard loses writes; give all to "
+            "the tables have different owners, so moving a shard would lose writes; give all to "
             "one role by ALTER TABLE ... OWNER TO"
         )
 
@@ -137,7 +137,7 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
     if settings["standby"]:
         lines.append("it is a standby; promote it, or name its primary")
     if settings["fsync"] != "on":
-        lines.append("fsync is off, so that a power cut loses commits; set fsync = on")
+        lines.append("fsync is off, so a power cut would lose commits; set fsync = on")
     if settings["lock_timeout"] == "0":
         role = settings["role"].replace('"', '""')
         lines.append(
@@ -145,7 +145,7 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
             f"'{LOCK_SECONDS_MAX}s'"
         )
     if settings["wal_level"] != "logical":
-        lines.append("wal_level is not logical, so that shards cannot move; set it and restart")
+        lines.append("wal_level is not logical, so shards cannot move; set it, and restart")
     if settings["recovery"] is None or settings["recovery"] > 1000 * RECOVERY_SECONDS_MAX:
         lines.append(
             "after a failure, rows may stay locked for a minute; set "

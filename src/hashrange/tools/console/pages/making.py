@@ -121,7 +121,7 @@ class _Keys:
             if not name:
                 continue
             if self._types.setdefault(name, kind) != kind:
-                raise Mistake(f"{name}: has one type, but is {self._types[name]} and {kind}")
+                raise Mistake(f"{name}: cannot have two types, {self._types[name]} and {kind}")
             elements.append({"AttributeName": name, "KeyType": role})
         return elements
 

@@ -60,7 +60,7 @@ def _found(visit: Visit) -> tuple[TableShape, list[str | int], Value]:
         at = None
     value = value_at(item, at) if isinstance(at, list) and at else None
     if value is None:
-        raise Mistake("The item does not have this value, or has it no longer.", 404)
+        raise Mistake("The item does not have this value, or no longer has it.", 404)
     return shape, at, value
 
 
