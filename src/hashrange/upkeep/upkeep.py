@@ -18,7 +18,7 @@ from hashrange.runtime.background import Background, Duty, RunsUpkeep, ask
 PAUSE_SECONDS = 2.0
 """The interval of looking for work that no commit of this process has announced."""
 
-ROUND_SECONDS = 30.0
+ROUND_SECONDS = 45.0
 """The same interval in a shared database, unless a process has asked for work. Each time takes
 several statements."""
 

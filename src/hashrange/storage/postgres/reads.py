@@ -157,6 +157,13 @@ class Question:
             return None
         return self.slots()
 
+    def sees_spaces(self, fenced: bool) -> bool:
+        """Whether the answers may depend on which spaces are dropped. The system space never is; if
+        a question is `fenced`, its rows by key are in spaces that the reader knows."""
+        keys = () if fenced else self.keys
+        spaces = {space for space, _ in keys} | {asked.read.space for asked in self.ranges}
+        return bool(spaces - {SYSTEM_SPACE})
+
     def parts(
         self, values: bool = True, catalog: bool = True, dropped: bool = True
     ) -> tuple[list[int], list[Any]]:

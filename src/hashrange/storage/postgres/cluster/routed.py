@@ -85,7 +85,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
                 rows_found = await Walk(connection, each, reverse, values).rows()
                 pages += [(part, i, *row) for row in rows_found]
         dropped: list[ResultRow] = []
-        sees_spaces = question.ranges or (question.keys and CATALOG not in question.keys)
+        sees_spaces = question.sees_spaces(fenced=CATALOG in question.keys)
         if question.lists_dropped or sees_spaces or met:
             spaces = await connection.fetch(_DROPPED)
             dropped = [(DROPPED, row["space"], None, None, None, None) for row in spaces]
