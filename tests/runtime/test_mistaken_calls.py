@@ -74,6 +74,9 @@ def test_a_closed_database(store: kv.Store, execute: Execute) -> None:
     for operation in ("ListTables", "Scan", "PutItem", "none"):
         with pytest.raises(StoreError, match=CLOSED):
             execute(database, operation, {"TableName": TABLE})
+    runtime: Any = database.runtime
+    with pytest.raises(StoreError, match=CLOSED):
+        runtime.call_all("BatchWriteItem", [b"{}"])
     with pytest.raises(StoreError, match=CLOSED):
         client.list_tables()
     with hashrange.mock(database), pytest.raises(StoreError, match=CLOSED):
