@@ -170,7 +170,7 @@ class Writer:
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
             raise BadValue(
-                f"{entity}: its key ({', '.join(sorted(entity.key_fields))}) is fixed: use move"
+                f"{entity}: key ({', '.join(sorted(entity.key_fields))}) cannot change: use move"
             )
         if _same(entity, old, entity.dump(item)):
             return PreparedWrite(item, old, [])
