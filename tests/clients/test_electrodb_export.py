@@ -48,7 +48,7 @@ LEFT_OUT = [
     for name, reason in {
         "by_month": "it reads several units of time (@st.buckets)",
         "old": "Old has upgrades, which are functions in Python",
-        "one_of_shards": "it reads the shard of a known value, which needs BLAKE2b",
+        "one_of_shards": "it needs the number of a shard, which is computed with BLAKE2b",
         "near": "it reads by a prefix in the partition key",
         "like": "a computed field is a function in Python",
         "every_mark": "ElectroDB's scans find only items that it wrote",

@@ -77,8 +77,9 @@ def end_of(owner: Table | Index, partition: Partition) -> bytes | None:
 def split(place: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
     """Divide a partition at the key `at`; `milliseconds` is the time.
 
-    Nothing changes if the partition no longer has this key, begins there, or is itself still being
-    counted. A split between item collections also divides the open shard.
+    Nothing changes if the key is the start of the partition or no longer in it, or while the
+    partition is still being counted after an earlier split. A split between item collections
+    also divides the open shard.
     """
     table, owner, old = place
     if owner.partition_at(at) != old or old.start == at or old.counted_in is not None:

@@ -26,7 +26,7 @@ _DELETED = frozenset(("SS", "NS", "BS"))
 
 class Comparison(NamedTuple):
     """A ComparisonOperator: how many values it takes (None: one or more), of which types, and
-    the operator of expressions that it is.
+    the corresponding operator of expressions.
     """
 
     values: int | None

@@ -136,9 +136,9 @@ class Batch(Struct, eq=False):
     """If a batch that `remembers`, as on an asynchronous store, is decided again, only the
     decisions whose reads would now have other answers are made again.
 
-    `submissions` are the batch's submissions; at its end, only the decided ones. The other
-    submissions are `costly`, and have to be decided aside, or `late`: the time of the batch was
-    over, or earlier submissions had read too much.
+    Of the `submissions`, `decide` leaves only those that it has decided. It moves the others to
+    `costly` if they have to be decided aside, and to `late` if the time of the batch was over, or
+    earlier submissions had read too much.
     """
 
     environment: Environment

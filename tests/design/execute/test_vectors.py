@@ -268,7 +268,7 @@ FIELDS = "id: st.Slug; x: str = ''; e: st.Vector(2)"
     ("text", "message"),
     [
         (item("A", "'a#{id}', 'info'", "id: str; e: st.Vector(4097)"), "1 to 4096"),
-        (item("A", "'a#{id}', 'info'", "id: str; e: list[st.Vector(2)]"), "not a part of one"),
+        (item("A", "'a#{id}', 'info'", "id: str; e: list[st.Vector(2)]"), "not a part of a field"),
         (item("A", "'a#{id}', 'info'", FIELDS, "i = st.vectors('vec', 'x')"), "not a vector"),
         (item("A", "'a#{id}', 'info'", FIELDS, "i = st.vectors('vec', 'f')"), "not a field"),
         (item("A", "'a#{id}', 'info'", FIELDS, f"{INDEX}, filters=['e'])"), "compares S, N, B"),

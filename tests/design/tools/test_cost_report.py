@@ -105,7 +105,7 @@ def test_prices_can_be_replaced(tmp_path: Path) -> None:
     [
         (lambda text: text.replace("[backups]", "[back_ups]"), "backups is missing"),
         (lambda text: text.replace("usd = 0.25", "usd = x"), "mine.toml: "),
-        (lambda text: text.replace("usd = 0.25", "usd = -1"), "a price of -1.0"),
+        (lambda text: text.replace("usd = 0.25", "usd = -1"), "usd must be at least 0"),
     ],
 )
 def test_a_wrong_price_file(change: Callable[[str], str], message: str, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_command() -> None:
     [
         (("--region", "us-east-11"), "no prices for us-east-11 (known: us-east-1)"),
         (("--prices", "nowhere.toml"), "nowhere.toml: No such file or directory"),
-        (("--utilisation", "0"), "the utilisation is above 0 and at most 1"),
+        (("--utilisation", "0"), "the utilisation must be above 0 and at most 1"),
     ],
 )
 def test_refusals_of_the_command(arguments: tuple[str, ...], message: str) -> None:

@@ -37,7 +37,7 @@ def pair(field: str, forward: Convert | None = None, inverse: Convert | None = N
     the two functions.
     """
     if (forward is None) != (inverse is None):
-        raise TypeError(f"st.pair({field!r}) needs both functions, or none of them")
+        raise TypeError(f"st.pair({field!r}) needs both functions or neither")
     return Pair(field, forward, inverse)
 
 

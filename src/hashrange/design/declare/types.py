@@ -341,7 +341,7 @@ def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
     core, _ = core_type(annotation, metadata)
     origin = get_origin(core)
     if any(isinstance(m, Vector) for m in metadata):
-        raise DeclarationError("a vector is a field of an item, not a part of one", at=at)
+        raise DeclarationError("a vector must be a field of an item, not a part of a field", at=at)
     if core is float or core is complex:
         raise DeclarationError("float is not exact in DynamoDB: use Decimal", at=at)
     if origin is Literal or core is Any:

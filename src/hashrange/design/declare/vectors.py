@@ -72,7 +72,7 @@ class Vector:
             count = (
                 f"more than {self.dimensions}" if len(numbers) > self.dimensions else len(numbers)
             )
-            raise ValueError(f"it has {count} numbers, but the vector has {self.dimensions}")
+            raise ValueError(f"it has {count} numbers instead of {self.dimensions}")
         if not all(map(isfinite, numbers)):
             raise ValueError("a vector cannot contain NaN or infinity")
         if not floats.fits(numbers):

@@ -90,7 +90,7 @@ class PatternWriter:
             raise Refusal("its key has several attributes")
         for part in (p for c in route.key.hash for p in c.template.placeholders):
             if part.shards and (part.field in route.bound or route.shard is not None):
-                raise Refusal("it reads the shard of a known value, which needs BLAKE2b")
+                raise Refusal("it needs the number of a shard, which is computed with BLAKE2b")
 
     def _expect_projected(self, plan: Plan) -> None:
         project, columns = plan.source.project, (*plan.source.columns, *self.model.table.columns)
@@ -179,7 +179,7 @@ class PatternWriter:
             field: f"one[{quoted(relation.attributes[held])}]!" for field, held in plan.held.items()
         }
         if any(p.shards for column in followed.key.columns for p in column.template.placeholders):
-            raise Refusal("it reads the shard of a known value, which needs BLAKE2b")
+            raise Refusal("it needs the number of a shard, which is computed with BLAKE2b")
         key = _key(followed, followed.key, values)
         every = (
             f"      const items = reads<{self.table}{followed}>(rows, {quoted(followed.name)});\n"
@@ -289,7 +289,7 @@ class PatternWriter:
             if name[0] == "#":
                 return f"${{op.name(a[{quoted(condition.names[name])}])}}"
             if name[1:] not in fields:
-                raise Refusal(f"its filter compares {name} with no field")
+                raise Refusal(f"its filter does not compare {name} with a field")
             field = fields[name[1:]]
             value = stored(entity, field, self._argument(name[1:]))
             return f"${{op.value(a[{quoted(entity.attributes[field])}], {value})}}"

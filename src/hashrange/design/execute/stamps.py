@@ -15,5 +15,8 @@ def visible(image: WireItem) -> WireItem:
 
 
 def stamp_of(image: WireItem) -> int:
-    """The epoch of an item's last write; -1 if no program that follows has written it."""
+    """The epoch of an item's last write; -1 if the item has none.
+
+    Only programs that follow the phases of a migration write the epoch.
+    """
     return int(image[EPOCH]["N"]) if EPOCH in image else -1

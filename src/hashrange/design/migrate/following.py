@@ -179,8 +179,8 @@ class FollowingSteps(StoreSteps):
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
         if late == ATTEMPTS:
             raise MigrationError(
-                f"no write could be signed within the lease of {self.lease.seconds:g} s: give the "
-                "migration, and so all programs, longer lease_seconds"
+                f"no write could be signed within the lease of {self.lease.seconds:g} s: give "
+                "the migration larger lease_seconds, in all programs"
             )
         raise Conflict(f"other writers changed the item {ATTEMPTS} times meanwhile")
 

@@ -62,8 +62,8 @@ class Lease:
             return state
         if state.active:
             raise MigrationError(
-                f"the table {self.side.model.name!r} is being migrated between other models than "
-                "this program's: give the program the same two models as the migration"
+                f"the migration of the table {self.side.model.name!r} has other models than this "
+                "program: give the program the same two models as the migration"
             )
         return State(epoch=state.epoch)
 

@@ -156,7 +156,9 @@ class Migrator:
         """Drop the old indexes and what the migration kept for itself. The phase stays `done`."""
         state = yield from self._taken()
         if state.phase is not Phase.CONTRACTING:
-            raise MigrationError(f"a migration finishes from contracting, not from {state.phase}")
+            raise MigrationError(
+                f"a migration can finish only in the phase contracting, and this is {state.phase}"
+            )
         state = yield from self._work(state)
         yield from self.indexes.drop()
         state = yield from self.ledger.change(state, state.changed(phase=Phase.DONE, guards=0))

@@ -33,7 +33,9 @@ def patient(command: Callable[[Self_], Steps[T]]) -> Callable[[Self_], Steps[T]]
         try:
             return (yield from through(command(self), _answered))
         except BadValue as error:
-            raise MigrationError(f"{error}, or this item, and go on with `resume`") from error
+            raise MigrationError(
+                f"{error}: correct the model or this item, and go on with `resume`"
+            ) from error
 
     return steps
 

@@ -99,7 +99,10 @@ def shadow_entity(twin: Twin) -> ShadowEntity:
     retyped = {twin.fields[name].name for name in twin.retyped}
     held = retyped & set(new.key.fields)
     if held:
-        raise DesignError(f"{new}: {', '.join(sorted(held))} changes its values and is in the key")
+        names = ", ".join(sorted(held))
+        raise DesignError(
+            f"{new}: its key cannot contain {names}, whose values the migration changes"
+        )
     keys = [
         _renamed(key, back)
         for key in new.indexes

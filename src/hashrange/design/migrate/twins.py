@@ -69,7 +69,7 @@ class Twin:
         if not self._returns(item, other):
             raise BadValue(
                 f"{self.own} ({single_line(self.own.key_of(image))}): converted to {other!r} and "
-                "back, it is a different item: correct the functions of st.pair",
+                "back, it is a different item, so st.pair does not have inverse functions",
             )
         return {**self._foreign(image), **self.other.dump(other)}
 
@@ -121,7 +121,7 @@ class Twin:
             if name in self.other.owned_attributes:
                 raise BadValue(
                     f"{self.own} ({single_line(self.own.key_of(image))}): its attribute {name!r}, "
-                    f"which the model does not know, has the name of one of {self.other}"
+                    f"which the model does not know, has the same name as one of {self.other}"
                 )
         return kept
 

@@ -246,7 +246,7 @@ class _Walk:
         """Note the ends of the range. A bucket that shows the whole field needs no sort key."""
         if self.bucket is None:
             if self.buckets:
-                raise KeyRefusal("@st.buckets: no unit of time in its partition key is unknown")
+                raise KeyRefusal("@st.buckets: its partition key has no unit of time left open")
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])

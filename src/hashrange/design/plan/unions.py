@@ -34,7 +34,7 @@ def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
     for route in routes:
         if not is_constant(route.known[equal:]):
             raise KeyRefusal(
-                f"the arguments mean different keys of {first.entity} and {route.entity}"
+                f"the arguments lead to different sort keys of {first.entity} and {route.entity}"
             )
     return tuple(common)
 

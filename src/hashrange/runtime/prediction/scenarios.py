@@ -25,7 +25,7 @@ S = TypeVar("S", Table, Index)
 
 
 class Units(Struct, frozen=True):
-    """The provisioned units of a table, and of each of its indexes that has none of its own."""
+    """The provisioned units of a table, and of each of its global indexes."""
 
     read: int
     write: int

@@ -149,8 +149,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--like",
         choices=("localstack", "dynamodb-local"),
-        help="replace this program as a DynamoDB server: with its port, its health check, and "
-        "--accept-unsupported",
+        help="take the place of LocalStack or DynamoDB Local: with the same port and health check, "
+        "and with --accept-unsupported",
     )
     parser.add_argument(
         "--accept-unsupported",
@@ -191,7 +191,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--archive",
         metavar="DIR|s3://BUCKET/PREFIX",
-        help="ship the log of the database file there, about a second behind, so that "
+        help="ship the log of the database file to this place, about a second behind, so that "
         "hashrange restore can build the file on another machine, as of any moment; "
         "default: no archive",
     )

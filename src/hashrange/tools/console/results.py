@@ -51,7 +51,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Collection:
-    """`key` is the value that its items share; None if the rows below show their own."""
+    """`key` is the partition key value of all its items; None if each row shows its own."""
 
     key: dict[str, object] | None
     runs: list[Run]

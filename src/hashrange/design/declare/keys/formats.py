@@ -218,7 +218,9 @@ def _padded(width: int, digits: int, python: Any) -> Format:
         exact = Decimal(value)
         text = f"{exact:0{width}.{digits}f}"
         if value < 0 or len(text) != width or Decimal(text) != exact:
-            raise BadValue(f"it does not fit {width} characters of a key in steps of {step}")
+            raise BadValue(
+                f"it is not a multiple of {step} that fits in {width} characters of a key"
+            )
         return text
 
     def before(value: Any) -> Any:
@@ -248,7 +250,9 @@ def _signed(width: int, digits: int, python: Any) -> Format:
         exact = Decimal(value)
         text = f"{exact + bias:0{width + 1}.{digits}f}"
         if not -bias <= exact < bias or Decimal(text) - bias != exact:
-            raise BadValue(f"it does not fit {width} characters of a key in steps of {step}")
+            raise BadValue(
+                f"it is not a multiple of {step} that fits in {width} characters of a key"
+            )
         return text
 
     def before(value: Any) -> Any:

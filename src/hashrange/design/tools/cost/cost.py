@@ -45,7 +45,7 @@ def cost(
     for the values that edits assign. For other entities they are generated. Raises NoPrices.
     """
     if not 0 < utilisation <= 1:
-        raise BadValue(f"the utilisation is above 0 and at most 1, not {utilisation}")
+        raise BadValue(f"the utilisation must be above 0 and at most 1, not {utilisation}")
     rates = prices_of(region, prices)
     context, known = Context(table), Examples(table, examples)
     lines = tuple(_lines(context, known))

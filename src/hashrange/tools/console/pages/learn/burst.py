@@ -19,7 +19,7 @@ STEP = 5
 def show(visit: Visit) -> Response:
     rest = visit.parameters.get("rest", "60")
     if rest not in RESTS:
-        raise Mistake("Choose a rest from the list.")
+        raise Mistake("Choose from the list how long the table rests.")
     ran = simulate(int(rest)) if visit.parameters.get("run") else None
     return step(
         visit, "burst", choices=RESTS, rest=rest, ran=ran, units=UNITS, rate=RATE, loaded=LOADED
