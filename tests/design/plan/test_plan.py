@@ -223,7 +223,7 @@ def test_request_shows_every_write_of_an_item_or_a_key() -> None:
         "edit": ["GetItem"],
         "update": ["GetItem"],
     }
-    with pytest.raises(TypeError, match="depends on its body"):
+    with pytest.raises(TypeError, match="requests of patch cannot be shown"):
         table.request(shop.patch, shop.stock, product_id="p-1")
 
 

@@ -219,7 +219,7 @@ def _padded(width: int, digits: int, python: Any) -> Format:
         text = f"{exact:0{width}.{digits}f}"
         if value < 0 or len(text) != width or Decimal(text) != exact:
             raise BadValue(
-                f"it is not a multiple of {step} that fits in {width} characters of a key"
+                f"it does not fit in {width} characters of a key as a multiple of {step}"
             )
         return text
 
@@ -251,7 +251,7 @@ def _signed(width: int, digits: int, python: Any) -> Format:
         text = f"{exact + bias:0{width + 1}.{digits}f}"
         if not -bias <= exact < bias or Decimal(text) - bias != exact:
             raise BadValue(
-                f"it is not a multiple of {step} that fits in {width} characters of a key"
+                f"it does not fit in {width} characters of a key as a multiple of {step}"
             )
         return text
 
