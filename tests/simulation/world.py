@@ -112,6 +112,10 @@ class TaskLoop(Loop):
             self.call_soon(function, *arguments)
         return asyncio.TimerHandle(0, function, arguments, self)  # type: ignore[arg-type]
 
+    def time(self) -> float:
+        """No time passes, so what is remembered for a while is never forgotten."""
+        return 0.0
+
     def _timer_handle_cancelled(self, timer: asyncio.TimerHandle) -> None:
         """There is no timer to stop."""
 
