@@ -23,10 +23,10 @@ Fits = Callable[[str, Context], Known]
 
 
 class Operator(Struct, frozen=True):
-    """`test` is the test of the positive operator, whose result a `negated` operator inverts.
+    """`test` is the operator without its negation; if it is `negated`, the result is inverted.
 
-    `check` raises ValueError for a value that a policy may not have. `fixed` makes a faster test
-    for several values without variables.
+    `check` raises ValueError for a value that is not allowed in a policy. `fixed` takes several
+    values without variables, and returns a faster test for all of them.
     """
 
     test: Test

@@ -1,5 +1,5 @@
-"""The variables of serverless.yml, `${source:name, default}`, as far as its folder has their
-values.
+"""Resolves the variables of serverless.yml, `${source:name, default}`, from the file itself, other
+files in its folder, and the environment.
 
 Source: the "Variables" pages of the Serverless Framework's documentation. Values from stacks,
 secrets, programs, and files outside the folder are not looked up: such a variable has its default

@@ -24,10 +24,10 @@ class Admitting(Protocol):
 
 
 class Account(Struct, gc=False):
-    """The answers of the meter to a request's questions of admission, and whether the request has
-    been charged.
+    """The meter's answers to a request that asks whether its reads and writes are admitted, and
+    whether the request has been charged.
 
-    A request that is run again, because it lost a race, gets the same answers and is charged once.
+    A request that is run again because it lost a race gets the same answers, and is charged once.
     """
 
     meter: Admitting

@@ -18,7 +18,8 @@ from hashrange.model.tables import Index, Table
 
 
 class Heat:
-    """Keeps the windows of partitions, in their buckets.
+    """Measures the load of each partition in windows of time, which it keeps in the partition's
+    bucket.
 
     The same requests at the same times lead to the same splits.
     """
@@ -37,8 +38,11 @@ class Heat:
         units: float,
         now: float,
     ) -> Sequence[bytes]:
-        """Count units of a partition. Returns the keys at which it should be split, if it should,
-        in this order."""
+        """Count units that are consumed at a key of a partition.
+
+        Returns the keys at which the partition should be split, in the order of the splits; none
+        if it should not be split.
+        """
         window, cuts = part.window, list[bytes]()
         if window is None or now >= window.since + self._seconds:
             cuts = self._roll(part, table, source, now)

@@ -52,7 +52,8 @@ def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple
 
 
 def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType]) -> None:
-    """Raise DeclarationError for a default that None or an empty set would be read as."""
+    """Raise DeclarationError for a default that would be read in place of None or an empty set,
+    which are not stored."""
     for name, info in model.model_fields.items():
         kind = fields[name]
         value = absent_value(kind)

@@ -52,7 +52,10 @@ class FieldGuess:
             return None
 
     def formats(self, text: str, value: Any) -> Iterator[tuple[str, str]]:
-        """(specification, text) of the value in the forms that a key with `text` can have."""
+        """The forms of the value that may occur in a key with the text `text`.
+
+        Each is a pair of a format specification and the value that it formats, as text.
+        """
         for spec in self._specs(text, value):
             rendered = self.rendered(spec, value)
             if rendered is not None:

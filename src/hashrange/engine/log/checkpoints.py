@@ -32,7 +32,8 @@ def of_stream(stream: Stream) -> Fetch[list[bytes]]:
 
 
 def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
-    """The sequence number of the last record of each shard that has one now."""
+    """The sequence number of the last record of each shard, by shard id. A shard without records
+    is left out."""
     numbers: dict[str, str] = {}
     for shard in shards:
         last = yield from records.latest(stream.log, shard.first_key, shard.end_key)

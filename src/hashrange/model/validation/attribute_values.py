@@ -1,6 +1,7 @@
 """Faults of attribute values and names that the service finds while it reads a request.
 
-They come before any other check, so they are looked for when a request has been refused.
+The service reports them before the result of any other check. So when a request has been refused,
+it is searched for these faults.
 """
 
 from typing import Any

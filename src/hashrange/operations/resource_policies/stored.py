@@ -23,7 +23,10 @@ def new_policy(
     confirmed: bool,
     old: ResourcePolicy | None = None,
 ) -> ResourcePolicy:
-    """The policy of a request; its revision is the time, and later than that of the `old` one.
+    """The policy of a request.
+
+    Its revision is the time in milliseconds, or one more than the revision of the `old` policy if
+    that is greater.
 
     Raises ValidationException.
     """

@@ -152,7 +152,8 @@ class Question:
         return slots or {slot_of(CATALOG[1])}
 
     def single_slots(self) -> set[int] | None:
-        """The slots of everything that it requests; None if a part is not in a single slot."""
+        """The slots of everything that the question requests; None if a part of it may concern
+        several slots."""
         if self.names or not all(asked.is_in_one_slot for asked in self.ranges):
             return None
         return self.slots()

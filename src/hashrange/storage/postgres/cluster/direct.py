@@ -4,9 +4,9 @@ Citus would plan each statement for each shard, which costs several times as muc
 itself. The tables of the shards are ordinary tables of PostgreSQL, so the statements here are those
 of the dialect `plain`, with other names.
 
-A shard may move to another node meanwhile. So a read also asks whether the shards were here at its
-moment. A transaction first takes the lock that keeps the shards in place, which Citus's own writers
-take too, and asks together with its writes.
+A shard may move to another node meanwhile. So a read also asks whether the shards were on the node
+at the moment of the read. A transaction first takes the lock that keeps the shards in place, which
+Citus's own writers take too, and asks the same question together with its writes.
 
 Statements that concern several nodes, or rows in many slots, go through Citus: see `routed`.
 """

@@ -1,4 +1,5 @@
-"""A database of a step: in memory, with throughput enforced, whose clock the page advances."""
+"""The database that a step of the tour runs on. It is in memory and enforces throughput, and the
+page advances its clock."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
