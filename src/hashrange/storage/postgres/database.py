@@ -63,8 +63,8 @@ TIDY_SECONDS = 60.0
 class HeldSnapshot:
     """A connection with a snapshot of PostgreSQL, taken from `pool`."""
 
-    def __init__(self, store: "PostgresDatabase", pool: Pool, connection: Any) -> None:
-        self._store = store
+    def __init__(self, database: "PostgresDatabase", pool: Pool, connection: Any) -> None:
+        self._database = database
         self._pool = pool
         self._connection: Any = connection
 
@@ -72,10 +72,10 @@ class HeldSnapshot:
         if self._connection is None:
             raise StoreError("the snapshot is closed")
         try:
-            await self._store.ask_on(self._pool, self._connection, question, values)
+            await self._database.ask_on(self._pool, self._connection, question, values)
         except BaseException as error:
             self._drop()
-            raise self._store.explained(error) from None
+            raise self._database.explained(error) from None
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
