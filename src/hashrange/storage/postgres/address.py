@@ -1,4 +1,5 @@
-"""The options of an address: our own options, and mistakes that asyncpg does not explain.
+"""Parses hashrange's own options in a database's address, and reports wrong TLS options, which
+asyncpg does not explain.
 
 A message never shows any other part of the address, since that may be a part of the password.
 """
@@ -18,7 +19,7 @@ _ROOT = Path(".postgresql", "root.crt")
 
 
 def without_option(dsn: str, name: str) -> tuple[str, str]:
-    """The DSN without one of our options, and the value of the option; "" if it is not set."""
+    """The DSN without the option `name`, and the value of this option, "" if it is not set."""
     options = _options(dsn)
     others = [(key, value) for key, value in options if key != name]
     if len(others) == len(options):
@@ -46,7 +47,7 @@ def is_set(text: str, option: str, name: str) -> bool:
 
 
 def check_tls(dsn: str, name: str) -> None:
-    """Raises StoreError for an unknown mode, or a missing certificate."""
+    """Check the TLS options. Raises StoreError for an unknown mode, or a missing certificate."""
     options = dict(_options(dsn))
     mode = options.get("sslmode") or os.environ.get("PGSSLMODE", "prefer")
     if mode not in TLS_MODES:

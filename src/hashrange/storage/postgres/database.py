@@ -1,4 +1,4 @@
-"""A PostgreSQL database: its connections, its clock, and the way in which it is asked."""
+"""A PostgreSQL database: its connections, its clock, and the questions that are put to it."""
 
 import asyncio
 import time
@@ -52,7 +52,7 @@ from hashrange.storage.postgres.schema import (
 T = TypeVar("T")
 
 FENCED_SECONDS_MAX = 15.0
-"""The time for which reads wait for a change of definitions that only some nodes know yet."""
+"""The time for which reads wait for a change of definitions that has not reached all nodes yet."""
 FENCED_PAUSE_SECONDS = 0.01
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
@@ -279,7 +279,7 @@ class PostgresDatabase:
                 return await step(*arguments)
             except ERRORS as error:
                 lost += 1
-                # A node may still hold connections to another node from before the other's restart.
+                # A node may still hold connections to a node that has been restarted since.
                 tries = 1 if is_of_another_node(error) else self._size * is_lost(error)
                 if lost > tries:
                     raise self.explained(error) from None

@@ -42,12 +42,12 @@ def original(key: bytes, rest: bytes | None) -> bytes:
 
 
 def first_from(start: bytes) -> tuple[int, bytes]:
-    """No row from `start` on is stored before this slot and key."""
+    """The first slot and key at which rows from `start` on may be stored."""
     return slot_of(start), start[:KEY_BYTES_MAX]
 
 
 def first_after(end: bytes | None) -> tuple[int, bytes]:
-    """No row before `end` is stored at this slot and key, or after it."""
+    """The first slot and key at which no row before `end` is stored, nor after it."""
     if end is None:
         return SLOT_AFTER_ALL, b""
     if len(end) <= KEY_BYTES_MAX:

@@ -44,7 +44,8 @@ class Landing:
         """The version and the value of the catalog's row, if it was changed."""
 
     async def run(self, pool: Pool, connection: Any, begun: bool) -> bool:
-        """Returns whether the connection, from that pool, is still sound after the commit."""
+        """Write and commit on a connection from `pool`, in a transaction that has `begun` or in a
+        new one. Returns whether the connection is still sound afterwards."""
         id_ = settle.new_id(self._store.milliseconds())
         if self._store.citus:
             node = None if begun else self._node_for_all(pool)

@@ -31,15 +31,18 @@ WAIT_SECONDS_MAX = 30.0
 STATEMENT_SECONDS_MAX = 30
 LOCK_SECONDS_MAX = 10
 NEAR_LOCK_SECONDS_MAX = 2
-"""The limit for a write at one node of a cluster. A row stays locked while the node that began its
-transaction cannot be reached, and other requests must not wait long behind a request for it."""
+"""The limit for waiting for the locks of a write at one node of a cluster. A row stays locked while
+the node that began its transaction cannot be reached, and a request that waits for the row must not
+delay other requests for long."""
 LOCKING_SECONDS_MAX = 3
-"""The limit for reads under locks over several nodes: more than Citus needs to find a deadlock."""
+"""The limit for waiting for the locks of reads over several nodes: more than Citus needs to find a
+deadlock."""
 IDLE_SECONDS_MAX = 10
 """The time for which the server waits for the next statement of a transaction. It limits the time
 to determine the outcome of a commit whose connection was lost."""
 COMMIT_SECONDS_MAX = 300.0
-"""More than all of these together. A transaction that has read the time before that has ended."""
+"""The longest time for which a transaction can be under way after it has read the clock: more than
+all limits above together."""
 
 PLANS = {
     # Every access is by primary key. A plan made while a table was small must not scan it after it
@@ -52,11 +55,13 @@ PLANS = {
     "jit": "off",
 }
 CITUS_PLANS = PLANS | {
-    # Otherwise Citus examines each table that asyncpg's query for a type meets: two seconds.
+    # Otherwise Citus examines each table that is met by the query with which asyncpg looks up a
+    # type; that takes two seconds.
     "citus.override_table_visibility": "off",
     # The tables of shards are used directly: see `direct`.
     "citus.enable_manual_changes_to_shards": "on",
-    # PostgreSQL measures planning in operators, so this makes it keep plans whenever it may choose.
+    # PostgreSQL estimates the cost of planning as a multiple of this value, so a high value makes
+    # it keep plans whenever it may choose.
     "cpu_operator_cost": "100",
 }
 CITUS_TRANSACTIONS = {
@@ -65,7 +70,7 @@ CITUS_TRANSACTIONS = {
     # Rows of several shards of a node are inserted on one connection.
     "citus.multi_shard_modify_mode": "sequential",
 }
-"""Set inside BEGIN, where all statements for Citus are."""
+"""Settings of each transaction. All statements for Citus are in transactions."""
 LOCKING_TRANSACTIONS = CITUS_TRANSACTIONS | {
     # The settings that follow are sent to the other nodes too.
     "citus.propagate_set_commands": "local",
@@ -100,10 +105,12 @@ async def rolled_back(connection: Any) -> bool:
 
 
 class Pool:
-    """With an `address`, which replaces that in the DSN, the pool is for one node of a cluster.
-    While the node cannot be reached, callers are refused at once, and it is tried in the
-    background. If all statements concern that node alone, the pool is `near`: then an unanswered
-    statement means that the node cannot be reached.
+    """A pool of connections to a database, or to one node of a cluster.
+
+    With `address`, which replaces the address in the DSN, the pool is for one node. While the node
+    cannot be reached, callers are refused at once, and the pool tries to connect in the background.
+    If all statements concern this node alone, the pool is `near`: then an unanswered statement
+    means that the node cannot be reached.
     """
 
     def __init__(
@@ -133,7 +140,7 @@ class Pool:
         self._idle: list[Any] = []
         self._taken: set[Any] = set()
         self._outdated: set[Any] = set()
-        """The connections in use that have earlier settings."""
+        """The connections in use that were opened with earlier settings."""
         self.configure(settings, in_transactions)
         self._free = asyncio.Semaphore(size)
         self._random = random.Random()
@@ -281,7 +288,7 @@ class Pool:
         self._free.release()
 
     async def take_back(self, connection: Any, error: BaseException) -> None:
-        """Like `give`, after an error."""
+        """Like `give`, for a connection whose use ended with an error."""
         if self.near and isinstance(error, TimeoutError):
             self._note_away()
         sound = False

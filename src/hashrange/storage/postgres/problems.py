@@ -82,7 +82,8 @@ def explain(error: BaseException, name: str) -> StoreError:
 
 
 def invalid_address(name: str) -> StoreError:
-    """The text of the error is left out: it may show a part of the password."""
+    """The error for an address that asyncpg cannot parse. The text of asyncpg's error is left out:
+    it may show a part of the password."""
     return StoreError(
         f"{name}: the address is not valid; write it as postgresql://user@host:port/name"
     )

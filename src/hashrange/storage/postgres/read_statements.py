@@ -1,4 +1,4 @@
-"""The texts of reads: the parts of statements."""
+"""The SQL of reads: the parts from which a statement is made."""
 
 from functools import lru_cache
 

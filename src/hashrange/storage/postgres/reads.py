@@ -3,12 +3,12 @@
 The statement is a union of the parts that the reads need, and each row says which part and which
 read it belongs to. One prepared statement serves any number of reads of the same kinds.
 
-A range that is bounded by weight is asked for with a guess of the number of rows. Only the values
-that fit into the page are read. If the page is not full then, everything is read again with more
-rows. Ranges that hold keys longer than the index keeps are read as a whole and sorted here.
+For a range that is bounded by weight, the number of rows is guessed. Only the values that fit into
+the page are read. If they do not fill the page, everything is read again with more rows. Ranges
+that hold keys longer than the index keeps are read as a whole and sorted here.
 
-The values of many rows by key are read until they have `READ_BYTES_MAX` together. A read with a
-value that was left out is not answered, nor is any read after it.
+The values of many rows by key are read until they have `READ_BYTES_MAX` bytes together. A read with
+a value that was left out is not answered, nor is any read after it.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,14 +62,15 @@ NOWHERE = None, None, None
 """The place of a row that is not requested."""
 
 READS_ANSWERED_MIN = 2
-"""This number of reads is answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
+"""At least this many reads are answered, however large their rows are: see `kv.READ_BYTES_MAX`."""
 
 
 class Question:
     """The keys and ranges of several reads, and the rows of the answer.
 
-    Reads that are `compared` at the end of their transaction need no `bounds`. Other reads have
-    bounds also for rows of the system space if the question `locks_system`.
+    If the answer is `compared` at the end of the transaction, it may mix moments until then, and
+    `bounds` is empty. Otherwise `bounds` has the keys whose rows must be as of one moment; with
+    `locks_system`, rows of the system space are among them.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Question:
         read's `weight_max`, or None if another read requests the key too, so that the row must not
         be cut."""
         self.names: dict[bytes, int] = {}
-        """The same for the names of counters."""
+        """The position of each counter among the requested ones, by its name."""
         self.ranges: list[Asked] = []
         self.bytes_max: int | None = None
         """The `bytes_max` of all reads of rows by key."""
@@ -101,7 +102,7 @@ class Question:
         self.placed = 0
         """The number of shards that are where they were expected."""
         self.rows: list[tuple[int, bytes | None] | None] = []
-        """The version and value of the row of each key. Without a value, its read is not
+        """The version and value of the row of each key. A read whose row has no value here is not
         answered."""
         self.totals: list[int] = []
         self.now = 0

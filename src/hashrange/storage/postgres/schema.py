@@ -77,7 +77,7 @@ PLACE = """SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_syste
 
 _CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 SKEW_MAX = 1000
-"""Milliseconds."""
+"""The largest difference between the clocks of two nodes, in milliseconds."""
 
 
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:

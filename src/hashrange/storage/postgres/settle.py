@@ -24,7 +24,8 @@ SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
 """Enough time for the server to end a backend that waits in vain, and for the database to
 recover."""
 NODE_SETTLE_SECONDS_MAX = 3.0
-"""The limit for a node of a cluster: requests for it wait meanwhile, and could be refused."""
+"""The same limit for a node of a cluster. It is short, because requests for the node wait meanwhile
+and may be refused."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
 """The time for which an id is kept. Afterwards, no connection can ask for it any more."""

@@ -45,7 +45,8 @@ DOUBT_SECONDS = 0.2
 
 
 class PostgresSnapshot:
-    """A snapshot that is not held yet is taken with its first read, at the node of that read."""
+    """A snapshot of the database. Unless `held` is given, PostgreSQL takes the snapshot with the
+    first read, at the node of that read."""
 
     def __init__(self, store: PostgresDatabase, held: HeldSnapshot | None = None) -> None:
         self._store = store
@@ -231,7 +232,7 @@ class PostgresTransaction:
         return landing.catalog
 
     async def _compare(self, source: HeldSnapshot | PostgresDatabase) -> None:
-        """Raises Conflict unless everything that was read is still the same there."""
+        """Raises Conflict unless everything that was read is still the same in `source`."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)

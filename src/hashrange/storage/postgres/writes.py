@@ -8,10 +8,10 @@ Rows that the transaction has not read, such as entries of indexes, are written 
 each belongs to a row that was read, which guards it.
 
 The number of an appended row comes from a row in `log_heads`, one for each slot of a log, which
-stays locked until the commit. So numbers are in the order of the commits, as those of a sequence
-would not be. The row also has the latest prefix, which a later row of the slot gets if its own is
-lower: a prefix begins with a time, and another server's clock may be ahead, or another transaction
-may have taken less time.
+stays locked until the commit. So numbers are in the order of the commits, which the numbers of a
+PostgreSQL sequence would not be. The row in `log_heads` also has the latest prefix. An appended row
+whose own prefix is lower gets the latest prefix instead: a prefix begins with a time, and another
+server's clock may be ahead, or another transaction may have taken less time.
 """
 
 from collections.abc import Callable, Sequence
@@ -144,7 +144,8 @@ class Layout(NamedTuple):
     slot: int = PLAIN_SLOT
     """The place of the transaction's id."""
     slot_of_counters: int | None = None
-    """If it is None, a backend always adds to the same place, so that none waits for another."""
+    """The slot of the counters. If it is None, each backend always adds to the same slot, and
+    different backends mostly to different ones, so that they seldom wait for each other."""
     shards: Sequence[int] = ()
     """The shards that must not have moved."""
 
@@ -195,7 +196,7 @@ class Plan:
         return part, self._layout.tables_of(slot)
 
     def _add_rows(self, folded: Folded, guards: Guards) -> None:
-        """In the order of the keys, which is the order of the locks."""
+        """Add the rows in the order of their keys, which is the order of the locks."""
         known, rows = guards.versions, folded.rows
         only_read = False
         for at, key in sorted((stored(key), key) for key in rows.keys() | known.keys()):

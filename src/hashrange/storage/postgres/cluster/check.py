@@ -71,7 +71,7 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
         yield "the cluster has no nodes; run citus_set_coordinator_host and citus_add_node"
     if len(nodes) > 1 and any(node["nodename"] in ("localhost", "::1") for node in nodes):
         yield (
-            "a node is known as localhost, where the others cannot reach it; run "
+            "a node is registered as localhost, so other nodes cannot reach it; run "
             "SELECT citus_set_coordinator_host('NAME', PORT)"
         )
     for node in nodes:
@@ -89,14 +89,14 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
         )
     elif await connection.fetchval(_OWNERS) > 1:
         yield (
-            "the tables have different owners, so moving a shard would lose writes; give all to "
-            "one role by ALTER TABLE ... OWNER TO"
+            "the tables have different owners, so moving a shard would lose writes; give all "
+            "tables to one role with ALTER TABLE ... OWNER TO"
         )
 
 
 def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) -> Iterator[str]:
-    """Lines for connections between nodes that cannot be made, one for each node that cannot make
-    them. Nodes that are `away` have been reported."""
+    """A line for each node that cannot connect to other nodes. Nodes in `away` are left out: it has
+    been reported already that they cannot be reached."""
     targets: dict[str, list[str]] = {}
     for one, other in sorted(failed):
         if one not in away and other not in away:
@@ -128,7 +128,7 @@ async def _of_node(
     lines = _of_settings(settings, nodes, store.connections_max)
     if not before - SKEW_SECONDS_MAX < settings["now"] < time.time() + SKEW_SECONDS_MAX:
         off = settings["now"] - (before + time.time()) / 2
-        lines.append(f"its clock differs by {off:+.1f} s from the one here; synchronize all clocks")
+        lines.append(f"its clock is {off:+.1f} s off from this machine's; synchronize all clocks")
     return True, lines
 
 
@@ -170,7 +170,6 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
-    """The number of connections of one node that a server may need: its own, and those that its
-    transactions and locking reads over several nodes make to this node from the others, where they
-    begin."""
+    """The number of connections to one node that a server may need: those that the server opens,
+    and those that other nodes open for its transactions and locking reads over several nodes."""
     return pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

@@ -50,7 +50,7 @@ async def ask(
     source = Source(rows, nodes.dropped, first.tables.rows)
     numbers = [shard.number for shard in shards if shard.number is not None]
     fenced = CATALOG in question.keys
-    # If the fence is open, no space that the reader may know has been dropped.
+    # If the fence is open, no space that the reader knows of has been dropped.
     sees_dropped = question.lists_dropped or question.sees_spaces(fenced)
     while True:
         parts, arguments = question.parts(values, catalog=False, dropped=sees_dropped)

@@ -23,8 +23,8 @@ BY_SLOT = ("rows", "counters", "log_heads", "batches")
 ON_EVERY_NODE = ("spaces", "dropped", "hashrange_schema")
 
 SHARDS_PER_NODE, SHARDS_MIN = 4, 16
-"""The number of shards. Each shard makes statements that concern several shards more expensive: see
-`direct`. With few shards, they are hard to divide evenly when nodes are added."""
+"""These determine the number of shards. Each shard makes statements that concern several shards
+more expensive: see `direct`. A small number is hard to divide evenly when nodes are added."""
 
 _NODES = "SELECT count(*) FROM pg_dist_node WHERE noderole = 'primary'"
 _SHARDS_WANTED = (
@@ -37,7 +37,7 @@ _HAS_CITUS = (
 _KEEP_OLD_OUT = "UPDATE hashrange_schema SET oldest = $1"
 """Keeps servers of releases that do not know the fences from writing."""
 _KEY_OF_SCHEMA = "ALTER TABLE hashrange_schema ADD PRIMARY KEY (version)"
-"""The primary key without which Citus does not copy the table to a node that joins."""
+"""Citus copies the table to a node that joins only if the table has a primary key."""
 _SHARDS = "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'rows'::regclass"
 
 

@@ -14,9 +14,10 @@ A change of definitions has three steps, none of which holds locks at more than 
 2. It commits, if the catalog's row still has the version by which the change was decided.
 3. It opens the fences with its number, and gives them the new version.
 
-If its server or a node fails in between, fences stay closed, and a process that meets a closed
-fence for a few seconds opens it. First it raises the version of the catalog, so that the change
-that closed the fences, and may still be under way, cannot commit any more.
+If its server or a node fails in between, fences stay closed. A process that has met a closed fence
+for half a second comes to the rescue: it opens all fences. First it raises the version of the
+catalog, so that the change that closed the fences, and may still be under way, cannot commit any
+more.
 
 So every open shard has the present definitions of the catalog, because a change commits only while
 all shards are closed. A rescue may leave shards with different versions behind, but these versions
@@ -39,18 +40,18 @@ from hashrange.storage.postgres.keys import stored
 from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
-"""The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is
-that of the catalog's row at the version before it was closed."""
+"""The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is the
+catalog: that of its version or, while the fence is closed, that of the version before."""
 OPEN, CLOSED = 0, 1
 
 RESCUE_SECONDS = 0.5
-"""The time for which a closed fence is met before a check whether the change is still under way."""
+"""A fence that a process has met closed for longer than this is opened by a rescue."""
 CHANGE_SECONDS_MAX = 60
 """After this time the change is considered lost."""
 LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
-"""The time limits for waiting for a shard's writers. Later writers wait meanwhile, even if an
-earlier one waits for them. So the attempt to get the lock ends soon, and is repeated with a longer
-limit each time."""
+"""How long a change of definitions waits for a shard's writers in its first attempt, and in any
+attempt. Later writers queue behind the attempt, even if an earlier writer waits for one of them. So
+the first attempt ends soon, and each further attempt has a longer limit."""
 
 _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
@@ -104,8 +105,8 @@ class Fences:
 
     @asynccontextmanager
     async def changing(self, known: int | None) -> AsyncIterator[None]:
-        """Only one change of definitions, or rescue, runs at a time, so that they do not undo each
-        other's work. Correctness does not depend on this.
+        """Hold the lock that lets only one change of definitions or rescue run at a time, so that
+        they do not undo each other's work. Correctness does not depend on this lock.
 
         Raises Conflict if the catalog no longer has the version `known`.
         """
@@ -124,10 +125,10 @@ class Fences:
                 await connection.execute("COMMIT")
 
     async def close(self) -> int:
-        """Close all fences. Returns the number that they have then.
+        """Close all fences. Returns the number that is written into them.
 
-        Raises the error of a node that cannot be reached. If that is noticed too late, other fences
-        have been closed.
+        Raises the error of a node that cannot be reached. The fences of other nodes may have been
+        closed by then.
         """
         number = new_version()
         nodes = [node for node in self._nodes.all if node.shards]
@@ -147,7 +148,8 @@ class Fences:
         await self._open([number], version, value)
 
     async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
-        """Open them at all nodes that can be reached. Raises the error of a node that cannot."""
+        """Open the fences with these numbers at all nodes that can be reached. Raises the error of
+        a node that cannot be reached."""
 
         values = {
             "version": version,
@@ -170,8 +172,8 @@ class Fences:
             await open_all()
 
     def met(self, versions: set[int]) -> None:
-        """Call this if fences with these versions were in the way. If they stay closed, they are
-        opened."""
+        """Note that fences with these versions were in the way of a request. Fences that stay
+        closed are opened by a rescue."""
         now = time.monotonic()
         self._met = {v: since for v, since in self._met.items() if now - since < 60}
         if self._rescue is None and any(

@@ -4,8 +4,8 @@ Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata 
 The node that has the slot of a statement answers it alone, at less than half the cost. So work that
 concerns one node begins there. Transactions over several nodes have a small pool of their own at
 each node, because each of their backends keeps connections to the other nodes. Locking reads have a
-pool too, because a transaction that makes one may hold a connection of another pool, and a
-transaction must not wait for a second connection of the same pool.
+pool too: the transaction that makes a locking read may hold a connection of another pool, and it
+must not wait for a second connection of the same pool.
 """
 
 import asyncio
@@ -77,7 +77,10 @@ class Node:
 
 
 class Nodes:
-    """`make` makes the three pools of the node at an address."""
+    """The nodes of a database, and the map of slots to nodes and shards.
+
+    `make` makes the three pools of a node, given its host and port.
+    """
 
     def __init__(self, make: Callable[[str, int], tuple[Pool, Pool, Pool]]) -> None:
         self._make = make
@@ -92,7 +95,7 @@ class Nodes:
         self._refreshing: asyncio.Task[None] | None = None
 
     def use_one(self, near: Pool, wide: Pool, locking: Pool) -> None:
-        """Two nodes for a single database whose tables are not distributed."""
+        """Treat a single database whose tables are not distributed as two nodes."""
         for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
             node = Node(number, near, wide, locking)
             node.shards = [Shard(None, slots, PLAIN)]
@@ -196,8 +199,8 @@ class Nodes:
             self._refreshing = asyncio.create_task(self.refresh())
 
     async def refresh(self) -> None:
-        """Read the map again from the first node that answers, and check the state of that node; it
-        begins with another node each time."""
+        """Read the map again from the first node that answers, and check the state of that node.
+        Each call begins with another node."""
         self._turn += 1
         nodes = [node for node in self.all if node.shards or len(self._by_address) == 1]
         at = self._turn % len(nodes)

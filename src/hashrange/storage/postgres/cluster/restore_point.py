@@ -1,4 +1,5 @@
-"""`hashrange cluster restore-point`: a point in the logs of all nodes with whole transactions.
+"""`hashrange cluster restore-point`: marks a point in the logs of all nodes that splits no
+transaction.
 
 Nodes share no snapshot, and a transaction over several of them commits on one after the other. So
 while the restore points are written, all fences are closed: transactions that had begun to write

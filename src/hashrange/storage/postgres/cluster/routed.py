@@ -46,8 +46,8 @@ from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.walk import Walk
 
 DEADLOCKS_MAX = 5
-"""The number of attempts to lock rows that are read. The time until a deadlock is detected is a
-pause."""
+"""The largest number of attempts to lock the rows of a read, if there are deadlocks. There is no
+pause between them, because PostgreSQL detects a deadlock only after a while."""
 
 ResultRow = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
 """A row of an answer: see the parts of a statement in `read_statements`."""
@@ -189,8 +189,8 @@ async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None
 async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> None:
     """Lock the rows that must be as of one moment, and put their values into `question`.
 
-    They are locked in the order of `nodes`; then rows are inserted in place of absent ones. The
-    transaction must be rolled back.
+    Existing rows are locked in the order of `nodes`; then rows are inserted in place of absent
+    ones. The transaction must be rolled back.
     """
     weights: dict[int, int] = {}
     absent: list[Key] = []
@@ -219,7 +219,8 @@ async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> Non
 
 
 async def _kept_absent(connection: Any, at: Stored) -> Any:
-    """Insert a row. If another transaction has just inserted it, return that row, locked."""
+    """Insert a row in place of an absent one. If another transaction has just inserted the row,
+    lock and return that row."""
     while await connection.execute(INSERT, *at, ABSENT, 0, b"") != "INSERT 0 1":
         row = await connection.fetchrow(_LOCK, *at[:3])
         if row is not None:

@@ -5,10 +5,10 @@ deleted unread is written first, because a deletion does not wait for a row whos
 on another node but not on this one yet. After everything is written, the fence of one of the slots
 must still have the version by which the transaction was decided: see `fences`.
 
-Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take it
-shared after they have written, because only then a shard stays in place. A transaction that has
-read a range holds the lock exclusively before it checks the range again. Writers do not wait for
-the lock, because its exclusive holder may wait for their rows.
+Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take the
+lock shared after they have written, because a shard is sure to stay in place only from then on. A
+transaction that has read a range holds the lock exclusively before it checks the range again.
+Writers do not wait for the lock, because its exclusive holder may wait for their rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ _SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
 _FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
 ROWS_PER_INSERT = 64, 16, 4, 1
 SLOT_OF_LISTS = 0
-"""The slot at whose node the lock of the list of dropped spaces is taken."""
+"""The lock of the list of dropped spaces is taken at the node of this slot."""
 
 
 async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
@@ -86,8 +86,8 @@ async def lock_alone(
 async def write(
     connection: Any, nodes: Nodes, folded: Folded, guards: Guards, version: int
 ) -> None:
-    """Write, and check again under locks everything that was read, in the order of transactions at
-    one node.
+    """Write, and check again under locks everything that was read. The locks are taken in the same
+    order as by transactions at one node.
 
     Raises Conflict if something has changed since it was read.
     """
@@ -228,7 +228,8 @@ def _are_together(nodes: Nodes, one: Stored, other: Stored) -> bool:
 
 
 async def _delete(connection: Any, places: Sequence[tuple[Stored, int]]) -> None:
-    """Delete rows of one space, which have known versions. If they are at one node, it does so."""
+    """Delete rows of one space that have known versions, with one statement. If all of them are at
+    one node, Citus lets that node execute the statement alone."""
     if not places:
         return
     slots, keys = sorted({at.slot for at, _ in places}), [at.key for at, _ in places]
