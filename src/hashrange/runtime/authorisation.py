@@ -40,7 +40,7 @@ def check_on_table(operation: Operation, request: Any, table: Table | None, mome
         return
     body, known = request.body, None
     if table is not None and body.table_name == table.name:
-        # Programs make the same request again and again.
+        # Programs make the same request again and again, so the plan of its policies is kept.
         policy, index = table.resource_policy, getattr(body, "index_name", None)
         known = (operation.name, table.id, index, policy and policy.text)
         plan: Plan | None = principal.remembered.get(known)
@@ -234,9 +234,9 @@ def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None
 
 
 def _own_arn(named: str, table: Table | None, caller: Caller) -> str:
-    """The same resource with the real region and account of its table.
+    """The ARN of the `named` resource, with the region and account of its table.
 
-    A table that does not exist is assumed to be in the caller's.
+    For a table that does not exist, they are those of the caller.
     """
     written = table_of(named)
     own = table.arn if table else table_arn(plain_name(written), caller)

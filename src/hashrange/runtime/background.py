@@ -19,7 +19,7 @@ from hashrange.model.errors import ApiError
 LEASE_SECONDS = 15.0
 """The duration of a lease. Its holder renews it in time."""
 LOOK_SECONDS = 5.0
-"""How often the holder looks whether another process has asked for work."""
+"""The interval at which the holder looks whether another process has asked for work."""
 
 
 class RunsUpkeep(Protocol):
@@ -54,9 +54,9 @@ class Duty(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """Become another holder in another process."""
+        """In a forked child: become another holder of leases than the parent."""
         self._holder = os.urandom(8).hex() if self._shared else ""
-        self._ends = self._look_at = 0.0  # of the timer
+        self._ends = self._look_at = 0.0  # times of the timer
         self.asked = 0.0
         """When another process has last asked for work, by the clock of the database."""
 
@@ -136,7 +136,7 @@ class Background(forks.Forkable):
         self._wake.set()
 
     def close(self) -> None:
-        """Returns when the step under way is done."""
+        """Stop the thread. Returns when the step under way is done."""
         with self._lock:
             self.closing = True
         self._wake.set()

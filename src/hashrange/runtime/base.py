@@ -51,7 +51,8 @@ class BaseRuntime(forks.Forkable):
         self._closed = False
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """Returns the response's body. Raises ApiError, or InternalServerError for a bug."""
+        """Run an operation. Returns the response's body. Raises ApiError, which for a bug is an
+        InternalServerError."""
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             raise self._refusal(name)

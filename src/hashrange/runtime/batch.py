@@ -75,7 +75,8 @@ class Submission(Struct, eq=False):
     news: Event | None = None
     """Wakes a thread that sleeps until it is settled."""
     bulk: bool = False
-    """A batch that begins with it may take longer, and others wait as long."""
+    """Whether it is a bulk write: a batch that begins with one may take up to BULK_SECONDS_MAX, and
+    other requests wait for that time."""
 
     # ---- over an asynchronous store ----
 
@@ -133,8 +134,10 @@ def _sources(table: Table | None) -> tuple[Table | Index | VectorIndex, ...]:
 
 
 class Batch(Struct, eq=False):
-    """If a batch that `remembers`, as on an asynchronous store, is decided again, only the
-    decisions whose reads would now have other answers are made again.
+    """Submissions that are decided in one transaction, and committed together.
+
+    A batch that `remembers`, as on an asynchronous store, keeps its decisions. If it has to be
+    decided again, it makes only those decisions again whose reads would now have other answers.
 
     Of the `submissions`, `decide` leaves only those that it has decided. It moves the others to
     `costly` if they have to be decided aside, and to `late` if the time of the batch was over, or
@@ -195,7 +198,8 @@ class Batch(Struct, eq=False):
                     if submission.proposal is not None:
                         raise Costly
                 begun, submission.suspended = submission.suspended, None
-                # In a generator of its own, this loop would be resumed again for each read.
+                # This loop is not a generator of its own, which would have to be resumed again for
+                # each read.
                 reply: Any
                 units = 0
                 try:
@@ -314,7 +318,7 @@ class Batch(Struct, eq=False):
             raise error
 
     def give_up(self) -> None:
-        """Answer every submission after the last of CONFLICTS_MAX lost races."""
+        """Refuse every submission, because the batch has lost CONFLICTS_MAX races."""
         self.refuse(ThrottlingException("Other writers keep changing the items. Try again."))
 
     def refuse(self, refusal: ApiError) -> None:

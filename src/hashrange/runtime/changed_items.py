@@ -35,9 +35,11 @@ class Changed(NamedTuple):
 def changed_items(
     snapshot: kv.Snapshot, table: Table, after: int, until: int, chosen: Selection
 ) -> Iterator[Changed]:
-    """They are collected in a temporary file, because there may be many.
+    """The items that `chosen` selects among those that changed after one time and not after
+    another, both in milliseconds.
 
-    Items that were inserted and deleted in between are left out.
+    They are collected in a temporary file, because there may be many. Items that were inserted and
+    deleted in between are left out.
     """
 
     def page(read: kv.Range) -> kv.Page:
@@ -71,7 +73,7 @@ def _chosen(
     milliseconds: int,
     chosen: Selection,
 ) -> Changed | None:
-    """The change as it is shown; None if it is not."""
+    """The change with the chosen attributes; None if the selection leaves it out."""
     old, new = images
     judged = new or old
     if judged is None or not _is_within(key, chosen.bounds):

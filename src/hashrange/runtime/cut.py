@@ -26,7 +26,8 @@ _encode = json.Encoder().encode
 
 
 class Cut:
-    """Holds a snapshot of the store until it is closed. `table` is None if there is none."""
+    """A table with its history, in a snapshot of the store that is held until `close`. `table` is
+    None if there is no such table."""
 
     def __init__(self, store: kv.Store, table_name: str) -> None:
         self._snapshot = store.snapshot()
@@ -103,7 +104,7 @@ class Former:
             self._some = self._some or bool(page)
 
     def take(self, key: bytes, now: bytes) -> bytes | None:
-        """The former value of the row that is `now`; None if the row did not exist."""
+        """The former value of a row whose present value is `now`; None if the row did not exist."""
         if not self._some:
             return now
         cursor = self._rows.execute("DELETE FROM former WHERE key = ? RETURNING value", (key,))
@@ -112,7 +113,7 @@ class Former:
         return row[0] if row else now
 
     def deleted(self, bounds: Bounds) -> Iterator[list[bytes]]:
-        """The remaining rows, whose keys do not exist any more."""
+        """The rows that `take` has not asked for: their keys do not exist any more."""
         rows = self._rows.execute(
             "SELECT value FROM former WHERE value IS NOT NULL AND key >= ? AND (? OR key < ?)",
             (bounds.start, bounds.end is None, bounds.end),
@@ -125,7 +126,7 @@ class Former:
 
 
 def _shown(values: list[bytes], chosen: selection.Selection) -> Iterator[bytes]:
-    """The items of rows."""
+    """The chosen items of rows with these values, as DynamoDB JSON."""
     _, items = contents([(b"", value) for value in values])
     if chosen.filter is None and chosen.projection is None:
         yield from map(bytes, items)

@@ -34,7 +34,7 @@ class FairQueue(Generic[T]):
         return entry
 
     def remove(self, caller: str, entry: T) -> bool:
-        """Returns whether the entry was still in the queue."""
+        """Remove an entry. Returns whether it was still in the queue."""
         queue = self._of_callers.get(caller)
         if queue is None or entry not in queue:
             return False

@@ -42,7 +42,8 @@ class Gathering:
         self._patience: TimerHandle | None = None
 
     def begin(self, under_way: int = 0) -> None:
-        """`under_way` is the number of batches that have not ended yet."""
+        """Gather requests, then call `start`. `under_way` is the number of batches that have not
+        ended yet."""
         if self._patient and under_way and len(self._waiting) < self._size_max:
             if self._patience is None:
                 self._patience = self._loop.call_later(PATIENCE_SECONDS, self.begin)

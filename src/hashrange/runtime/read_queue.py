@@ -43,7 +43,7 @@ class ReadQueue(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """The running reads stay with the parent."""
+        """Forget the running and the waiting reads, which belong to the parent."""
         self._lock = Lock()
         self._running = 0
         self._waiting: FairQueue[Admitted] = FairQueue()

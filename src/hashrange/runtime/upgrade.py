@@ -11,7 +11,7 @@ from hashrange.runtime.drive import drive
 
 
 def bring_up_to_date(store: kv.Store) -> None:
-    """Raises `kv.Damaged` if the rows are newer than this program."""
+    """Upgrade rows of an older version. Raises `kv.Damaged` if a newer version wrote the rows."""
     snapshot = store.snapshot()
     try:
         version = drive(upgrade.stored_version(), snapshot)
@@ -65,7 +65,8 @@ async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
 
 
 def _upgrading() -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
-    """Yields reads, and writes that later steps must see. Returns the remaining writes."""
+    """The missing steps of the upgrade. Yields reads, and writes that later steps must see. Returns
+    the remaining writes."""
     version = yield from upgrade.stored_version()
     _check(version)
     if version == upgrade.VERSION:

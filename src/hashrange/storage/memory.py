@@ -91,7 +91,7 @@ class MemoryStore(forks.Forkable):
         return MemoryTransaction(self)
 
     def state(self) -> State:
-        """The committed state, after the open transaction has ended."""
+        """The committed state. Waits until the open transaction has ended."""
         transaction = self.begin()
         try:
             return self._state()
@@ -99,9 +99,8 @@ class MemoryStore(forks.Forkable):
             transaction.rollback()
 
     def go_on_from(self, following: Callable[[State], State], /) -> None:
-        """Continue with the state that `following` makes of the present one, after the open
-        transaction has ended. Open snapshots keep what they see. The numbers of `Append`
-        continue."""
+        """Wait until the open transaction has ended, then replace the state by what `following`
+        makes of it. Open snapshots still see the old state. The numbers of `Append` continue."""
         transaction = self.begin()
         try:
             spaces, counters = following(self._state())
@@ -117,7 +116,7 @@ class MemoryStore(forks.Forkable):
         return State(spaces, dict(self._counters))
 
     def _leave_to_snapshots(self) -> None:
-        """Move the rows, unchanged, to a store of their own for the open snapshots."""
+        """Move the rows, unchanged, to a new store, from which the open snapshots read on."""
         before = MemoryStore()
         before._spaces, before._counters = self._spaces, self._counters
         before._snapshots, self._snapshots = self._snapshots, set()

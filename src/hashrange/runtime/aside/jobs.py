@@ -73,7 +73,9 @@ class Job(Struct, eq=False):
 
 
 class Jobs(forks.Forkable):
-    """Without an `executor`, the work is done in a thread that is started when it is needed.
+    """The costly requests of a runtime, and the thread that makes their steps.
+
+    Without an `executor`, the thread is started when it is needed.
 
     At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all
     snapshots of the store, the thread would wait for one that only its own next step can release.
@@ -96,7 +98,7 @@ class Jobs(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """The jobs stay with the parent."""
+        """Forget the jobs, which belong to the parent."""
         self._lock = Lock()
         self._running: deque[Job] = deque()
         self._reads: deque[Job] = deque()
@@ -108,7 +110,8 @@ class Jobs(forks.Forkable):
         self._thread: ThreadPoolExecutor | None = None
 
     def add(self, job: Job) -> None:
-        """From any thread. The job is refused if too many wait, or if the jobs are closed."""
+        """From any thread: queue a job. It is refused if too many wait, or if the jobs are
+        closed."""
         with self._lock:
             refusal = self._refusal()
             if refusal is None:
@@ -139,7 +142,7 @@ class Jobs(forks.Forkable):
         raise outcome
 
     def read(self, name: str, body: bytes, caller: Caller, done: Done) -> None:
-        """From any thread: the same, and `done` is called with the outcome."""
+        """From any thread: like `call`, but `done` is called with the outcome."""
 
         def decided(outcome: Proposal | BaseException) -> None:
             done(outcome.response if isinstance(outcome, Proposal) else outcome)
@@ -173,7 +176,7 @@ class Jobs(forks.Forkable):
         in_batch = isinstance(outcome, Proposal) and bool(outcome.writes)
         if not isinstance(outcome, Proposal):
             submission.outcome = outcome
-        elif outcome.changes_tables:  # batches have more to do for those, so they decide it again
+        elif outcome.changes_tables:  # a batch has more to do for it, so the batch decides it again
             submission.request = submission.operation.request(submission.body)
             self.settled()
         elif outcome.writes:
@@ -227,8 +230,8 @@ class Jobs(forks.Forkable):
             executor.submit(self._step_in, executor)
 
     def _step_on(self) -> None:
-        """Make all steps. Each could be submitted by itself, but that may have to wait for a fork,
-        which waits for the jobs to give their snapshots back.
+        """Make all steps. They are not submitted one by one, because submitting may have to wait
+        for a fork, which waits for the jobs to give their snapshots back.
         """
         while self._step():
             pass
@@ -236,7 +239,8 @@ class Jobs(forks.Forkable):
     def _admit(self) -> None:
         """Begin the next write, if none is under way, and as many reads as there are places.
 
-        No read waits for long: the next write begins only when this one has been committed.
+        At most one place is taken by a write, because the next write begins only when the previous
+        one has been committed. So no read waits for long.
         """
         if not self._writing and self._writes.length and self._has_place():
             self._running.append(self._writes.pop())
@@ -283,7 +287,7 @@ class Jobs(forks.Forkable):
             proposal: Proposal = end.value
             proposal.reads = job.reads
             if not proposal.writes:  # otherwise it is charged at its commit
-                assert isinstance(proposal.response, bytes), "what is refused writes something"
+                assert isinstance(proposal.response, bytes), "a proposed refusal has writes"
                 proposal.response = charged(
                     proposal.response, proposal.receipt, job.account, self._now()
                 )

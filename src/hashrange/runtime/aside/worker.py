@@ -7,7 +7,8 @@
 A message is pickled, after its length in eight bytes. The body of a request follows BEGIN in the
 same way, but as it is: pickling 16 MB would hold the parent's interpreter lock. The worker answers
 each message but DROP with one of its own, so there is one step at a time, and the parent decides
-whose. It ends when the parent ends it or dies. If it is stopped or hangs, it is replaced (`watch`).
+which request makes it. The worker ends when the parent ends it or dies. If it is stopped or hangs,
+it is replaced (`watch`).
 """
 
 import os
@@ -54,7 +55,7 @@ def send(pipe: BinaryIO, message: Any, body: bytes | None = None) -> None:
 
 
 def receive(pipe: BinaryIO) -> Any:
-    """Raises EOFError if the other side is gone."""
+    """Read a message. Raises EOFError if the other process is gone."""
     return pickle.loads(_receive_bytes(pipe))
 
 
@@ -70,7 +71,8 @@ def _receive_bytes(pipe: BinaryIO) -> bytes:
 
 
 class Worker:
-    """The parent's side. Used by one thread at a time; the process is started when needed."""
+    """The worker, as its parent uses it, in one thread at a time. The process is started when it is
+    first needed."""
 
     elsewhere = True
 

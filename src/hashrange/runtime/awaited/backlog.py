@@ -41,7 +41,7 @@ class Backlog:
         return len(self._requests)
 
     def enter(self, request: Hashable, size: int) -> None:
-        """Raises ThrottlingException if there are too many."""
+        """Add a request. Raises ThrottlingException if too many are unanswered."""
         if len(self._requests) >= REQUESTS_MAX or self._bytes + size > BYTES_MAX:
             raise throttled()
         self._requests[request] = size, monotonic()
@@ -54,7 +54,7 @@ class Backlog:
         return request in self._requests
 
     def leave(self, request: Hashable) -> bool:
-        """Returns whether the request was still here."""
+        """Remove a request. Returns whether it was still in the backlog."""
         entry = self._requests.pop(request, None)
         if entry is None:
             return False

@@ -1,6 +1,6 @@
 """The loops that advance batches over an asynchronous store.
 
-Each answer takes a round trip, so the first reads of a batch's decisions are made in one; then the
+Each answer takes a round trip, so the first reads of all decisions of a batch share one. Then the
 decisions are made one by one, over an overlay of the batch's writes.
 """
 
@@ -91,7 +91,8 @@ async def drive_over(
 ) -> list[kv.Write] | None:
     """Answer the reads of `steps`, with their earlier writes laid over the answers.
 
-    `reply` answers the first. Returns all writes, or None if there are none.
+    `reply` is the answer to a read that `steps` have made already. Returns all writes, or None if
+    there are none.
     """
     since = perf_counter()
     while True:

@@ -1,7 +1,7 @@
-"""Remembers which tickets wait for a lock in vain, so that requests for them are kept apart.
+"""Remembers for which tickets requests have waited for a lock in vain, to keep such requests apart.
 
-A row stays locked while the machine that began its transaction is away. Requests for it must not
-hold up those for other rows.
+A row stays locked while the machine that began its transaction is away. Requests for this row must
+not delay requests for other rows.
 """
 
 from collections.abc import Iterable
@@ -9,20 +9,21 @@ from collections.abc import Iterable
 from hashrange.runtime.awaited.tickets import Ticket
 
 LOCKED_SECONDS = 30.0
-"""How long it is remembered that a row stays locked."""
+"""For this time it is remembered that a row stays locked."""
 
 
 class LockedTickets:
     def __init__(self) -> None:
         self._since: dict[Ticket, float] = {}
-        """When each ticket was last met by requests that waited for a lock in vain."""
+        """When requests for each ticket last waited for a lock in vain."""
 
     def has(self, tickets: frozenset[Ticket]) -> bool:
-        """Whether one of these waits in vain, as far as is known."""
+        """Whether requests for one of these tickets would probably wait for a lock in vain."""
         return bool(self._since) and not tickets.isdisjoint(self._since)
 
     def note(self, tickets: Iterable[Ticket], locked: bool, now: float) -> None:
-        """Requests for these tickets were together, and have waited for a lock in vain, or not."""
+        """Remember the end of a group of requests for these tickets: if `locked` is true, the group
+        has waited for a lock in vain."""
         if not self._since and not locked:
             return
         met = frozenset(tickets)

@@ -43,7 +43,10 @@ class LogSlot(NamedTuple):
 
 
 class Propagator:
-    """Call its methods on the loop of the store, unless their description says otherwise."""
+    """Applies the changes in index logs to the indexes, step by step in the background.
+
+    Call its methods on the loop of the store, unless their description says otherwise.
+    """
 
     def __init__(self, store: kv.AsyncStore, environment: Environment, spawn: Spawn) -> None:
         self._store = store
@@ -101,7 +104,8 @@ class Propagator:
             self._spawn(self._run(slots))
 
     def _take(self) -> dict[LogSlot, float]:
-        """Slots of one log on one machine, the longest-waiting ones first.
+        """Take the slots for the next step: slots of one log on one machine, the longest-waiting
+        ones first.
 
         A slot that has failed is handled alone, so that slots whose entries are on an unreachable
         machine do not delay the others.
@@ -165,7 +169,7 @@ class Propagator:
             self._start()
 
     async def _carry_out(self, slots: dict[LogSlot, float]) -> dict[LogSlot, float]:
-        """One step. Returns the slots that have more records, and since when."""
+        """Make one step. Returns the slots with records left, and since when these have waited."""
         name, log, _ = next(iter(slots))
         reads = propagation.first_of(log, [slot.number for slot in slots])
         pages = propagation.of_one_step(await self._store.read(reads))

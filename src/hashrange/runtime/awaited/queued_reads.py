@@ -39,9 +39,9 @@ class QueuedRead(Struct, eq=False):
     done: Done
     large: bool = False
     weight: int = 0
-    """That of `engine.cost`."""
+    """The weight of the request: see `engine.cost`."""
     single: bool = False
-    """Whether it reads one row, which is not known to be `large`."""
+    """Whether it reads a single row that is not known to be `large`."""
     steps: Any = None
     next_read: kv.Read | None = None
     held_bytes: int = 0
@@ -95,7 +95,7 @@ async def drive_together(
 ) -> None:
     """Answer the reads of a group, one round trip after the other, until all have ended.
 
-    `finish` is called with each of them at its end.
+    `finish` is called with each request at its end.
     """
     running = group
     while True:

@@ -97,7 +97,10 @@ class GroupQueue:
 
 
 class Reads:
-    """Call all methods on the loop. `prepare` is awaited before the first read."""
+    """The queues of requests that only read. Call all methods on the loop.
+
+    `prepare` is awaited before the first read.
+    """
 
     def __init__(
         self,
@@ -121,7 +124,7 @@ class Reads:
         """The queue of each machine, and one for requests that concern several machines."""
         self._pages: dict[int, GroupQueue] = {}
         self._apart: dict[int, GroupQueue] = {}
-        """For pages with rows that stay locked."""
+        """The queues, by machine, of requests for pages with rows that stay locked."""
         self._locked = LockedTickets()
 
     def __len__(self) -> int:
@@ -184,13 +187,13 @@ class Reads:
     def _overdue(self, read: Any) -> None:
         tell(read.done, throttled())
 
-    # ---- one row each ----
+    # ---- requests for one row ----
 
     async def _answer_rows(self, group: Group) -> None:
         """Read all rows, and check in the same read that the cached tables are current.
 
-        If they are not, the requests are decided again on a snapshot. So is one that is refused,
-        because outdated tables may be the reason.
+        If the tables are outdated, the requests are decided again on a snapshot. A request that is
+        refused is decided again too, because outdated tables may be the reason.
         """
         try:
             await self._prepare()
@@ -205,7 +208,8 @@ class Reads:
             self._fail(group, error)
 
     async def _answer_first(self, group: Group) -> tuple[Group, Group]:
-        """Returns the requests that have to be decided again, and those that have no answer yet."""
+        """Answer the first requests of a group. Returns the requests that have to be decided again,
+        and those that the store has not answered yet."""
         version, tables = self._environment.catalog.known
         self._begin(group, tables, self._environment.clock.now())
         asked = [small_only(read.next_read) for read in group if read.next_read is not None]
@@ -236,11 +240,11 @@ class Reads:
             fields = read.operation, read.request, read.body, read.caller, read.done
             self.add(QueuedRead(*fields, large=True))
 
-    # ---- pages, and whatever takes several reads ----
+    # ---- requests for pages, and other requests that make several reads ----
 
     async def _answer_pages(self, group: Group) -> None:
-        """If one of several machines cannot be reached, or a row stays locked, only requests that
-        concern it fail."""
+        """Answer a group from one snapshot. If one of several machines cannot be reached, or a row
+        stays locked, only requests that concern this machine or row fail."""
         try:
             await self._prepare()
             await self._answer_together(group)
@@ -300,7 +304,7 @@ class Reads:
                 self._begin([read], tables, now)
         await drive_together(group, snapshot, self._slices, self._finish)
 
-    # ---- the beginning and the end of each ----
+    # ---- the beginning and the end of each request ----
 
     def _begin(self, group: Group, tables: Tables, now: float) -> None:
         for read in group:
@@ -314,8 +318,9 @@ class Reads:
             self._tell(read, self._outcome(result))
 
     def _outcome(self, result: Decision | Exception) -> Outcome:
-        """An error is not raised again, because its traceback would then refer to this call, which
-        refers to the error: a cycle that keeps what was read in memory."""
+        """The outcome of a request with this result. An error is not raised again, because its
+        traceback would then refer to this call, which refers to the error: a cycle that keeps what
+        was read in memory."""
         meter, now = self._environment.meter, self._environment.clock.now()
         if isinstance(result, Exception):
             return refused(result, meter, now)

@@ -108,8 +108,9 @@ class AsyncRuntime(BaseRuntime):
         forks.watch(self)
 
     async def open(self) -> None:
-        """Upgrade the stored rows before the first request. If indexes follow, open their logs,
-        also if the tables of a running server have been distributed."""
+        """Upgrade the stored rows before the first request. If global indexes are updated from
+        logs, open these logs. That may also happen later: when the tables of a running server have
+        been distributed."""
         if not self._opened:
             await bring_up_to_date_async(self._store)
             self._opened = True
@@ -135,7 +136,8 @@ class AsyncRuntime(BaseRuntime):
         caller: Caller = DEFAULT_CALLER,
         turn: UnsharedTurn | None = None,
     ) -> None:
-        """On any event loop: `done` is called on it with the response's body or the error."""
+        """On any event loop: run an operation. `done` is called on this loop with the response's
+        body or the error."""
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
             done(self._refusal(name))
@@ -183,7 +185,7 @@ class AsyncRuntime(BaseRuntime):
         return self._propagator.lags()
 
     def after_fork_in_child(self) -> None:
-        """The loop and the connections stay with the parent."""
+        """Count as closed in the child: the loop and the connections belong to the parent."""
         self._closed = True
 
     # ---- requests ----

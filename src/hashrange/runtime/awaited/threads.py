@@ -146,7 +146,8 @@ class SnapshotOnLoop:
 
 
 class TransactionOnLoop:
-    """Its reads do not see its own writes, which are sent with the commit."""
+    """A transaction, as a thread uses it. Its reads do not see its own writes, which are sent with
+    the commit."""
 
     def __init__(self, store: StoreOnLoop, transaction: kv.AsyncTransaction) -> None:
         self._store = store

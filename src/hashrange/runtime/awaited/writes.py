@@ -56,10 +56,11 @@ class Line:
 
 
 class Writes:
-    """Call its methods on the loop, unless their description says otherwise.
+    """The requests that write, and their batches.
 
-    `prepare` is awaited before the first batch. `batches_max` are under way at once for each
-    machine. `committed` is called with the writes of each batch.
+    Call its methods on the loop, unless their description says otherwise. `prepare` is awaited
+    before the first batch. At most `batches_max` batches are under way at once for each machine.
+    `committed` is called with the writes of each batch.
     """
 
     def __init__(
@@ -86,8 +87,8 @@ class Writes:
         self._committed = committed
         self._backlog = Backlog(loop, self._overdue)
         self._lines: dict[tuple[int, bool], Line] = {}
-        """The requests that wait for each machine, and those that concern several machines; of
-        both, also the requests that are decided apart."""
+        """The lines by machine (`SEVERAL` for requests that concern several machines) and by
+        whether their requests are decided apart."""
         self._held: set[Ticket] = set()
         self._locked = LockedTickets()
 
@@ -172,8 +173,9 @@ class Writes:
             self._spawn(self._run(line, submissions))
 
     def _wanted_by_others(self, line: "Line") -> set[Ticket]:
-        """Tickets of waiting requests that concern several machines, which go before those of one:
-        they might never find all of their tickets free."""
+        """The tickets of waiting requests that concern several machines. These requests precede
+        those that concern one machine, because otherwise they might never find all of their tickets
+        free."""
         several = self._lines.get((SEVERAL, False))
         if several is None or several is line:
             return set()

@@ -136,8 +136,8 @@ class _Watched:
             old.update(zip(unknown, values, strict=True))
 
     def commit(self) -> None:
-        """The history gets the values before the commit. If the commit fails, the old values are
-        the current ones."""
+        """Commit. The history gets the old values before the commit; if the commit fails, they do
+        no harm, because they are the current values."""
         if self._old:
             self._history.add(self._old)
         self._transaction.commit()

@@ -129,7 +129,8 @@ class _Draw:
     """The lags of one request: one for each item or entry of a global index that it reads.
 
     So a batch may show a part of a transaction, and an entry that moves may be seen twice or not at
-    all. Items that are read by a local index have one lag, because they are in it at once.
+    all. Items that are read by a local index share one lag, because a local index shows an item as
+    soon as its table does.
     """
 
     def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:

@@ -29,7 +29,7 @@ _CAN_HAVE = {
 
 
 class Drawing:
-    """The same seed and order of requests give the same faults."""
+    """Draws faults at random: the same seed and order of requests give the same faults."""
 
     def __init__(self, faults: Faults) -> None:
         """Raises ValueError for operations that do not exist, and faults that they cannot have."""

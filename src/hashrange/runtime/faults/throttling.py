@@ -29,8 +29,9 @@ def refused(
 ) -> bytes | None:
     """The response to a request of which nothing is admitted; None if it asks for nothing.
 
-    `kind` is the limit (see `Limit`); None is the one of the table's billing mode. Raises ApiError:
-    that of the limit, or another one that comes before it. The refusals are measured.
+    `kind` is the kind of the limit (see `Limit`); None stands for that of the table's billing mode.
+    Raises ApiError: the error of the limit, or an error that comes before it. The refusals are
+    measured.
     """
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
     moment = environment.moment(now, caller, bytes(ENTROPY_BYTES), asks_admission=True)

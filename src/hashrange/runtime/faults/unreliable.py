@@ -53,7 +53,7 @@ class UnreliableRuntime(Runtime):
         self._latency_seconds = faults.latency_seconds
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """Raises Disconnected as well."""
+        """See `Runtime.call`. Raises Disconnected as well."""
         plan = self._plan(name, body, caller)
         if plan.answer is not None:
             return plan.answer

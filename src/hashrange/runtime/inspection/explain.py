@@ -35,12 +35,13 @@ class Consumed(Struct):
 
 
 class Explanation(Struct):
-    """`rows_read` counts items and index entries, and `bytes_read` is their size.
+    """What a request would consume, and why.
 
-    `items_returned` is how many of them the client gets. `error` is the body of the error, if the
-    request would be refused; a write whose condition fails consumes units nevertheless. `notes` say
-    what a write does to each index, or that a read would return only a page. `access` is what the
-    policies of a principal say about each action of the request.
+    `rows_read` counts items and index entries, and `bytes_read` is their size. `items_returned`
+    counts the items that the client gets. `error` is the body of the error, if the request would be
+    refused; a write whose condition fails consumes units nevertheless. `notes` say what a write
+    does to each index, or that a read would return only a page. `access` is what the policies of a
+    principal say about each action of the request.
     """
 
     operation: str

@@ -20,7 +20,8 @@ from hashrange.runtime.drive import drive
 from hashrange.runtime.inspection.capacities import lag_seconds, queue_lag_seconds
 
 WALKED_ROWS_MAX = 100_000
-"""How many rows are read to find large item collections, in all tables and indexes together."""
+"""At most this many rows are read to find large item collections, in all tables and indexes
+together."""
 COLLECTIONS_SHOWN = 10
 CHUNK_ROWS = 1000
 

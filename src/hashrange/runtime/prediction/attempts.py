@@ -17,12 +17,12 @@ from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND
 WAITING_MAX = 100_000
-"""A refused request waits for this time, and for this number of lines, for an attempt that is not
-refused."""
+"""For at most this time and this number of lines, a refused request waits for an attempt of it that
+is not refused."""
 
 
 class Held(Struct, gc=False):
-    """A line that is passed on in its turn."""
+    """A line that waits until all lines before it have been passed on."""
 
     number: int
     line: Line

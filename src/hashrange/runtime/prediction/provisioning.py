@@ -21,8 +21,8 @@ UNITS_MAX = 40_000
 
 
 class Bins:
-    """The units of one table or index, read or written: for each bin, their sum and those of the
-    last charge. If there are too many bins, pairs of them are joined."""
+    """The read or write units of one table or index: for each bin, the sum of its units and the
+    units of its last charge. If there are too many bins, pairs of them are joined."""
 
     def __init__(self) -> None:
         self.microseconds = 10_000

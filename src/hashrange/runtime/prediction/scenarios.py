@@ -32,9 +32,10 @@ class Units(Struct, frozen=True):
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """With the `mode` None, tables keep theirs. `units` are for provisioned tables, and `changed`
-    has the units of single tables and indexes, by name; None keeps the read or write units
-    unchanged. `shards` has the numbers of shards of indexes, by name."""
+    """The changes to tables. With the `mode` None, tables keep their billing mode. `units` are for
+    all provisioned tables, and `changed` has the units of single tables and indexes, by name; None
+    keeps the read or write units unchanged. `shards` has the number of shards of indexes, by
+    name."""
 
     name: str
     mode: str | None = None
@@ -43,7 +44,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     shards: dict[str, int] = {}
 
     def of(self, table: Table) -> Table:
-        """The table as it would be."""
+        """The table as this scenario defines it."""
         indexes = tuple(
             index if index.local else self._source(index, table) for index in table.indexes
         )

@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class Strip(Struct):
-    """The rows of one table (`index` None) or index, in one direction."""
+    """The rows of one table (`index` None) or index, either for writes or for reads."""
 
     table: str
     index: str | None

@@ -36,10 +36,11 @@ from hashrange.runtime.gathering import Gathering
 
 
 class Committer(forks.Forkable):
-    """`wake_upkeep` is called after each commit that changed or dropped a table.
+    """Decides and commits the requests that write, in batches.
 
-    `watch` wraps each transaction. Without an `executor` it starts a thread of its own when it
-    first needs one.
+    `wake_upkeep` is called after each commit that changed or dropped a table. `watch` wraps each
+    transaction. Without an `executor` the committer starts a thread of its own when it first needs
+    one.
     """
 
     def __init__(
@@ -189,7 +190,8 @@ class Committer(forks.Forkable):
             self._commit(batch, transaction, loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
-        """The thread takes over the lock, so it never has more than one thing to do."""
+        """Call a function in the executor or the committer's thread. The function takes over the
+        lock, so there is never a second one to call."""
         if self._executor:
             self._executor.submit(function, *arguments)
             return

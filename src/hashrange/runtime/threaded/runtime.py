@@ -96,10 +96,11 @@ class Runtime(BaseRuntime):
         caller: Caller = DEFAULT_CALLER,
         turn: Turn | None = None,
     ) -> None:
-        """On an event loop: `done` is called with the response's body or the error.
+        """On an event loop: run an operation. `done` is called with the response's body or the
+        error.
 
-        It is called at once for a short read, and later, on the loop, for the rest. Reads of one
-        `turn` share its snapshot.
+        It is called before `submit` returns if the request is a short read, and otherwise later on
+        the loop. Reads of one `turn` share its snapshot.
         """
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
@@ -123,7 +124,8 @@ class Runtime(BaseRuntime):
             done(outcome)
 
     def turn(self) -> Turn:
-        """Shared by the requests of one turn of an event loop. Close it at the end of the turn."""
+        """A Turn, to be shared by the requests of one turn of an event loop. Close it at the end of
+        the turn."""
         return Turn(self._reads.open_brief)
 
     def take_steps(self) -> list[dict[str, Any]]:

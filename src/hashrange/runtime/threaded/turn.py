@@ -1,4 +1,4 @@
-"""What the reads of one turn of an event loop share."""
+"""The state that the reads of one turn of an event loop share."""
 
 from asyncio import get_running_loop
 from collections.abc import Callable

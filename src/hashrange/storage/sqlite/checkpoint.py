@@ -23,7 +23,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Checkpointer:
-    """Each checkpoint has a thread and a connection of its own, and only one runs at a time.
+    """Runs checkpoints: each has a thread and a connection of its own, and only one runs at a time.
 
     `explain` converts an error of SQLite and one of the system into a store error. `failures` is
     the number of failed checkpoints since the last successful one.
@@ -116,8 +116,9 @@ class Checkpointer:
     def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
         """Restart the log while writers wait.
 
-        SQLite does not queue for the write lock, so otherwise the checkpoint would never get it.
-        Writers of other processes wait because the checkpoint queues too.
+        SQLite does not queue for the write lock, so the checkpoint would never get the lock if
+        writers did not wait. Writers of other processes wait because the checkpoint takes part in
+        the queue of processes.
 
         A reader that outlasts the attempt is probably a backup. Then checkpoints are passive until
         the log is twice as long, so that writers do not wait in vain again and again.

@@ -66,7 +66,8 @@ def create_file(path: str) -> None:
 def connect(
     path: str, durability: Durability, busy_seconds: float, alone: bool = False
 ) -> apsw.Connection:
-    """`alone` keeps other processes out, and must be set before anything is read."""
+    """Open a connection to the file. With `alone`, SQLite's exclusive lock keeps other processes
+    out; this must be set before anything is read."""
     connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
     on_macos = int(sys.platform == "darwin")
     for name, value in (
@@ -93,7 +94,8 @@ def check_folder(path: str) -> None:
 
 
 def prepare(connection: apsw.Connection, path: str) -> None:
-    """Create the tables of a new file, or upgrade an older one. Raises `Damaged` for any other."""
+    """Create the tables of a new file, or upgrade an older one. Raises `Damaged` for a file of
+    another program or of a newer version."""
     if connection.readonly("main"):
         raise StoreError(f"{path}: cannot be written; check its permissions")
     if connection.pragma("journal_mode") == "wal" and _version(connection, path) == VERSION:

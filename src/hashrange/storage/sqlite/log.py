@@ -101,7 +101,7 @@ class Log:
         return [next(self.frames(number)).sums] if number else self.sums
 
     def follows(self, frame: Frame, before: list[Checksum]) -> bool:
-        """Whether the checksum of a frame is right, if those of the previous frame are `sums`."""
+        """Whether the checksum of a frame continues one of the checksums `before` the frame."""
         head = frame.page.to_bytes(4, "big") + frame.size.to_bytes(4, "big")
         return any(frame.sums == checksum(head + frame.data, sums, self.order) for sums in before)
 
@@ -235,6 +235,7 @@ def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
 
 
 def _is_in_file(connection: apsw.Connection, page: int, data: bytes) -> bool:
-    """Read through SQLite: closing a file of our own would release its locks."""
+    """Whether the page in the file has this content. It is read through SQLite, because closing a
+    file of our own would release SQLite's locks."""
     _, stored = connection.read("main", 0, (page - 1) * len(data), len(data))
     return stored == data

@@ -8,7 +8,7 @@ import apsw
 from hashrange.kv import Busy, Damaged, Full, OutcomeUnknown, ReadOnly, StoreError
 
 _NO_ROOM = (errno.EDQUOT, errno.EFBIG)
-"""SQLite reports only ENOSPC with its own error. For these, `system_errno` has the reason."""
+"""SQLite has an error of its own for ENOSPC only. These reasons are known from `system_errno`."""
 
 _NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 

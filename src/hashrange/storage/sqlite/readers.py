@@ -9,7 +9,7 @@ import apsw
 from hashrange.kv import Busy
 
 READERS_MAX = 32
-"""How many connections read at once, at most: each has a page cache of its own."""
+"""The largest number of connections that read at once: each has a page cache of its own."""
 
 _DESCRIPTORS_PER_READER = 2  # the file and its log
 _SHARE = 4
@@ -47,7 +47,7 @@ class Readers:
         self.after_fork_in_child()
 
     def after_fork_in_child(self) -> None:
-        """The connections in use stay with the parent."""
+        """Forget the connections in use, which belong to the parent."""
         self._open = len(self._idle)
         self._waiting = 0
         self._stopped = False

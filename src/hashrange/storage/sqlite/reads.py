@@ -152,7 +152,7 @@ def _small_value(cursor: apsw.Cursor, row: Key, bytes_max: int) -> bytes | None:
 
 
 def _value(cursor: apsw.Cursor | apsw.Connection, key: Key) -> bytes | None:
-    """One row, of a space that may be absent."""
+    """The value of one row; None if the row or its space is absent."""
     try:
         value: bytes | None = cursor.execute(statements(key[0]).get, (key[1],)).get
         return value

@@ -25,8 +25,8 @@ Borrow = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
 class _Walk(NamedTuple):
-    """A way through a table: `sql` returns the place to continue from, a key, and what the other
-    tree has there."""
+    """A pass over one tree of a table. `sql` returns, for each row, the place to continue from, the
+    key, and what the other tree has for it."""
 
     sql: str
     first: int | bytes
@@ -94,7 +94,7 @@ def _part(
         rows = connection.execute(walk.sql, (place,))
         for now, key, other, value in rows:
             if type(key) is not bytes or type(value) is not bytes:
-                problems.append("a row has other types")
+                problems.append("a row has values that are not bytes")
                 return None
             if problem := walk.problem(now, key, other, value):
                 problems.append(problem)

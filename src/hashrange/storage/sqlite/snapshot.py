@@ -13,7 +13,7 @@ _ANYTHING = "SELECT 1 FROM statistics LIMIT 1"
 
 
 class SqliteSnapshot:
-    """The connection is returned to the pool when the snapshot is closed."""
+    """A snapshot of the file. Its connection is returned to the pool when it is closed."""
 
     __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 

@@ -235,7 +235,7 @@ class SqliteStore(forks.Forkable):
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
         """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
 
-        If not every commit is synced, they may be due to a power cut. Then they are dropped for
+        If not every commit is synced, a power cut may have damaged them. Then they are dropped for
         good, so that they are not taken for damage when the file is next opened with full
         durability.
         """

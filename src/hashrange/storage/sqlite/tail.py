@@ -117,8 +117,8 @@ class Tail:
         return self._write_queue.elected(ARCHIVING)
 
     def open(self, position: Position | None) -> None:
-        """Continue after `position`. If it is None, begin at a position after which everything
-        follows that is not in the file.
+        """Continue after `position`. If it is None, begin at a position up to which everything is
+        in the file.
 
         Raises `Gap` if the log does not continue there.
         """
@@ -139,8 +139,8 @@ class Tail:
                 self._checkpoint_at = FRAMES_EVERY
 
     def close(self) -> None:
-        """The log stays unchanged, so that reading can continue later. Another process may be
-        elected."""
+        """Close all connections, and let another process be elected. The log stays unchanged, so
+        that reading can continue later."""
         self._release()
         self._write_queue.close()
         self._turns_open = False
@@ -150,7 +150,7 @@ class Tail:
         self._release()
 
     def forget(self) -> None:
-        """In a forked child: everything stays with the parent."""
+        """In a forked child: leave the place in the queue of processes to the parent."""
         self._write_queue.forget()
         self._turns_open = False
 

@@ -44,7 +44,9 @@ _OF_COMMIT = (Append, Add, Max)
 
 
 class SqliteTransaction:
-    """`explain(error, committing)` returns the store error for a failed write or a failed COMMIT.
+    """A write transaction on the store's write connection.
+
+    `explain(error, committing)` returns the store error for a failed write or a failed COMMIT.
 
     `ended` is called at the end, and lets the next writer begin.
     """

@@ -19,10 +19,10 @@ and locks on places of the file, which need not exist:
     ARCHIVING        by the process that ships the log to an archive
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
-When a process ends, the kernel releases its locks. What it leaves in the file is only a hint, which
-makes the next writer draw a number, and that corrects it. The order is not a guarantee. Only
-SQLite's own lock keeps writers apart, so nothing is lost if a process does not know of the file,
-cannot open it, or runs on a system without such locks.
+When a process ends, the kernel releases its locks. What it leaves in the file is only a hint: the
+hint makes the next writer draw a number, and drawing a number corrects the hint. The order is not
+guaranteed. Only SQLite's own lock keeps writers apart, so nothing is lost if a process does not
+know of the file, cannot open it, or runs on a system without such locks.
 """
 
 import mmap
@@ -107,7 +107,8 @@ class WriteQueue:
         self._using = threading.Lock()
 
     def open(self) -> None:
-        """If the file cannot be opened, there is no queue, and each process is elected."""
+        """Open the file of the queue. If it cannot be opened, there is no queue, and each process
+        is elected."""
         with self._using:
             for _ in range(_OPENINGS if _LOCKS else 0):
                 if self._file is not None:
@@ -125,7 +126,8 @@ class WriteQueue:
             self._close()
 
     def forget(self) -> None:
-        """In a forked child: the locks stay with the parent."""
+        """In a forked child: close the file without releasing its locks, which belong to the
+        parent."""
         self._using = threading.Lock()
         self._close()
 
