@@ -1,5 +1,5 @@
 """Who may do what: principals, their policies, and the evaluation of a request against them.
 
-This room does not know the operations: to it, a request is an action on a resource, with condition
-keys. Source: IAM user guide, "IAM JSON policy elements", "Policy evaluation logic".
+This package does not know the operations: to it, a request is an action on a resource, with
+condition keys. Source: IAM user guide, "IAM JSON policy elements", "Policy evaluation logic".
 """

@@ -58,7 +58,8 @@ _GLOBAL = """
 
 OWN_KEYS = frozenset(f"{SERVICE}:{name}".lower() for name in _OWN.split())
 GLOBAL_KEYS = frozenset(f"aws:{name}".lower() for name in _GLOBAL.split())
-"""Keys that requests never have here, such as `aws:SourceVpc`, are known too; they are absent."""
+"""The global condition keys. Some of them, such as `aws:SourceVpc`, never occur in requests here;
+for conditions they are absent."""
 
 TAG_KEYS = ("aws:principaltag/", "aws:requesttag/", "aws:resourcetag/")
 

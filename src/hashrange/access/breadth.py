@@ -93,7 +93,7 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """Findings about other statements, which have no such condition."""
+        """Findings about the other statements that lack the condition on `keys`."""
         for other in self._others:
             if keys & _keys(other):
                 continue
@@ -122,8 +122,8 @@ def _keys(statement: Statement) -> set[str]:
 
 
 def _overlap(one: Statement, other: Statement) -> bool:
-    """Whether both may be about the same table. A statement with NotResource is about almost
-    any."""
+    """Whether two statements may be about the same table. A statement with NotResource is about
+    almost any table."""
     if one.but_resources or other.but_resources:
         return True
     return any(
@@ -140,14 +140,14 @@ def _table_of(pattern: Pattern) -> Pattern:
 
 
 def _covers(pattern: Pattern, other: Pattern) -> bool:
-    """Whether the pattern matches everything that the other one matches, as far as their texts
-    tell."""
+    """Whether the pattern matches everything that the other pattern matches, judged by their
+    texts."""
     return pattern.text == other.text or pattern.matches(other.text, NOTHING) is True
 
 
 def _takes_back(denial: Statement, action: str, statement: Statement) -> bool:
-    """Whether a Deny forbids an action that a statement allows: in every request or, if it depends
-    on leading keys alone, in every request without them."""
+    """Whether a Deny forbids an action that a statement allows: in every request or, if the Deny
+    depends on leading keys alone, in every request without leading keys."""
     if not denial.names_action(f"{SERVICE}:{action}".lower()) or denial.but_resources:
         return False
     if statement.but_resources or not all(

@@ -81,7 +81,7 @@ class Condition(Struct, frozen=True):
         """A fast function that tells whether a request meets the condition.
 
         If a policy variable has no value, a condition of a Deny is assumed to hold (`lenient`), and
-        that of an Allow is not.
+        a condition of an Allow is not.
         """
         key, fits = self.key, self._fits()
         if self.name == NULL:
@@ -104,7 +104,7 @@ class Condition(Struct, frozen=True):
             if len(values) == 1 and (known := fits(values[0], context)) is not None:
                 return known is not negative
             matches = [fits(each, context) for each in values]
-            # A value fails if the result of its match is `negative`.
+            # A value fails the condition if its entry in `matches` equals `negative`.
             if one_suffices:
                 return (not negative) in matches or (lenient and None in matches)
             return negative not in matches and (lenient or None not in matches)
@@ -112,7 +112,7 @@ class Condition(Struct, frozen=True):
         return test
 
     def _fits(self) -> Callable[[str, Context], Known]:
-        """Whether one of the policy's values matches."""
+        """A function that tells whether a value of a request matches one of the policy's values."""
         operator, values = self.operator, self.values
         if operator.fixed is not None and not any(each.varies for each in values):
             return operator.fixed(values)

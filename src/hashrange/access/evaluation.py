@@ -110,7 +110,8 @@ def plan(
 
 
 def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
-    """The statements of a policy with the values of a principal, which all its plans share."""
+    """The statements of a policy, with the principal's values in place of variables. All plans of
+    the principal share them."""
     asked = (policy.name, policy.text)
     candidates: list[Candidate] | None = principal.remembered.get(asked)
     if candidates is None:
@@ -189,6 +190,6 @@ def _names_itself(principal: Principal, statement: Statement) -> bool:
 
 
 def _grants(principal: Principal, statement: Statement) -> bool:
-    """A statement that names only the account leaves the decision to the policies of its
-    identities."""
+    """Whether a statement of a resource's policy allows the principal by itself. A statement that
+    names only the account leaves the decision to the policies of its identities."""
     return any(each in ("*", principal.role_arn) for each in statement.principals)

@@ -17,9 +17,9 @@ from msgspec import Struct
 from hashrange.access.patterns import NOTHING, Context, Known, Pattern
 
 Test = Callable[[str, Pattern, Context], Known]
-"""May raise MissingVariable."""
+"""Whether a value of a request matches a pattern of a policy. May raise MissingVariable."""
 Fits = Callable[[str, Context], Known]
-"""Whether a value of a request matches a value of a policy."""
+"""Whether a value of a request matches one of a condition's values."""
 
 
 class Operator(Struct, frozen=True):

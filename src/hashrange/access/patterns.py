@@ -30,7 +30,7 @@ Known = bool | None
 
 
 def any_of(each: Iterable[Known]) -> Known:
-    """Whether one of them is true."""
+    """Whether one of the truth values is true; None if none is, but one is unknown."""
     unknown = False
     for one in each:
         if one:
@@ -161,8 +161,8 @@ def _compiled(parts: tuple[str | Wildcard, ...], arn: bool) -> re.Pattern[str]:
     beyond the colon.
 
     A part between two stars that match anything has a fixed number of colons, so its first match is
-    also the one that ends first. So it is an atomic group, which is matched only once; the same is
-    true of a part between two stars of one segment. Only the last star needs backtracking.
+    also the one that ends first. Such a part becomes an atomic group, which is matched only once;
+    so does a part between two stars of one segment. Only the last star needs backtracking.
     """
     groups, colons = [[""]], 0
     for at, part in enumerate(parts):
@@ -190,7 +190,7 @@ def _ends_segment(parts: tuple[str | Wildcard, ...], at: int) -> bool:
 
 
 def _within(pieces: list[str], ends: bool = False) -> str:
-    """Pieces of a text, separated by stars that do not match colons."""
+    """A regular expression for pieces of a text, separated by stars that do not match colons."""
     first, *others = pieces
     if others and ends:
         others, last = others[:-1], f"[^:]*{others[-1]}"

@@ -186,8 +186,8 @@ class Plan(Struct):
 
     `verdict` is set if every request gets the same one. `by_key` is set if only the leading key
     matters: it tells whether a request with a single leading key is allowed. `asks_items` says that
-    the plan depends only on the items of a request. `shapes` is a cache of settled plans, for the
-    users of this plan.
+    the plan depends only on the items of a request. `shapes` is a cache of settled plans, which the
+    callers fill.
     """
 
     action: str

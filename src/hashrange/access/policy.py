@@ -59,13 +59,14 @@ class Statement(Struct, frozen=True):
         return any(each.varies for each in self.resources)
 
     def names_resource(self, resource: str, context: Context) -> Known:
-        """Whether it is about this resource; None if that depends on a variable without a value."""
+        """Whether the statement is about this resource; None if that depends on a variable without
+        a value."""
         named = patterns.any_of(each.matches(resource, context) for each in self.resources)
         return None if named is None else named is not self.but_resources
 
     def applies_to(self, resource: str, context: Context) -> bool:
-        """Whether it applies to this resource. If that depends on a variable without a value, a
-        Deny applies, and an Allow does not."""
+        """Whether the statement applies to this resource. If that depends on a variable without a
+        value, a Deny applies, and an Allow does not."""
         named = self.names_resource(resource, context)
         return not self.allows if named is None else named
 

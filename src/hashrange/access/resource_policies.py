@@ -15,7 +15,7 @@ from hashrange.access.policy import FIRST, Policy, PolicyError, Statement
 from hashrange.access.principals import Principal
 
 POLICY_BYTES_MAX = 20_480
-"""White space is counted too."""
+"""The largest size of a policy. White space is counted too."""
 
 PUT = f"{SERVICE}:PutResourcePolicy"
 
@@ -36,11 +36,11 @@ _STATEMENT_ORDER = (
 
 
 class LockOutError(Exception):
-    """With the new policy, the caller could not change it again."""
+    """The new policy would keep the caller from changing the policy again."""
 
 
 def checked(text: str, name: str) -> Policy:
-    """The policy of a resource. Raises PolicyError."""
+    """Parse and check the policy of a resource. Raises PolicyError."""
     parsed = policy.parse(text, name, of_resource=True)
     for each in parsed.statements:
         _check_actions(each)
@@ -71,7 +71,7 @@ _PRINCIPAL = re.compile(
 
 
 def _check_principals(statement: Statement) -> None:
-    """A principal cannot have wildcards: a Deny for `user/*` would apply to nobody."""
+    """Refuse principals with wildcards: a Deny for `user/*` would apply to nobody."""
     for each in statement.principals:
         if not _PRINCIPAL.fullmatch(each):
             raise PolicyError(f"{statement.place}.Principal: {each!r} is not a valid principal")
@@ -109,7 +109,7 @@ def _unlisted(value: Any) -> Any:
 
 
 def check_no_lock_out(new: Policy, caller: Principal, resource: str) -> None:
-    """Raises LockOutError if the new policy denies its own change to the caller."""
+    """Raises LockOutError if the new policy denies the caller the right to change it."""
     allowed_else = Principal(caller.arn, tags=caller.tags, policies=(_EVERYTHING,))
     context = RequestContext(caller.keys())
     if not evaluate(allowed_else, PUT, resource, context, new).allowed:
