@@ -40,7 +40,7 @@ class Chain:
 
     @classmethod
     def begun(cls, objects: Objects, now: float, reason: str) -> "Chain":
-        """A new generation."""
+        """Begin a new generation."""
         number = Contents(objects).last_generation() + 1
         record = Generation(f.VERSION, f.stamped(now), reason, os.urandom(8).hex())
         for generation in range(number, number + _ATTEMPTS):
@@ -61,19 +61,21 @@ class Chain:
 
     @property
     def start(self) -> int:
-        """The number of the first segment that a copy of the file, read now or later, may need. All
-        frames that are not in the file yet belong to the present log.
+        """The number of the first segment that a copy of the file, read now or later, may need. No
+        earlier segment is needed, because all frames that are not in the file yet belong to the
+        present log.
         """
         assert self.last is not None
         return max(self.last.log_begins, self._settled)
 
     def settle(self) -> None:
-        """Call this when everything that was written is in the file."""
+        """Note that the file has everything up to the last segment."""
         assert self.last is not None
         self._settled = self.last.number
 
     def add(self, frames: Frames, page_bytes: int, now: float) -> None:
-        """Add the transactions after the last segment. `now` is a time after they were read."""
+        """Add the transactions after the last segment. `now` is a time after the transactions were
+        read."""
         last, end = self.last, frames.end
         number = last.number + 1 if last else 1
         log = end.log.hex()
@@ -121,7 +123,7 @@ class Copying:
         self._stored = 0
 
     def copy_part(self) -> bool:
-        """Returns whether there are more parts."""
+        """Copy the next part to the archive. Returns whether there are more parts."""
         number = len(self._parts)
         first = number * f.PART_BYTES
         size = min(f.PART_BYTES, self._size - first)
@@ -137,8 +139,8 @@ class Copying:
     def finish(self) -> Snapshot:
         """Write the snapshot.
 
-        Call this after the last part was read, and after all transactions that were committed
-        before that are in the archive.
+        Call this after the last part was read, when the archive has all transactions that were
+        committed before that read.
         """
         last = self._chain.last
         assert last is not None

@@ -35,24 +35,25 @@ class Contents:
         self.objects = objects
 
     def generations(self) -> dict[int, Generation]:
-        """In the order of their numbers."""
+        """The generations by number, in ascending order."""
         return {
             f.number_in(each.name): self._manifest(each.name, Generation)
             for each in self.objects.list(f.GENERATIONS)
         }
 
     def last_generation(self) -> int:
-        """Its number; 0 if there is none."""
+        """The number of the last generation; 0 if there is none."""
         numbers = [f.number_in(each.name) for each in self.objects.list(f.GENERATIONS)]
         return numbers[-1] if numbers else 0
 
     def snapshots(self, generation: int | None = None) -> list[Snapshot]:
-        """In the order of their generations and moments."""
+        """The snapshots, in the order of their generations and moments."""
         below = f.SNAPSHOTS if generation is None else f"{f.SNAPSHOTS}{generation:08}/"
         return [self._snapshot(each.name) for each in self.objects.list(below)]
 
     def segment(self, generation: int, number: int) -> Read | None:
-        """None if there is none. Its place in the chain is not checked."""
+        """The segment with this number; None if there is none. Its place in the chain is not
+        checked."""
         name = f.segment_name(generation, number)
         try:
             body = self._get(name, _STORED_MAX)

@@ -13,7 +13,7 @@ from zlib_ng import zlib_ng
 VERSION = 1
 PART_BYTES = 16 << 20
 SEGMENT_BYTES_MAX = 256 << 20
-"""Before compression."""
+"""The largest size of a segment before compression."""
 
 MANIFEST_BYTES_MAX = 64 << 20
 _HEADER_BYTES_MAX = 4096

@@ -1,7 +1,7 @@
 """Deletes objects that are not needed to restore any of the kept moments.
 
-The object that names others is deleted before them. So a reader of the archive finds either all
-parts of a copy, or no copy.
+An object that names other objects is deleted before these. So a reader of the archive finds either
+all parts of a copy, or no copy.
 """
 
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ def _restores_run(contents: Contents, now: float) -> bool:
 
 
 def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> Iterator[None]:
-    """Parts of copies that were never completed are deleted too. No copy may be under way in this
-    generation or an earlier one.
+    """Delete the parts of copies that are not needed, or that were never completed. No copy may be
+    under way in the generation of `first` or an earlier one.
     """
     for each in list(contents.objects.list(f.PARTS)):
         _, generation, snapshot_id, _ = each.name.split("/")

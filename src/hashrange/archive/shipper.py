@@ -30,7 +30,7 @@ _log = logging.getLogger("hashrange")
 
 class Limits(NamedTuple):
     """Every moment of the last `seconds` can be restored. While the object store cannot be reached,
-    the log is kept for up to `log_seconds_max`, and until it has `log_bytes_max`.
+    the log is kept for at most `log_seconds_max`, and only up to a size of `log_bytes_max`.
     """
 
     seconds: float = 35 * 86_400.0
@@ -39,8 +39,8 @@ class Limits(NamedTuple):
 
 
 class Shipper(Background):
-    """`now` returns the time of the database. If the content of the disk is no longer known,
-    nothing more may be written, and `refuse` is called with the reason.
+    """The thread that ships the log. `now` returns the time of the database. If the content of the
+    disk is no longer known, nothing more may be written, and `refuse` is called with the reason.
     """
 
     name = "hashrange-archive"
@@ -263,7 +263,7 @@ class Shipper(Background):
             self._ship_if_due()
 
     def _ship_if_due(self) -> None:
-        """Called now and then during long work."""
+        """Ship the log if that is due. Long work calls this from time to time."""
         if monotonic() >= self._complete_at + EVERY_SECONDS:
             self._ship()
             self._move_pages()
