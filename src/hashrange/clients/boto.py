@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _SERVICES = ("dynamodb", "dynamodb-streams")
 DUMMY = "hashrange"
 IN_PROCESS = "hashrange_in_process"
-"""In the context of a request that `boto3_session` answers, rather than a mock."""
+"""This key in the context of a request says that `boto3_session` answers it, not a mock."""
 
 _HOST_REGION = re.compile(r"//[^/]*(?:dynamodb|ddb)\.([a-z0-9-]+)\.")
 _CREDENTIAL = re.compile(r"Credential=([^/]*)/\d*/([^/]+)/")
@@ -182,7 +182,7 @@ def own_caller(database: Database, region: str, principal: str | None = None) ->
     acting(database, principal)
 
     def caller(request: AWSPreparedRequest) -> Caller:
-        """The caller: the principal in the current generation of the access file."""
+        """The caller, as the current generation of the access file defines the principal."""
         now = acting(database, principal)
         check_expiry(now, time())
         return Caller(_region_of(request, region), now.account, "", now)
