@@ -172,7 +172,7 @@ def _employ_workers(database: Database, settings: Settings) -> None:
 
 
 def _archive(database: Database, path: str, durability: Durability, settings: Settings) -> None:
-    """Ship the log of the file. Raises `StoreError` if nothing can be kept there."""
+    """Start to ship the log of the file. Raises `StoreError` if the archive cannot be used."""
     from hashrange import archive, objects
     from hashrange.storage.sqlite.tail import Tail
 

@@ -39,7 +39,7 @@ class States:
         wanted = self._first if name is None else self._kept[name]
         self._store.go_on_from(lambda now: _following(now, wanted))
         views = self._runtime.environment.views
-        assert isinstance(views, VectorViews), "a database in memory keeps views of this kind"
+        assert isinstance(views, VectorViews), "a database in memory has a cache of vector views"
         views.clear()
 
 
