@@ -163,7 +163,7 @@ def test_a_template_in_yaml_with_functions(folder: Path, run: Run) -> None:
     assert ended.error.splitlines() == [
         "hashrange: dev-orders: SSESpecification is left out, because the file does not have the "
         "value of !ImportValue shared-key",
-        "hashrange: OnlyThere: no table, because of its condition",
+        "hashrange: OnlyThere is left out, because its condition is false",
     ]
     table = described("a.db", "dev-orders")
     assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]

@@ -28,7 +28,7 @@ def tables_of(template: Json, stack: str | None = None) -> Declared:
     for label, kind, resource in _tables(template):
         holds = intrinsics.condition(resource["Condition"]) if "Condition" in resource else True
         if holds is False:
-            declared.remarks.append(f"{label}: no table, because of its condition")
+            declared.remarks.append(f"{label} is left out, because its condition is false")
             continue
         properties = intrinsics.resolved(resource.get("Properties") or {})
         if not isinstance(properties, dict):

@@ -98,7 +98,7 @@ def _unknown(part: Unresolved) -> str:
 
 
 def _keys_of(indexes: Any) -> Any:
-    """The parts of indexes that an index cannot do without."""
+    """The indexes, each reduced to the members that CreateTable requires."""
     if not isinstance(indexes, list):
         return indexes
     essential = ("IndexName", "KeySchema", "Projection")

@@ -50,7 +50,7 @@ class TableInfo(Struct):
 
 
 def describe(client: Any, place: str, name: str) -> TableInfo:
-    """Raises Refused: ResourceNotFoundException if there is no such table."""
+    """The table with this name. Raises Refused, with ResourceNotFoundException if there is none."""
     with refusals(place):
         table = client.describe_table(TableName=name)["Table"]
     stream = table.get("StreamSpecification", {})
@@ -177,7 +177,7 @@ def _column(text: str) -> tuple[str, str]:
 
 
 def execute(connection: JsonConnection, operation: str, request: Json) -> Json:
-    """Raises Refused."""
+    """The response of an operation. Raises Refused."""
     answer: Json = msgspec.json.decode(
         connection.call(operation, msgspec.json.encode(request)) or b"{}"
     )

@@ -65,9 +65,9 @@ class Variables:
         return _MISSING
 
     def _without_circle(self, alternative: str) -> Any:
-        """The value of an alternative. A variable that refers to itself has no value the second
-        time: `provider.stage` may be `${opt:stage, 'dev'}`, and the value of an option is that in
-        `provider`.
+        """The value of an alternative. A variable that is reached again while it is being resolved
+        has no value: `provider.stage` may be `${opt:stage, 'dev'}`, and the option `stage` has the
+        value of `provider.stage`.
         """
         if alternative in self._active:
             return "dev" if alternative == "sls:stage" else _MISSING
