@@ -305,7 +305,7 @@ async def _async_list() -> list[Any]:
 
 
 class _PastOtherMocks:
-    """The events of an endpoint without the one to which other mocks respond with an answer."""
+    """The events of an endpoint, except `before-send`, which other mocks answer."""
 
     def __init__(self, events: Any, nothing: Callable[[], Any]) -> None:
         self._events = events

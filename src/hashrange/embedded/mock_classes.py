@@ -58,7 +58,8 @@ def _mock_test_case(cls: Any, another: Another) -> None:
 def _bracket(cls: Any, begin: str, end: str, kept: str, another: Another) -> None:
     """Open a mock before the method `begin`, and close it after `end`.
 
-    pytest looks at the number of a method's arguments; the second is optional.
+    The second argument of the new methods is optional, because pytest looks at the number of a
+    method's arguments.
     """
     begins, ends = _function(cls, begin), _function(cls, end)
 
@@ -80,7 +81,8 @@ def _bracket(cls: Any, begin: str, end: str, kept: str, another: Another) -> Non
 
 
 def _function(cls: type, name: str) -> Callable[[Any, Any], Any]:
-    """The method, which may take its owner and one argument, or fewer; it may be missing."""
+    """A function of the owner and one argument that calls the method with as many of the two as it
+    takes. It does nothing if the class has no such method."""
     method = getattr(cls, name, None)
     if method is None:
         return lambda owner, argument: None

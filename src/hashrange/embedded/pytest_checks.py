@@ -13,7 +13,7 @@ import pytest
 from hashrange.embedded.pytest_scopes import PREFIXES
 
 _WIDER = {"class": "module", "module": "module", "package": "session", "session": "session"}
-"""The narrowest scope of our fixtures that lasts long enough, for the scope of a fixture."""
+"""For each scope of a fixture, the narrowest scope of our fixtures that lasts as long."""
 
 _ORDER = ("function", "class", "module", "package", "session")
 

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from hashrange.embedded.moved_clock import DatabaseClock
 
 PREFIXES = {"function": "", "module": "module_", "session": "session_"}
-"""The beginning of the names of a scope's fixtures."""
+"""The prefix of the fixtures' names, by scope."""
 
 _ENDS = {"function": "test", "module": "module", "session": "run"}
 
 
 class Scope:
-    """At most one of its databases is open at a time."""
+    """The databases of one scope, of which at most one is open at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -106,7 +106,8 @@ def _installed_by(package: str) -> Iterator[None]:
 
 
 def _hostile_settings() -> dict[str, Any]:
-    """All that DynamoDB may do to a program at any time; a marker can change each setting."""
+    """Settings for everything that DynamoDB may do to a program at any time. A marker can change
+    each setting."""
     from hashrange.model.consistency import Eventual
     from hashrange.model.faults import Faults
 

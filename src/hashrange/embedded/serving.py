@@ -120,7 +120,7 @@ class _Replaceable:
 
     def own_clock(self, what: str) -> DatabaseClock:
         if self._clock is None:
-            raise ValueError(f"{what} the database that serve() makes, and here it was given one")
+            raise ValueError(f"{what} only a database that serve() made, not one passed to it")
         return self._clock
 
     async def replace(self) -> None:
