@@ -54,10 +54,10 @@ def columns_of(items: Iterable[bytes]) -> list[Column]:
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
-    """Reads the items twice: first for the header."""
+    """The bytes of a CSV file. The items are read twice: first for the header."""
     columns = columns_of(items)
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")  # it quotes cells with either of them
+    writer = csv.writer(text, lineterminator="\r\n")  # quotes cells that contain \r or \n
     writer.writerow([f"{name}:{kind}" for name, kind in columns])
     for item in items:
         content = decode(item)
@@ -78,11 +78,12 @@ def _cell(value: dict[str, Any], kind: str | None) -> str:
         return encode(content).decode() if content[:1] in ("", '"') else content
     if kind in ("N", "B") and content:
         return str(content)
-    return encode(content).decode()  # an empty binary too: it is ""
+    return encode(content).decode()  # an empty binary is "" too
 
 
 def read(source: Input, hints: Hints) -> Iterator[Record]:
-    """Raises DataError, also if the cells of a column without a type are of several types."""
+    """The items of a CSV file. Raises DataError, also if a column without a type has cells of
+    several types."""
     delimiter = delimiter_of(source, hints)
     columns = columns_in(source, delimiter, hints)
     if len(columns) > COLUMNS_MAX:

@@ -77,8 +77,8 @@ class Source:
 class Input(Source):
     """A file that is read from beginning to end, and decompressed if its content is gzip.
 
-    `packed` says whether it is gzip. `doing` says why the file is being read, until its items are
-    read. Raises DataError.
+    `packed` says whether it is gzip. If the file is read for another purpose before its items are,
+    `doing` names that purpose. Raises DataError.
     """
 
     def __init__(self, path: Path, name: str = "") -> None:

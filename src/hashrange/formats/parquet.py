@@ -132,7 +132,7 @@ def _fields(columns: list[_Column], arrow: Any) -> list[Any]:
 
 
 def write(items: Iterable[bytes]) -> Iterator[bytes]:
-    """Reads the items twice: first for the columns."""
+    """The bytes of a Parquet file. The items are read twice: first for the columns."""
     arrow = library()
     columns = _columns(items)
     fields = _fields(columns, arrow)

@@ -23,7 +23,7 @@ class Number(str):
 
 
 class NotPlain(ValueError):
-    """A value that does not represent an attribute value; the message says which."""
+    """A value that does not represent an attribute value; the message says why."""
 
 
 def to_plain(item: WireItem, number: Callable[[str], Any]) -> dict[str, Any]:

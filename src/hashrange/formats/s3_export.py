@@ -98,7 +98,7 @@ class About(NamedTuple):
 
 
 class _Summary(msgspec.Struct):
-    """The members of a summary that are used, under their own names."""
+    """The members of `manifest-summary.json` that are read."""
 
     outputFormat: str = ""  # noqa: N815
     exportType: str = "FULL_EXPORT"  # noqa: N815
@@ -108,7 +108,7 @@ _COUNT_MAX = (1 << 63) - 1
 
 
 class _Entry(msgspec.Struct):
-    """The members of a data file's line that are used, under their own names."""
+    """The members of a line of `manifest-files.json` that are read."""
 
     dataFileS3Key: str  # noqa: N815
     itemCount: Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)] = 0  # noqa: N815
