@@ -41,8 +41,8 @@ NO_LIMITS: Sequence[Limit] = ()
 class Meter:
     """Answers and charges the requests of one process, from any thread.
 
-    Its state is only numbers: a request that is charged twice or not at all, because two threads
-    met, makes no difference that a user could see.
+    The state consists of numbers only: if a request is charged twice or not at all, because two
+    threads ran at once, no user can see the difference.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class Meter:
         seed: int = SEED,
     ) -> None:
         self.asks = self.enforced = settings.throughput == "enforced"
-        """Whether operations ask if they are admitted, and whether they may be refused."""
+        """`asks`: whether operations ask for admission. `enforced`: whether it can be refused."""
         self.has_indexes = False
-        """Whether a global index is known, so that entries may have to wait."""
+        """Whether the meter knows a global index, whose entries may have to wait."""
         self.late: set[int] = set()
         """The spaces of global indexes that may not show all of their entries."""
         self.tells = False
@@ -62,8 +62,8 @@ class Meter:
         self._usage = Usage(seed)
         self._settings = settings
         self._wake_upkeep = wake_upkeep
-        self._charges: list[Charge] = []  # those that wait to be counted
-        self._since = 0.0  # when the first of them was added
+        self._charges: list[Charge] = []  # the charges that wait to be counted
+        self._since = 0.0  # when the first of the charges was added
         self._read: dict[int, SourceBuckets] = {}  # by space
         self._written: dict[int, SourceBuckets] = {}
         self._heat = Heat(settings.heat_share, settings.heat_seconds, seed)
@@ -98,7 +98,7 @@ class Meter:
         return Account(self, now)
 
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
-        """The limits that keep a read or write from being admitted; none if it is.
+        """The limits that keep a read or write from being admitted; empty if it is admitted.
 
         `expected` has the units of the members of its batch that were admitted before. If this read
         or write is admitted, its units are added.
@@ -160,7 +160,8 @@ class Meter:
         return self._of(table, index, True).waiting_since(now)
 
     def follow(self, table: Table, index: Index) -> None:
-        """Take over the debt of an index that may have been changed since its last write."""
+        """Make the buckets follow a definition that may have changed since the last write of the
+        index. The debt is kept."""
         self._of(table, index, True)
 
     def waiting(self, space: int, key: bytes) -> Waiting | None:
@@ -179,7 +180,8 @@ class Meter:
         return source is not None and source.waits(entry, now, lag)
 
     def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
-        """A local index uses the buckets of its table, and is known by its own space too."""
+        """The buckets of a table or index. A local index has those of its table; its own space
+        leads to them too."""
         known = self._written if written else self._read
         owner = _owner(table, source)
         buckets = known.get(owner.space)
@@ -190,7 +192,8 @@ class Meter:
         return buckets
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
-        """The limits of global indexes that have fallen behind: all writes of the table wait."""
+        """The limits of global indexes that have fallen behind: they hold for all writes of the
+        table."""
         limits: list[Limit] = []
         known = self._written
         for index in table.global_indexes:
@@ -223,7 +226,8 @@ class Meter:
                     (self.late.discard if queue.is_empty() else self.late.add)(source.source.space)
 
     def _count(self, sampled: bool) -> None:
-        """Count the charges that wait. If they are `sampled`, some stand for all."""
+        """Count the charges that wait. With `sampled`, only some are counted by partition and key,
+        and stand for the others too."""
         charges, self._charges = self._charges, []
         table: Table | None = None
         index: Index | None = None
@@ -248,7 +252,7 @@ class Meter:
     def _follow(self, charge: Charge, units: float) -> None:
         """Adapt the partitions, and the throughput of on-demand tables, to the load.
 
-        `units` are those that the charge stands for.
+        `units` are the units of all charges that this charge stands for.
         """
         table, written, now = charge.table, charge.written, self._since
         space = table.space if charge.index is None else charge.index.space
@@ -276,7 +280,8 @@ class Meter:
             self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)
 
     def _ask(self, name: str, table: Table, source: Table | Index, **members: Any) -> None:
-        """Ask upkeep for a change of the table. It decides whether that still makes sense."""
+        """Ask upkeep for a change of the table. Upkeep decides whether the change still makes
+        sense."""
         index_name = source.name if isinstance(source, Index) else None
         body = {"TableName": table.name, "IndexName": index_name, **members}
         self._steps.append({"Operation": f"upkeep.{name}", "Body": body})
@@ -284,5 +289,6 @@ class Meter:
 
 
 def _owner(table: Table, source: TableOrIndex) -> Table | Index:
-    """A local index shares the partitions and the units of its table."""
+    """The source itself, or the table of a local index, which shares the table's partitions and
+    units."""
     return source if isinstance(source, Index) and not source.local else table

@@ -121,7 +121,8 @@ class RecordingMeter(Meter):
                 _log.error("the trace is not complete: %s", self._writer.problem)
 
     def _time(self, now: float) -> tuple[int, float]:
-        """The time in the trace, and the same as the buckets see it."""
+        """The time in microseconds since the trace began, and the same time in epoch seconds, for
+        the buckets."""
         writer = self._writer
         writer.begin(now)
         assert writer.started is not None

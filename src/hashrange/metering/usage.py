@@ -72,8 +72,8 @@ class SourceUsage:
         self.left = 1
         self._random = random
         self._counted = 0
-        self._drawn_from = 1  # how many charges the next one that is counted stands for
-        self._behind = 0  # how many of them come after it
+        self._drawn_from = 1  # the number of charges for which the next counted one stands
+        self._behind = 0  # the number of those charges that come after the counted one
 
     def report(self) -> SourceReport:
         throttled = dict(self.throttled)
@@ -144,8 +144,9 @@ class Usage:
         return [source.report() for source in tuple(self._sources.values())]
 
     def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
-        """Count a refusal, and its key, unless an index keeps a write of its table waiting: the key
-        is not one of the index, and Contributor Insights do not show such writes.
+        """Count a refusal, and the refused key. If a lagging index refuses a write of its table,
+        the key is not counted: it is not a key of the index, and Contributor Insights do not show
+        such writes.
         """
         for owner in {self.of(each.table, each.index or each.table) for each in limits}:
             if asked.written:

@@ -114,7 +114,8 @@ class Window:
 
 
 def _median(keys: Sequence[bytes]) -> bytes | None:
-    """The first of the keys, which are sorted, that divides them most evenly, if fairly evenly."""
+    """Of the sorted keys, the first one that divides them most evenly; None unless each side gets
+    at least `SIDE_SHARE` of them."""
     middle = len(keys) / 2
     starts = [place for place in range(1, len(keys)) if keys[place] != keys[place - 1]]
     best = min(starts, key=lambda place: abs(place - middle), default=0)
