@@ -70,7 +70,7 @@ class Folder:
         path = self._path(name)
         if os.path.exists(path):
             expect_same(self, name, digest)
-            _sync_folder(os.path.dirname(path))  # whoever linked it may not have
+            _sync_folder(os.path.dirname(path))  # the process that linked it may not have
             return
         unfinished = self._unfinished()
         try:
