@@ -16,7 +16,7 @@ class Figure(NamedTuple):
 
     meaning: str
     join: Callable[[int, int], int] = _added
-    """Combines the values of two workers. A figure of the file is the same for all of them."""
+    """Combines the values of two workers, which are equal for a figure of the database file."""
     rises: bool = False
 
 
@@ -37,7 +37,8 @@ FIGURES = {
     "archive_failures": Figure("Failed writes to the archive since the last successful one.", max),
     "commits": Figure("Commits; writes that wait together share one.", rises=True),
     "conflicts": Figure(
-        "Commits that failed because of another server's commit and were decided again.", rises=True
+        "Commits that failed because of another server's commit; their requests were run again.",
+        rises=True,
     ),
     "database_connections": Figure("Connections to PostgreSQL that are in use."),
     "database_connections_max": Figure("The maximum number of connections to PostgreSQL."),
@@ -48,11 +49,17 @@ FIGURES = {
     "in_doubt": Figure(
         "Transactions of a cluster that wait for a node which failed during their commit.", max
     ),
-    "clock_skew_milliseconds": Figure("By how much the clocks of a cluster's nodes differ.", max),
+    "clock_skew_milliseconds": Figure(
+        "By how many milliseconds the clocks of a cluster's nodes differ.", max
+    ),
     "connections": Figure("Clients that are connected now."),
     "connections_max": Figure("The maximum number of connected clients."),
-    "bytes_in_flight": Figure("Bodies of requests that are being received, or wait."),
-    "decoded_bytes_in_flight": Figure("The approximate memory of decoded requests in progress."),
+    "bytes_in_flight": Figure(
+        "Bytes reserved for requests that are being received, or wait to be run."
+    ),
+    "decoded_bytes_in_flight": Figure(
+        "The approximate memory, in bytes, of decoded requests that are not answered yet."
+    ),
     "requests_waiting": Figure("Requests that wait for memory."),
     "workers": Figure("Worker processes that serve now."),
     "worker_restarts": Figure("Workers that have been replaced.", rises=True),

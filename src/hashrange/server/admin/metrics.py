@@ -153,10 +153,12 @@ def _of_requests(counts: Counts) -> "Iterator[Metric]":
     latency = HistogramMetricFamily(
         "hashrange_request_seconds", "Time from a complete request to its answer.", labels=by
     )
-    sent = CounterMetricFamily("hashrange_request_bytes", "Bodies of requests.", labels=by)
-    answers = CounterMetricFamily("hashrange_response_bytes", "Responses.", labels=by)
+    sent = CounterMetricFamily("hashrange_request_bytes", "The bytes of request bodies.", labels=by)
+    answers = CounterMetricFamily("hashrange_response_bytes", "The bytes of responses.", labels=by)
     errors = CounterMetricFamily(
-        "hashrange_errors", "Requests that got an error.", labels=["operation", "error"]
+        "hashrange_errors",
+        "Requests that were answered with an error.",
+        labels=["operation", "error"],
     )
     for name, counted in sorted(counts.operations.items()):
         latency.add_metric([name], cumulated(counted.buckets), counted.seconds)
