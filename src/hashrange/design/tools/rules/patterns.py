@@ -96,7 +96,7 @@ def unbounded(c: Context) -> Iterator[Found]:
 @rule(
     "A05",
     "error",
-    "at most one item, by a key that is not unique",
+    "a pattern for one item uses a key that is not unique",
     "An index does not make its keys unique, so two items can have the same key, and only one of "
     "them comes back. Declare st.unique(...) over the fields. An id of st.ulid() or st.uuid7() "
     "needs that only if a caller may pass the id of another item.",
@@ -122,7 +122,7 @@ def not_unique(c: Context) -> Iterator[tuple[str, str, Severity]]:
 @rule(
     "A06",
     "warning",
-    "the latest item of a time bucket",
+    "a pattern looks for the latest item in one time bucket only",
     "A new bucket is empty at first. Step back with @st.buckets, or leave the time out of the "
     "partition key.",
 )
@@ -218,7 +218,7 @@ def consistent(c: Context) -> Iterator[Found]:
 @rule(
     "A12",
     "warning",
-    "the latest item of keys that are not in the order of time",
+    "a pattern looks for the latest item by keys that do not sort by time",
     "@st.latest reads the largest sort key first. That is the newest item only if the first part "
     "of the sort key that is not known is a time, a number that grows, or an id of st.ulid() or "
     "st.uuid7().",
