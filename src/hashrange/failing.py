@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 class Failure(Exception):
-    """The message is one line for the user, which says what to do."""
+    """A failure that the user can do something about. The message is one line that says what."""
 
 
 def fail(message: object) -> NoReturn:

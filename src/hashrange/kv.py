@@ -63,7 +63,7 @@ unpack_weight = Layout(">4xI").unpack_from
 # ---- reads and their answers ----
 
 TOO_LARGE = b""
-"""No row has an empty value."""
+"""The answer for a row with a larger value than requested. No row has an empty value."""
 
 
 class Get(Struct, gc=False):
@@ -95,7 +95,7 @@ class Range(Struct, gc=False):
 
 
 class Page(Struct, gc=False):
-    """`exhausted` is False whenever a bound ended the page, even if no row is left after it."""
+    """Some rows. If a bound ended the page, `exhausted` is False, even if no row is left."""
 
     rows: list[tuple[bytes, bytes]]
     exhausted: bool

@@ -48,7 +48,7 @@ class Balance(Protocol):
 
 
 class Alone:
-    """For a process that is the only one with the socket."""
+    """The balance of a process that is the only one with the socket."""
 
     def publish(self, clients: int, /) -> None: ...
 

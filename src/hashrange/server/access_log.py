@@ -34,7 +34,7 @@ _decode = msgspec.json.Decoder(_Tables).decode
 
 
 def log_access(answered: Answered) -> None:
-    """An observer of the server."""
+    """Log an answered request: an `Observer` of the server."""
     call, outcome = answered.call, answered.outcome
     if call is None:
         line = Fields(

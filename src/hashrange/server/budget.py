@@ -21,8 +21,8 @@ KB = 1024
 MB = 1024 * KB
 
 STRANGER_BYTES = 4 * KB
-"""The part of an unfinished request that a stranger may hold without a reservation; the size of its
-reads."""
+"""The part of an unfinished request that a stranger may hold without a reservation. Reads from a
+stranger have the same size."""
 
 CLIENT_BYTES = 16 * KB
 """The same for other clients."""
@@ -71,7 +71,7 @@ class Share:
         self.waiting: dict[Waiting, int] = {}
 
     def take(self, size: int, client: Waiting) -> bool:
-        """Returns whether the memory is reserved now; otherwise `client.reserved` is called
+        """Reserve memory. Returns whether it is reserved now; otherwise `client.reserved` is called
         later."""
         if not self.waiting and size <= self.free:
             self.free -= size
@@ -127,7 +127,7 @@ class Unsent:
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._clients: dict[Slow, tuple[int, float]] = {}  # the bytes at first, and since when
+        self._clients: dict[Slow, tuple[int, float]] = {}  # unsent bytes when added, and that time
         self._bytes_at_first = 0
 
     def add(self, client: Slow) -> None:
@@ -151,7 +151,7 @@ class Unsent:
             slowest.abort()
 
     def _slowest(self, now: float) -> Slow:
-        """The slowest of the clients that have had time to read, if there are any."""
+        """The slowest of the clients that have had time to read; if none has, the latest client."""
 
         def rate(client: Slow) -> float:
             size, since = self._clients[client]

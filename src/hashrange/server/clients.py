@@ -59,7 +59,9 @@ class Client(Protocol):
 
 
 class Clients:
-    """`parser()` makes the HTTP side of a new connection; `connections_max` limits the number of
+    """The clients of a server.
+
+    `parser()` makes the HTTP side of a new connection; `connections_max` limits the number of
     connections. The `observer` is called for each answered call.
     """
 
@@ -77,7 +79,8 @@ class Clients:
         self.budget = Budget()
         self.connected: set[Client] = set()
         self.strangers: dict[Client, None] = {}
-        """Those that have not sent a valid request yet, in the order in which they connected."""
+        """The clients that have not sent a valid request yet, in the order in which they
+        connected."""
         self.runtime = runtime
         self.connections_max = connections_max
         self.observer = observer

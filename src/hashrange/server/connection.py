@@ -348,7 +348,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             end()
 
     def _close(self) -> None:
-        """Answers that are already written are still sent."""
+        """Close the connection. Answers that are already written are still sent."""
         self._transport.close()
 
     def _turn_away(self) -> None:

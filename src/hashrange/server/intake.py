@@ -21,7 +21,7 @@ def _nothing() -> None: ...
 
 
 class Intake:
-    """`go_on` is called when a client that had to wait may send more."""
+    """The limits of one client. `go_on` is called when a client that had to wait may send more."""
 
     def __init__(self, budget: Budget, parser: wire.Connection, go_on: Callable[[], None]) -> None:
         self.buffer = budget.stranger_buffer
@@ -47,7 +47,7 @@ class Intake:
         return self.share is not None and bool(self.share.waiting)
 
     def admit(self) -> None:
-        """The client has sent a valid request."""
+        """Call this when the client has sent a valid request."""
         self._stranger = False
         if self.share is None:
             self.buffer = self._budget.client_buffer
@@ -67,8 +67,9 @@ class Intake:
                 self._reserve()
 
     def lost(self, running: wire.Event | None) -> None:
-        """The client is gone. A running request keeps its reservation until it is answered."""
-        self._go_on = _nothing  # it refers to the connection, which refers to this
+        """Call this when the client is gone. A running request keeps its reservation until it is
+        answered."""
+        self._go_on = _nothing  # breaks a cycle: it refers to the connection, which has this intake
         if running is None or running is not self._owner:
             self.close()
 
@@ -102,6 +103,7 @@ class Intake:
             self._set_buffer()
 
     def _set_buffer(self) -> None:
-        """No more than the request needs, so that little is read of the next request."""
+        """Make the buffer no larger than the request needs, so that little is read of the next
+        request."""
         left = self._size - self._parser.held_bytes
         self.buffer = self._budget.body_buffer[: min(max(left, CLIENT_BYTES), BODY_READ_BYTES)]

@@ -81,7 +81,7 @@ def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Raises ServerError, with one line that names the address."""
+    """Listen on an address. Raises ServerError, with one line that names the address."""
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = min(addresses)  # IPv4 before IPv6
@@ -184,7 +184,8 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 
 
 def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
-    """Raises ServerError; afterwards the context may have the certificate without its key."""
+    """Load a certificate and its key into a context. Raises ServerError; then the context may have
+    the certificate without its key."""
     try:
         # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")

@@ -32,8 +32,8 @@ class Files(NamedTuple):
 
 
 class Reload:
-    """Runs beside the server. A faulty file changes nothing, and is reported in one line of the
-    log.
+    """Handles SIGHUP beside the server. A faulty file changes nothing, and is reported in one line
+    of the log.
 
     The console acts as a principal of `database.access` (`console_as`), which every generation must
     have.
@@ -53,8 +53,8 @@ class Reload:
         self._console_as = console_as
 
     async def start(self) -> None:
-        """Without files to read, the signal ends the process, as usual. Windows has no such
-        signal."""
+        """Handle the signal from now on. Without files to read, the signal still ends the process,
+        as usual. Windows has no such signal."""
         if any(self._files) and hasattr(signal, "SIGHUP"):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, self.reload)
@@ -91,8 +91,8 @@ class Reload:
                 self._database.access = generation.access
 
     def _read_keys(self) -> None:
-        """Raises ServerError, also if the account has changed, because tables keep their
-        account."""
+        """Read the files, and use the new generation from now on. Raises ServerError, also if the
+        account has changed, because tables keep their account."""
         read = credentials(self._files.keys, self._files.access, {})
         began = self._access
         assert read is not None, "a file without keys is an error"

@@ -163,7 +163,8 @@ async def _serve(server: Server, beside: Sequence[Beside], ready: Callable[[], N
 
 
 def _ended() -> asyncio.Event:
-    """Set by the first signal. If the loop takes no signals (Windows), Ctrl-C cancels the task."""
+    """An event that the first signal sets. If the loop takes no signals (Windows), Ctrl-C cancels
+    the task instead."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError):

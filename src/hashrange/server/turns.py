@@ -60,7 +60,7 @@ class Turns:
 
     def _turn(self) -> None:
         try:
-            if self._arrived:  # otherwise the answers of writes leave
+            if self._arrived:  # otherwise only answers of writes have to be sent
                 self._handle()
         finally:  # the failure of one connection must not end the others
             self._scheduled = False

@@ -41,7 +41,7 @@ def _running() -> LoopThread:
 
 
 class BridgedStore(StoreOnLoop):
-    """`make` is called on the loop.
+    """An asynchronous store as a synchronous one. `make` is called on the store's loop.
 
     It remembers which spaces exist and how many rows dropped ones still hold, because transactions
     of an asynchronous store get their writes only with the commit.

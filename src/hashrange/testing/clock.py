@@ -25,7 +25,7 @@ class TestClock:
         return (wall_clock() if self._frozen is None else self._frozen) + self._ahead
 
     def freeze(self, at: When | None = None) -> None:
-        """Stand still from now on: at the time that is given, else at the current one.
+        """Stand still from now on, at the time `at` or, by default, at the current time.
 
         Raises ValueError or TypeError for something that is not a time.
         """

@@ -40,7 +40,8 @@ def find_programs_with_citus() -> Path:
 
 
 class Cluster:
-    """Starts at once. The attribute `nodes` has the servers, the coordinator first."""
+    """A cluster, which is started when the object is made. The attribute `nodes` has the servers,
+    the coordinator first."""
 
     def __init__(
         self, nodes: int, *, durable: bool = False, settings: dict[str, str] | None = None
@@ -87,7 +88,7 @@ class Cluster:
         return node
 
     def _started(self, settings: dict[str, str]) -> PostgresServer:
-        """On a port that is free: others are tried until one is."""
+        """Start a server on a free port: ports are tried at random until one is free."""
         for attempt in range(PORTS_TRIED):
             port = {"port": str(random.choice(PORTS))}
             try:

@@ -60,7 +60,8 @@ def _may_run(program: Path, user: str) -> bool:
 
 
 def _linked(programs: Path, folder: Path) -> Path:
-    """The programs of the package, with their libraries, once more in a folder that is open."""
+    """The programs of the package, with their libraries, linked into a folder that another user can
+    open."""
     package = programs.parents[1]
     for source in package.parent.glob(f"{package.name}*"):
         if source.is_dir():
@@ -76,8 +77,9 @@ def _link(source: str, target: str) -> None:
 
 
 class PostgresServer:
-    """Starts at once. `settings` are added to the server's configuration, which the attribute of
-    this name holds; changes take effect with the next start.
+    """A server, which is started when the object is made. `settings` are added to its
+    configuration. The attribute `settings` holds all of the configuration; changes to it take
+    effect with the next start.
 
     Nothing is synced to disk unless `durable`, so that tests are fast.
     """
@@ -171,14 +173,14 @@ class PostgresServer:
         return self._process.pid
 
     def kill(self) -> None:
-        """End it with all its backends at once, so that the next start has to recover."""
+        """End the server and all its backends at once, so that the next start has to recover."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(60)
             self._process = None
 
     def stop(self) -> None:
-        """End it and remove its folder."""
+        """End the server and remove its folder."""
         self.kill()  # an orderly end would take the time of a checkpoint
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -69,7 +69,7 @@ class BulkPuts(Loader):
         return True
 
     def end(self, job: Json, failure: tuple[str, str] | None) -> None:
-        """Before the job ends, the last report and a manifest of all reports are written."""
+        """Write the last report and a manifest of all reports, then end the job."""
         try:
             self._write_reports(job, job["Reports"], job["Pending"])
             if job["Reports"]:

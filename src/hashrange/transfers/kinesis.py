@@ -52,7 +52,7 @@ class NoStream(Exception):
 
 class Sink(Protocol):
     def send(self, stream_arn: str, entries: Sequence[Entry]) -> None:
-        """Returns when the records have been accepted. Raises NotSent and NoStream."""
+        """Send records. Returns when they have been accepted. Raises NotSent and NoStream."""
 
 
 class FileSink:

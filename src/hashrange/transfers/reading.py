@@ -27,7 +27,8 @@ class Interrupted(Exception):
 
 
 class _Interruptible(Source):
-    """An object may have many blank lines in a row, which take long to skip."""
+    """A source whose reads raise Interrupted when the job is stopped. It is needed because an
+    object may have many blank lines in a row, which take long to skip."""
 
     def __init__(self, stream: IO[bytes], name: str, stopped: Callable[[], bool]) -> None:
         super().__init__(stream, name)

@@ -60,14 +60,14 @@ class TableCheck:
     others.
 
     An index that follows from a log is compared with the items as they were at the log's first
-    records. Of one that is being built from the log, only the entries that are there are checked.
+    records. If it is still being built from the log, only its existing entries are checked.
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:
         self.snapshot = snapshot
         self._table = table
         self._items = 0
-        """How many rows the table has."""
+        """The number of rows of the table."""
         self._expected: Counter[int] = Counter()
         """The number of rows that each space should have."""
         self._counters: Counters = defaultdict(int)
@@ -123,7 +123,7 @@ class TableCheck:
         if owner.key != key or owner.raw != row.raw:
             yield f"{where}: the item under it has another key"
         if size != row.size:
-            yield f"{where}: weighs {row.size}, its item {size} bytes"
+            yield f"{where}: the stored size is {row.size} bytes, but the item has {size} bytes"
         self._expected[table.space] += 1
         count_rows(self._counters, table, key, 1, _stored_size(table, row, key))
         if table.has_local_indexes:

@@ -28,8 +28,8 @@ SHARE = 0.02
 
 PART_SECONDS = 0.002
 PASS_SECONDS_MIN = 60.0
-"""The time from the beginning of a pass over everything to that of the next one, which waits for
-the end of the previous pass if that takes longer."""
+"""The least time from the beginning of a pass over everything to the beginning of the next pass. It
+is longer if a pass takes longer."""
 
 ELECTION_SECONDS = 2.0
 """The interval at which a process that leaves the search to another process asks whether it has
@@ -46,7 +46,8 @@ class RefusesWrites(Protocol):
 
 
 class Scrubber(forks.Forkable):
-    """Call `start` once. `close` returns when the current part is done."""
+    """Searches a store for damage in a thread. Call `start` once. `close` returns when the current
+    part is done."""
 
     def __init__(self, store: kv.Store, runtime: RefusesWrites) -> None:
         self._store = store
@@ -82,7 +83,7 @@ class Scrubber(forks.Forkable):
             self._thread.join()
 
     def after_fork_in_child(self) -> None:
-        """The thread stays with the parent, which continues the search."""
+        """Forget the thread: the parent continues the search."""
         self._lock = Lock()
         self._closing = Event()
         self._thread = None
@@ -178,7 +179,7 @@ class _Walk:
                 yield [f"table {self._name}, {problem}" for problem in problems]
 
     def _part(self, index: AnyIndex | None, start: bytes, problems: list[str]) -> bytes | None:
-        """Returns where the next part begins, None at the end."""
+        """Search one part. Returns where the next part begins, None at the end."""
         end = perf_counter() + self._seconds
         snapshot = self._store.snapshot()
         try:

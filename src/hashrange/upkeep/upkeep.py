@@ -28,7 +28,9 @@ attempt reads half of it to find the middle of its bytes."""
 
 
 class Upkeep(Background):
-    """`asked` returns steps to do in addition to those that the database needs. `elected` tells
+    """The thread of upkeep of one database.
+
+    `asked` returns steps to do in addition to those that the database needs. `elected` tells
     whether this process does the scheduled work. If the database is `shared`, only the process with
     the lease works. `timer` counts seconds: see `Duty`.
     """
@@ -47,7 +49,7 @@ class Upkeep(Background):
         self._elected = elected
         self._duty = Duty(runtime, "upkeep", shared, timer)
         self._shared = shared
-        self._next_round = 0.0  # of the timer
+        self._next_round = 0.0  # a time of the timer
         self._seen = 0.0
         """`Duty.asked` as of the last time that no work was left."""
         self._asked = asked
@@ -57,8 +59,9 @@ class Upkeep(Background):
         self.expired: Counter[str] = Counter()
         """The number of expired items that were deleted, by table."""
         self._resume: dict[tuple[str, str], dict[str, Any]] = {}
-        """How far the build of an index has come: more members of the next step's body."""
-        self._expire_from = 0.0  # of the timer; until then no expired item is deleted
+        """The progress of each build of an index, as members to add to the body of its next step.
+        The keys are table and index."""
+        self._expire_from = 0.0  # a time of the timer; until then no expired item is deleted
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         super().__init__()
 
@@ -67,7 +70,7 @@ class Upkeep(Background):
         super().after_fork_in_child()
 
     def close(self) -> None:
-        """Returns when the current step is done."""
+        """Stop the thread. Returns when the current step is done."""
         super().close()
         self._duty.end()
 

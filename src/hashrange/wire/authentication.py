@@ -149,7 +149,8 @@ def _read(algorithm: str, credential: str, date: str) -> tuple[Credential, datet
 
 
 def _moment(date: str) -> datetime:
-    """Raises ValueError for a date in another form, or one that does not exist."""
+    """The time that a date header states. Raises ValueError for a date in another form, or one that
+    does not exist."""
     if _BASIC_FORMAT.fullmatch(date):
         return datetime.strptime(date, ISO_BASIC).replace(tzinfo=UTC)
     if _RFC_FORMAT.fullmatch(date):
@@ -160,7 +161,7 @@ def _moment(date: str) -> datetime:
 
 
 def _scope_faults(claim: Claim) -> Iterator[str]:
-    """Each sentence ends with a blank, also the last one."""
+    """The faults of a credential's scope, as sentences. Each ends with a blank, also the last."""
     credential, day = claim.credential, f"{claim.moment:%Y%m%d}"
     if not credential.region:
         yield "Credential should be scoped to a valid region. "

@@ -64,7 +64,8 @@ def encode(body: bytes, coding: bytes) -> bytes:
 
 
 def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
-    """Raises CodingError, or TooLargeError before more than `bytes_max` are decoded."""
+    """The decoded body. Raises CodingError, or TooLargeError before more than `bytes_max` bytes are
+    decoded."""
     coding = coding.strip().lower()
     if coding not in _ZLIB_WINDOWS:
         raise CodingError

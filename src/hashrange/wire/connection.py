@@ -62,7 +62,8 @@ class Call(msgspec.Struct, gc=False):
 
 
 class Answer(msgspec.Struct, gc=False):
-    """`error` is the code of a refusal, and `access_key` the key that the request claims."""
+    """An answer that needs no database. `error` is the code of a refusal, and `access_key` the key
+    that the request claims."""
 
     data: bytes
     close: bool
@@ -73,7 +74,8 @@ class Answer(msgspec.Struct, gc=False):
 Event = Call | Answer
 
 GO_ON = Answer(CONTINUE, close=False)
-"""To a client that waits for permission to send its body; the answer to the request follows."""
+"""The answer to a client that waits for permission to send its body; the answer to the request
+follows."""
 
 
 def decoded(call: Call) -> bytes:
@@ -90,14 +92,14 @@ def decoded(call: Call) -> bytes:
 
 
 class _RefusedError(Exception):
-    """The rest of this request is not read."""
+    """This request is refused, and the rest of it is not read."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
 def _decode_if_small(call: Call) -> None:
-    """Raises codings.CodingError."""
+    """Decode the body of a call, unless the decoded body is large. Raises codings.CodingError."""
     with suppress(codings.TooLargeError):
         call.body = codings.decode(call.body, call.coding, _DECODED_AT_ONCE_BYTES_MAX)
         call.coding = b""
@@ -109,7 +111,9 @@ def _signed_twice(fields: Iterable[bytes]) -> bool:
 
 
 class Connection:
-    """Without a `verifier` any well-formed credentials are accepted, but no foreign Host.
+    """The server's side of one connection.
+
+    Without a `verifier` any well-formed credentials are accepted, but no foreign Host.
 
     With a `verifier` a second Authorization header is refused. Without one, the first of several
     headers with the same name in the same case is used: to detect the others would cost each

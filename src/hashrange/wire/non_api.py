@@ -35,7 +35,7 @@ def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], fo
 
 
 def _health(host: bytes) -> bytes:
-    """The body ends with a blank, as the service's does."""
+    """The body of the answer to a health check. It ends with a blank, as the service's does."""
     regional = _REGIONAL_HOST.match(host)
     region = regional[1].decode() if regional else DEFAULT_REGION
     return f"healthy: dynamodb.{region}.amazonaws.com ".encode()

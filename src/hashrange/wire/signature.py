@@ -36,7 +36,8 @@ _MISMATCH = (
     "AWS Secret Access Key and signing method. Consult the service documentation for details."
 )
 _INVALID_TOKEN = "The security token included in the request is invalid"
-"""Said of the token of a known key; of an unknown key with a period. [seen]"""
+"""The message if a known key has another session token. If the key is unknown, a period follows.
+[seen]"""
 
 Query = Sequence[tuple[str, str]]
 """Decoded parameters in the order in which they were sent; each character is a byte."""
@@ -69,7 +70,7 @@ class Credential(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The signature that a request states. `expires` (seconds): only in presigned queries."""
+    """The signature that a request states. Only a presigned query has `expires`, in seconds."""
 
     credential: Credential
     date: str
@@ -81,8 +82,8 @@ class Claim(NamedTuple):
 
 
 class Key(NamedTuple):
-    """`token` is a session token; a permanent key has none. Without a `principal` it may do
-    everything."""
+    """A secret key. `token` is its session token; a permanent key has none. Without a `principal`
+    the key may be used for everything."""
 
     secret: str
     token: str = ""
@@ -131,7 +132,7 @@ def read_keys(text: str) -> Keys:
 
 
 class Verifier:
-    """`clock` returns seconds since 1970."""
+    """Verifies signatures with the keys of a `KeyRing`. `clock` returns seconds since 1970."""
 
     def __init__(self, ring: KeyRing, clock: Callable[[], float]) -> None:
         self._ring = ring
@@ -172,7 +173,8 @@ class Verifier:
 
 
 def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
-    """A presigned query may ask for less than the usual time; it never gets more."""
+    """Check the validity that a presigned query states. It may be shorter than the usual one, but
+    not longer."""
     if not re.fullmatch(r"\d{1,6}", expires, re.ASCII):
         raise InvalidSignatureException("X-Amz-Expires should be a number")
     if now > moment + timedelta(seconds=int(expires)):
@@ -184,7 +186,7 @@ def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
 
 
 def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
-    """Headers that name the operation or the signer must be signed."""
+    """Check that the headers that name the operation or the signer are signed."""
     signed = claim.signed_headers.encode().split(b";")
     if b"host" not in signed:
         raise InvalidSignatureException(

@@ -55,7 +55,9 @@ class Counts(msgspec.Struct):
 
 
 class Metrics:
-    """`figures` returns the figures of the store and the server: sizes, and counts since the start.
+    """Counts the requests of one server, and collects its other figures.
+
+    `figures` returns the figures of the store and the server: sizes, and counts since the start.
     `failed` is called with the outcome of each request that got an error. `usage` returns the
     consumed capacity of tables and indexes, `capacities` their provisioned capacity, and `expired`
     the number of expired items that were deleted, by table.
@@ -80,7 +82,7 @@ class Metrics:
         return {"/metrics": Route(self.render)}
 
     def observe(self, answered: Answered) -> None:
-        """An observer of the server."""
+        """Count an answered request: an `Observer` of the server."""
         call, seconds = answered.call, answered.seconds
         if call is None:
             self._counts.others[answered.response[9:12].decode()] += 1

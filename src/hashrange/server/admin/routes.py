@@ -22,9 +22,11 @@ class Answer(NamedTuple):
 
 
 class Route(NamedTuple):
-    """`answer` is called in a thread of the admin port, several of them at once, so it may wait for
-    a disk, but it must not touch what belongs to the event loop. An `open` route needs no token. A
-    route that `changes` something is for POST, the others are for GET and HEAD.
+    """The function that answers a path, and who may call it.
+
+    `answer` is called in a thread of the admin port, and several calls may run at once. So it may
+    wait for a disk, but it must not touch what belongs to the event loop. An `open` route needs no
+    token. A route that `changes` something is for POST, the others are for GET and HEAD.
     """
 
     answer: Callable[[Query], Answer]

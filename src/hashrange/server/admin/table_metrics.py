@@ -35,7 +35,7 @@ THROTTLED = (ProvisionedThroughputExceededException, RequestLimitExceeded, Throt
 BY = ["table_name", "operation"]
 
 TableOperation = tuple[str, str]
-"""The names of both metrics."""
+"""The name of a table, and the name of an operation."""
 
 
 class _Page(msgspec.Struct):
@@ -56,7 +56,9 @@ class Succeeded(msgspec.Struct):
 
 
 class TableCounts(msgspec.Struct):
-    """`failed` counts by metric; `records` and `record_bytes` count the results of GetRecords, and
+    """The counts of requests by table and operation.
+
+    `failed` counts by metric; `records` and `record_bytes` count the results of GetRecords, and
     `expired` the expired items that were deleted, by table.
     """
 

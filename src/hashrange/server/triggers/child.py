@@ -33,7 +33,7 @@ def send(pipe: BinaryIO, message: bytes) -> None:
 
 
 def receive(pipe: BinaryIO, bytes_max: int = 1 << 32) -> bytes:
-    """Raises EOFError if the other side is gone, and TooLong."""
+    """Read a message. Raises EOFError if the other process is gone, and TooLong."""
     head = pipe.read(_length.size)
     if len(head) < _length.size:
         raise EOFError
@@ -84,7 +84,7 @@ def _print(error: BaseException) -> None:
 
 
 def _listen(source: BinaryIO, events: "queue.SimpleQueue[bytes]") -> None:
-    """In a thread, so that the end of the parent is noticed while the function runs."""
+    """Read events in a thread, so that the end of the parent is noticed while the function runs."""
     while True:
         try:
             events.put(receive(source))

@@ -27,7 +27,7 @@ from hashrange.server.triggers import child
 from hashrange.server.triggers.settings import Trigger
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024
-"""The same as on Lambda."""
+"""The largest answer of a function, the same as on Lambda."""
 CONNECTING_SECONDS = 5.0
 PIECE_BYTES = 64 * 1024
 MESSAGE_LETTERS_MAX = 500
@@ -187,7 +187,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 class HttpFunction:
     """An address that accepts events like the invocations API of Lambda.
 
-    Redirects are not followed, and proxies of the environment not used.
+    Redirects are not followed, and proxies that the environment names are not used.
     """
 
     def __init__(self, url: str, seconds: float) -> None:
@@ -263,8 +263,9 @@ TOO_LONG = f"its answer has more than {ANSWER_BYTES_MAX:,} bytes"
 
 
 def function_of(trigger: Trigger, url: str) -> Function:
-    """`url` is the endpoint that AWS's libraries use in the function's process, unless the
-    environment names another: so a function on this machine does not reach AWS by accident."""
+    """The function that a trigger calls. `url` is the endpoint that AWS's libraries use in the
+    function's process, unless the environment names another one. So a function on this machine does
+    not reach AWS by accident."""
     if trigger.is_url:
         return HttpFunction(trigger.function, trigger.timeout)
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")

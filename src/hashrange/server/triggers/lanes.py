@@ -125,7 +125,7 @@ class Lane:
 
 
 def failed_from(answer: Any, batch: list[Record]) -> int:
-    """The index of the first record that a partial answer names; the batch's length if none.
+    """The index of the first record that an answer reports as failed; the batch's length if none.
 
     After an invalid answer the whole batch has failed, as on Lambda.
     """

@@ -17,7 +17,8 @@ Matches = Callable[[Any], bool]
 ABSENT = object()
 OR = "$or"
 DEPTH_MAX = 40
-"""In a record, the levels of an item, at most 32, are below those of the record itself."""
+"""The largest depth of a pattern. An item has at most 32 levels, and a record has a few above
+them."""
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -33,7 +34,7 @@ class PatternError(ValueError):
 
 
 def matcher(pattern: Any, depth: int = 0) -> Matches:
-    """Raises PatternError."""
+    """A function that tells whether a value matches the pattern. Raises PatternError."""
     if not isinstance(pattern, dict) or not pattern:
         raise PatternError(f"{pattern!r} is not an object with rules")
     if depth > DEPTH_MAX:
@@ -62,7 +63,8 @@ def _member(name: str, rules: Any, depth: int) -> Matches:
 
 
 def _leaf(rules: Sequence[Any]) -> Matches:
-    """If the record has a list, one of its elements has to match."""
+    """Matches a value that one of the rules matches. If the value is a list, one of its elements
+    has to match."""
     if not rules:
         raise PatternError("a list of rules is empty, so nothing would match")
     choices = [_rule(rule) for rule in rules]

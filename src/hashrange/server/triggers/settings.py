@@ -35,7 +35,8 @@ class FilterCriteria(Struct, rename="pascal", forbid_unknown_fields=True, frozen
 
 
 class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
-    """`function` is `module:handler` or a URL. -1 is no limit, as on Lambda."""
+    """The settings of one trigger. `function` is `module:handler` or a URL. -1 stands for no limit,
+    as on Lambda."""
 
     table_name: str
     function: str
@@ -69,7 +70,7 @@ class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
         return REPORT_FAILURES in self.function_response_types
 
     def patterns(self) -> list[Matches]:
-        """One of them has to match, if there are any. Raises ServerError."""
+        """The filters. If there are any, a record must match one of them. Raises ServerError."""
         try:
             return [matcher(_decoded(each.pattern)) for each in self.filter_criteria.filters]
         except (PatternError, msgspec.DecodeError) as error:

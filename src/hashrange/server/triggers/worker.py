@@ -54,7 +54,7 @@ class Reading:
 
 class Calls(Worker):
     """Calls the function of one trigger. `ending` is set when the first trigger of a server is
-    closed, so that all of them end meanwhile."""
+    closed, so that all triggers end at the same time."""
 
     name = "hashrange-trigger"
     pause_seconds = 0.2
@@ -121,12 +121,14 @@ class Calls(Worker):
         return arn
 
     def _begin(self, arn: str, is_ours: Callable[[], bool]) -> bool:
-        """Whether reading has begun, perhaps by another server."""
+        """Begin to read a stream, unless another server has done so. Returns whether reading has
+        begun."""
         if self._reader(arn)["Begun"]:
             return True
         if not is_ours():
             return False
-        # All records of a stream that was enabled meanwhile are later than the start.
+        # A stream that was enabled after the start is read from its beginning even for LATEST,
+        # because all of its records are later than the start.
         latest = self._trigger.starting_position == "LATEST" and not self._has_looked
         ask(self.runtime, "upkeep.BeginReading", {**self._place(arn), "Latest": latest})
         return True

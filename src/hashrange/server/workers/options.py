@@ -127,7 +127,7 @@ class Options(NamedTuple):
         )
 
     def triggers(self) -> "list[Trigger]":
-        """Raises ServerError."""
+        """The triggers that `--trigger` declares. Raises ServerError."""
         from hashrange.server.triggers.settings import triggers
 
         return triggers(self.trigger, self.trigger_host)
@@ -285,7 +285,7 @@ class AdminListener(NamedTuple):
 
 @contextmanager
 def admin_listener(options: Options) -> Iterator[AdminListener | None]:
-    """None unless there is an admin port."""
+    """Listen for the admin port; None unless there is to be one."""
     if options.admin_port is None:
         yield None
         return

@@ -66,7 +66,7 @@ class Process:
         self._channel.send(message)
 
     async def ask(self, question: str, argument: Any, seconds: float) -> Any:
-        """Raises NoAnswer, or what the worker has raised."""
+        """The worker's answer to a question. Raises NoAnswer, or the worker's own exception."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self.tell((channel.ASK, number, question, argument))

@@ -29,7 +29,7 @@ class Workers(Protocol):
 
 
 class Reports:
-    """Its routes are answered in threads of the admin port."""
+    """The routes of the admin port. They are answered in threads of the port."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         self._loop = loop

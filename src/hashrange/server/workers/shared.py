@@ -21,7 +21,8 @@ _BYTES = 4
 
 
 class Shared:
-    """One process's view. Workers are numbered from 1, and the supervisor is number 0."""
+    """The file, as one process uses it. Workers are numbered from 1, and the supervisor is number
+    0."""
 
     def __init__(self, descriptor: int, workers: int, number: int = 0) -> None:
         self.descriptor = descriptor

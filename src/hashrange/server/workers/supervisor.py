@@ -70,7 +70,7 @@ class Ended(NamedTuple):
 
 
 class Supervisor:
-    """`run` it once. It is the owner of its workers, each of which has a place."""
+    """Keeps a worker in each place. `run` it once. It is the `Owner` of the workers."""
 
     def __init__(self, options: Options, listener: Listener, shared: Shared) -> None:
         self._options = options
@@ -87,7 +87,8 @@ class Supervisor:
         self._problem = ""
 
     async def run(self, admin: AdminListener | None) -> int:
-        """Returns the exit status. Raises ServerError if workers cannot be started any more."""
+        """Serve until a signal. Returns the exit status. Raises ServerError if workers cannot be
+        started any more."""
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
         self._tried = [asyncio.Event() for _ in range(self._options.workers + 1)]
@@ -232,8 +233,8 @@ class Supervisor:
         return process
 
     def _give_up(self, ended: "Ended") -> None:
-        """The first worker could not start. Unless a signal has ended it, it has printed the
-        reason."""
+        """End the server, because its first worker could not start. The worker has printed the
+        reason, unless a signal has ended it."""
         self._failed = True
         if ended.status <= 0:
             self._problem = f"the first worker {ended.told}"
@@ -254,7 +255,7 @@ class Supervisor:
             async with asyncio.timeout(seconds):
                 await self._ending.wait()
 
-    # ---- what is asked of all ----
+    # ---- questions to all workers ----
 
     def serving(self) -> list[Process]:
         return [process for process in self._running.values() if process.serves]
