@@ -58,7 +58,8 @@ def _milliseconds(moment: Moment) -> int:
 def begin(
     table: Table, name: str, kind: Kind, moment: Moment, restoring: Restoring | None, spaces: int
 ) -> Fetch[tuple[Backup, Table, list[AnyChange]]]:
-    """A backup of the table as it is now, which is still to be copied, and the table with it.
+    """A backup of the table as it is now, the table's changed definition, and both changes. The
+    rows are copied afterwards.
 
     `spaces` is the number of other ids of spaces that the same decision uses.
     """
@@ -108,7 +109,7 @@ def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
 
 
 def _released(backup: Backup, copying: Copying) -> Fetch[tuple[tuple[int, ...], list[AnyChange]]]:
-    """What is no longer needed when a copy is complete or deleted.
+    """Find what is no longer needed when a copy is complete or deleted.
 
     Returns the spaces that only this copy still uses, and the change of the table if its history
     ends.
@@ -139,7 +140,7 @@ def is_copied(table: Table) -> Fetch[bool]:
 
 
 def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """The deletion of a table. With recovery to a point in time, its rows become a backup.
+    """The changes that delete a table. With recovery to a point in time, its rows become a backup.
 
     Copies of the table that are being made continue: the spaces that they read remain.
     """
@@ -196,7 +197,8 @@ def _puts(table: Table, rows: Sequence[Row]) -> Fetch[list[ItemChange]]:
 
 
 def trim_step(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """Delete some changes that are too old for the table's period, and that no export shows."""
+    """Delete some changes that are too old for the table's recovery period, and that no export
+    needs."""
     past, recovery = table.history, table.recovery
     if past is None or recovery is None or (yield from is_copied(table)):
         return []

@@ -95,8 +95,8 @@ class Backfill(Struct, gc=False):
 class Propagate(NamedTuple):
     """Changes of items that go from a table's index log to its global indexes.
 
-    They are the first records of their slots: the keys and rows, in order. `sizes` are those of the
-    entries that early records concern and that are there.
+    `records` are the first records of their slots, in order, each with its key. `sizes` has the
+    sizes of the existing entries that early records concern.
     """
 
     table: Table

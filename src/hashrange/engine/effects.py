@@ -11,8 +11,8 @@ from hashrange.model.limits import VECTOR_REQUEST_BYTES_MIN
 from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 
 Counters = dict[bytes | kv.Key, int]
-"""Changes of numbers, or the values that they should have: counters by name, sizes of item
-collections by key."""
+"""Changes of counters by name, and of the sizes of item collections by key. When a database is
+verified, these are the expected values instead."""
 
 
 class Effects(Struct, gc=False):

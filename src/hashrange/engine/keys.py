@@ -29,7 +29,8 @@ UPDATED_TO_WRONG_TYPE = f"{_UPDATED}the secondary index key to unsupported type"
 UPDATED_TOO_LONG = f"{_UPDATED}the secondary index key beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
 _SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
-"""If its values have at most this many characters, of at most 4 bytes each, no key is too long."""
+"""A key whose values have at most this many characters cannot be too long: a character has at most
+4 bytes."""
 
 
 def invalid_parameter(fault: str) -> ValidationException:

@@ -11,8 +11,8 @@ def take(
 ) -> Fetch[tuple[Lease, LeaseChange | None]]:
     """Take or renew the lease for `holder`, unless another process has it. Returns the lease.
 
-    It is renewed when half of it is over, so that not every question about it is a write.
-    If another process has the lease and `asks` is true, a note for that process is left in it.
+    The lease is renewed only after half of its time, so that not every call writes. If another
+    process has the lease and `asks` is true, a note for that process is left in it.
     """
     held = yield from fetch.system_row(system.lease(duty)[1], Lease)
     if held is not None and held.holder == holder and held.until - moment.now > seconds / 2 > 0:

@@ -29,9 +29,10 @@ CHUNK_ROWS = 1000
 
 
 def _guarded_rows() -> Upgrading[list[kv.Write]]:
-    """Version 1 kept numbers that decisions rely on in counters: spaces, collection sizes.
+    """Upgrade from version 1, where numbers that decisions rely on were in counters: the number of
+    spaces, and the sizes of item collections.
 
-    The counters of item collections are found by the partition digests of the table's rows.
+    The partition digests of a table's rows lead to the counters of its item collections.
     """
     made, version = yield kv.Counters((b"spaces", b"catalog"))
     if not made:
@@ -48,7 +49,7 @@ def _guarded_rows() -> Upgrading[list[kv.Write]]:
 
 
 def _collections(table: dict[str, Any], space: int) -> Upgrading[list[kv.Write]]:
-    """The definition with its space of collection sizes, and the sizes."""
+    """The writes that give a table a space for the sizes of its item collections."""
     changed = {**table, "collections": space}
     row = system.table_row(table["name"])
     writes: list[kv.Write] = [
@@ -77,7 +78,7 @@ def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
 
 
 def _partitions() -> Upgrading[list[kv.Write]]:
-    """Version 2 had no partitions, and of the slots of a log it stored only the number.
+    """Upgrade from version 2, which had no partitions, and stored only the number of a log's slots.
 
     Tables and global indexes get the partitions of their warm throughput. All rows stay in the
     counters of the first one until upkeep has counted the others.
@@ -106,7 +107,7 @@ def _partitions() -> Upgrading[list[kv.Write]]:
 
 
 def _with_slots(stored: dict[str, Any]) -> Stream:
-    """Slots were equal parts of the first byte of the hash."""
+    """The stream with the slots of its log: equal parts of the first byte of the hash."""
     count = stored.get("slots", 4)
     starts = [bytes([-(-256 * number // count)]) for number in range(1, count)]
     slots = first_slots([b"", *starts], stored["enabled_at"])

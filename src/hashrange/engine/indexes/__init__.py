@@ -17,4 +17,4 @@ MAINTAINERS: dict[type[AnyIndex], Maintainer] = {
     VectorIndex: vectors,
     TimeToLive: expiry,
 }
-"""By the type of the definition."""
+"""The module of each kind of index, by the type of its definition."""

@@ -28,7 +28,8 @@ def next_step(table: Table, index: AnyIndex) -> Fetch[tuple[Backfill, bytes | No
 
 
 def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes | None]]:
-    """The keys of the next items, and that at which the ones after them start."""
+    """The keys of the next items, and the key at which the following items start (None: there are
+    none)."""
     bounds = Bounds(start, None)
     rows, left = yield from fetch.stored_rows(table, bounds, False, None, PAGE_BYTES_MAX)
     return [key for key, _ in rows], left.start if left else None
@@ -37,7 +38,7 @@ def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes 
 def items_of_one_slot(
     table: Table, keys: Sequence[bytes]
 ) -> Fetch[tuple[Sequence[Row], Sequence[bytes]]]:
-    """The items with the first keys, as far as these are in one slot, and the other keys."""
+    """The items with the first keys, as many as are in one slot, and the remaining keys."""
     slot = kv.slot_of(keys[0])
     first = list(takewhile(lambda key: kv.slot_of(key) == slot, keys))
     values = yield kv.Get(tuple([(table.space, key) for key in first]))

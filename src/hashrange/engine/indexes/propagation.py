@@ -22,10 +22,10 @@ that index.
 A global index that is added to a table is *built from the log* (`Table.built_from_log`): so the
 definition of the table, whose changes stop all writers, need not say which items have entries.
 Writes append records for the index as soon as the table has it. The build appends one for each item
-that is there, slot by slot. Such records are *early* for the index: what a record tells of its
-item's entry may not be there yet, or something later may be there already. So a step first reads
-which entries of these items are there. When the build has come to the last item, no early record is
-added any more. When the last one has been carried out, the index has the entries of all items.
+that is there, slot by slot. Such records are *early* for the index: the index may not have the
+entry of the record's old image, or may already have a later entry. So a step first reads which
+entries of these items exist. When the build has come to the last item, no more early records are
+added. When the last early record has been carried out, the index has the entries of all items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ BYTES_MAX = 256 * 1024
 """The limits of one step, in records and in bytes of items, which are all decoded together."""
 
 LEFT_MILLISECONDS = 10_000
-"""An older record has been left behind by the server that wrote it."""
+"""A record that is older than this has been left behind by the server that wrote it."""
 
 NO_IMAGE = Raw(b"")
 
@@ -61,8 +61,8 @@ class Pending(Struct, omit_defaults=True, gc=False):
 
     `indexes` are the spaces of the indexes that it concerns, and `milliseconds` is when the change
     was decided. `old` and `new` are the images of the item as they are stored, with their sizes in
-    bytes; a size of 0 means that there was no item. It is `early` for some of the indexes. A record
-    of a build has only the new image.
+    bytes; a size of 0 means that there was no item. The record is early for the indexes in `early`.
+    A record of a build has only the new image.
     """
 
     indexes: tuple[int, ...]
@@ -79,9 +79,10 @@ decode = Decoder(Pending).decode
 
 
 def derive(log: int, change: ItemChange, effects: Effects) -> None:
-    """Append a record for the indexes that follow, and update the others.
+    """Append a record for the indexes that follow the log, and update the other indexes.
 
-    The units that the later entries consume are charged at once, because the response tells them.
+    The units that the later entries consume are charged at once, because the response includes
+    them.
     """
     concerned: list[int] = []
     early: list[int] = []
@@ -150,7 +151,7 @@ def propagate(step: Propagate, effects: Effects) -> None:
 
 
 def sizes_there(table: Table, records: Sequence[tuple[bytes, Row]]) -> Fetch[dict[kv.Key, int]]:
-    """The sizes, by place, of the entries that early records concern and that are there."""
+    """The sizes of the existing entries that early records concern, by space and key."""
     places: dict[kv.Key, None] = {}
     for _, row in records:
         pending = decode(row.json)
@@ -173,18 +174,18 @@ def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
 
 
 def _image(row: Row, json: Raw, size: int) -> Row | None:
-    """An image of a record's item as the row that it was or is, if there was one."""
+    """The row of an image of a record's item; None if there was no item."""
     return Row(encode_row(row.raw, bytes(json), size)) if size else None
 
 
 def shown(
     table: Table, rows: Iterable[tuple[bytes, bytes]]
 ) -> dict[kv.Key, tuple[RowKey, Row | None]]:
-    """The items that an index still shows as they were, because a record of the log waits.
+    """The items of which an index still shows an older state, because a record of the log waits.
 
     Returns the item's key, and the row as the index shows it (None if there was no item), by the
     space of the index and the key of the item. `rows` are those of the log. An early record without
-    an old image does not tell what was there.
+    an old image does not tell what the index shows.
     """
     items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:

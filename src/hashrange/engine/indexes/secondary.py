@@ -87,8 +87,8 @@ def _move(index: Index, change: ItemChange, effects: Effects) -> None:
 
 
 def settle(index: Index, change: ItemChange, sizes: dict[kv.Key, int], effects: Effects) -> None:
-    """Like `derive`, whatever entry the item has. `sizes` are those of the entries that are there,
-    of all that the change concerns."""
+    """Like `derive`, but without relying on the entry that the old image would have. `sizes` has
+    the sizes of the existing entries that the change concerns, by space and key."""
     gone, come = entries_of(index, change)
     if gone and (come is None or come.key.key != gone.key.key):
         size = sizes.pop((index.space, gone.key.key), None)
@@ -135,7 +135,7 @@ def check(table: Table, index: Index, key: RowKey, item: Row) -> Fetch[Checked]:
 
 
 def _holds(value: bytes, entry: Entry) -> bool:
-    """Whether a row holds the entry, in whatever order of its attributes.
+    """Whether a row holds the entry; the order of the attributes does not matter.
 
     Writing an item with its attributes in another order changes no entry.
     """

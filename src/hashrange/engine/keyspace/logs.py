@@ -46,13 +46,13 @@ def is_same_slot(key: bytes, other: bytes) -> bool:
 
 
 def some_slot(milliseconds: int) -> int:
-    """A slot of the store to begin with, which differs from time to time."""
+    """A slot of the store to begin with, which depends on the time."""
     return milliseconds * _LARGE_ODD_NUMBER % kv.SLOTS
 
 
 def index_prefix(slot: int) -> bytes:
     """The start of the keys of an index log's records in this slot of the store.
 
-    For `kv.SLOTS`, the number after the last slot, it is after all keys.
+    For `kv.SLOTS`, the number after the last slot, the result is greater than all keys.
     """
     return (slot << 6).to_bytes(2, "big") if slot < kv.SLOTS else b"\xff\xff\xff"

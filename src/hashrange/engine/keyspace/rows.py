@@ -89,7 +89,7 @@ class Row:
 def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw]]:
     """The sizes of rows as they are stored, and their items as JSON.
 
-    A page may have thousands, which need not become `Row`s.
+    A page may have thousands of rows, so no `Row` is made of each.
     """
     sizes, items = [], []
     try:

@@ -88,7 +88,7 @@ def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) ->
     records: list[dict[str, Any]] = []
     all_ended, more = True, False
     slots = {slot.number: slot for slot in feed.slots}
-    unread: list[int] = []  # when the slots were closed that have not been read to their end
+    unread: list[int] = []  # when each slot was closed that has not been read to its end
     for shard in sorted(shards(feed, latest, now), key=lambda it: slots[it.slot].opened_at):
         slot = slots[shard.slot]
         if any(closed_at <= slot.opened_at for closed_at in unread):

@@ -69,7 +69,7 @@ def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, end, rows_max=limit - len(streams))
     following = [system.decode(value, Stream) for _, value in page.rows]
     groups = [list(group) for _, group in groupby(following, attrgetter("table_name"))]
-    if groups and not page.exhausted:  # the last table may have later ones
+    if groups and not page.exhausted:  # the last table may have later streams
         rows = system.stream_rows(groups[-1][0].table_name)
         groups[-1] = (yield from _latest(*rows, len(groups[-1])))[::-1]
     for group in groups:

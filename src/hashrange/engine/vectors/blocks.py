@@ -25,8 +25,8 @@ Filters = Sequence[tuple[str, Any] | None]
 _ROUNDING_32, _ROUNDING_64 = 2.0**-24, 2.0**-53
 _SMALLEST_32, _SMALLEST_64 = 2.0**-149, 2.0**-1074
 _COSINE_ROUNDING = 64 * _ROUNDING_64
-"""More than the error of a cosine distance as it is computed here, or by `Query.score`, if the
-vectors are near; it grows with the distance otherwise."""
+"""More than the error with which `closer` or `Query.scores` computes the cosine distance of near
+vectors. For other vectors the error grows with the distance."""
 _SAFE = 1e37
 """No partial sum of 32-bit products overflows while the product of the norms is below this."""
 _OVERHEAD_BYTES = 400
@@ -52,7 +52,7 @@ class StoredVector(NamedTuple):
 
 
 class Block:
-    """Some rows of one index, of which there is at least one. Their vectors are kept once."""
+    """One or more rows of an index. Their vectors are kept as one sequence of bytes."""
 
     def __init__(self, rows: Sequence[StoredVector]) -> None:
         self._packed = b"".join([row.packed for row in rows])
@@ -73,7 +73,7 @@ class Block:
 
     @property
     def bytes(self) -> int:
-        """Its approximate size in memory, including the arrays."""
+        """The approximate size of the block in memory, including the arrays."""
         return len(self._packed) + _OVERHEAD_BYTES * len(self)
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
@@ -95,8 +95,8 @@ class Block:
     def closer(self, query: Query, candidates: Candidates) -> Candidates:
         """The same rows with bounds that are tight even for near duplicates.
 
-        The sum of squares of differences has a small error in relation to itself. It makes copies
-        of the rows in 64 bits.
+        A sum of squared differences has a small relative error. The computation copies the rows to
+        64 bits.
         """
         np = numpy()
         numbers, vector = self._matrix[candidates.rows].astype(np.float64), query.array
@@ -129,7 +129,7 @@ class Block:
     @cached_property
     def _norms(self) -> Any:
         """The norm of each row in 64 bits."""
-        # In portions of its own, `einsum` makes no 64-bit copy of the matrix.
+        # `einsum` converts portions, so it makes no 64-bit copy of the whole matrix.
         np = numpy()
         return np.sqrt(np.einsum("ij,ij->i", self._matrix, self._matrix, dtype=np.float64))
 
@@ -157,12 +157,12 @@ class Block:
             case "DOT_PRODUCT":
                 middle = -dots
             case "EUCLIDEAN":
-                # Squared, which has the same order.
+                # The squared distance has the same order as the distance.
                 squares = norms * norms + query.norm * query.norm
                 middle = squares - 2 * dots
                 error = 2 * error + 8 * dimensions * _ROUNDING_64 * squares
             case "COSINE":
-                if not self._shortest * query.norm:  # some have no direction
+                if not self._shortest * query.norm:  # a zero vector has no direction
                     lengths = np.where(lengths > 0, lengths, np.inf)
                 middle = 1 - dots / lengths
                 error = error / lengths + 8 * dimensions * _ROUNDING_64

@@ -21,9 +21,9 @@ dimensions."""
 NUMBERS_MAX = 1 << 30
 """A search looks at no more numbers than this: 1.4 million vectors of 768 dimensions."""
 _NUMBERS_PER_PAUSE = 8 * 1024
-"""So many numbers are scored exactly in about half a millisecond."""
+"""This many numbers are scored exactly in about half a millisecond."""
 _HELD_ROWS_MAX = 1024
-"""When more rows than this may be among the nearest, they are scored exactly."""
+"""If more rows than this may be among the nearest, all of them are scored exactly."""
 NEEDS_NUMPY = (
     f"A search through more than {PLAIN_ROWS_MAX:,} vectors needs numpy on this server: "
     "pip install 'hashrange[vectors]'"
@@ -36,9 +36,9 @@ class Match(NamedTuple):
 
 
 class _Best:
-    """Rows that may be among the nearest `top`, after all those that were considered.
+    """The rows that may be among the nearest `top` of all rows that were considered.
 
-    It holds at most `_HELD_ROWS_MAX` and those of one block, however many are equally near.
+    It holds at most `_HELD_ROWS_MAX` rows and the rows of one block, even if more are equally near.
     """
 
     def __init__(self, query: Query, filters: Filters | None, top: int) -> None:
@@ -82,7 +82,8 @@ class _Best:
         self._high += high
 
     def _bound(self, more: Any = ()) -> float:
-        """The highest rank that the row at place `top` can have, with `more` rows."""
+        """The highest rank that the row at place `top` can have; `more` has the highest ranks of
+        further rows."""
         np = numpy()
         high = np.concatenate((np.array(self._high), more))
         if len(high) <= self._top:
@@ -144,7 +145,7 @@ def nearest(
 
 
 def check_cost(index: VectorIndex, rows: int) -> None:
-    """Raises ValidationException if a search may not look at so many rows."""
+    """Raises ValidationException if this is more rows than a search may look at."""
     if rows > PLAIN_ROWS_MAX and numpy() is None:
         raise ValidationException(NEEDS_NUMPY)
     if rows * index.dimensions > NUMBERS_MAX:
@@ -167,7 +168,7 @@ def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
 def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[View | None]:
     """Consider all rows as they are read. They are kept as a view if its memory can be reserved.
 
-    If another search has kept one meanwhile that can be used, that is returned instead.
+    If another search has kept a usable view in the meantime, that view is returned at once.
     """
     place = index.space, group
     known = moment.views.kept(place)
