@@ -244,7 +244,8 @@ def _key_test(node: Operation) -> KeyTest:
 
 
 def _check_attribute(path: Path, other: Path | None) -> None:
-    """A test must be of an attribute, not of a member. `other` is the attribute found earlier."""
+    """Refuse a test of a member, or of two attributes. `other` is the path of an earlier
+    operand."""
     if other is not None:
         raise _invalid_test("Multiple attribute names used in one condition")
     if len(path.parts) > 1:

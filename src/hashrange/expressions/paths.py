@@ -77,7 +77,7 @@ def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
 
 
 def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
-    """The first path that overlaps an earlier one, after that."""
+    """The first path that overlaps an earlier path, preceded by that earlier path."""
     ends: dict[Parts, Path] = {}
     passes: dict[Parts, Path] = {}
     for path in paths:
@@ -94,7 +94,7 @@ def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
 
 
 def _first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
-    """The first path that conflicts with an earlier one, after the earliest such."""
+    """The first path that conflicts with earlier paths, preceded by the earliest of these."""
     seen: dict[tuple[Parts, bool], Path] = {}
     for path in paths:
         for length, part in enumerate(path.parts):

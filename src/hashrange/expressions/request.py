@@ -26,7 +26,7 @@ class Expressions(Substitutions):
         return self._condition("KeyConditionExpression", text)
 
     def search_condition(self, text: str) -> Condition:
-        """The check that it is a search condition comes with `Condition.as_search_condition`."""
+        """Bind a search condition. `Condition.as_search_condition` checks that it is one."""
         return self._condition("SearchConditionExpression", text)
 
     def projection(self, text: str) -> Projection:

@@ -77,7 +77,7 @@ class Substitutions:
     def finish(self) -> None:
         """Check that every name and value was used, once all expressions have been bound."""
         if len(self.used) == len(self._names) + len(self.values):
-            return  # no name is also a value, and nothing else can have been used
+            return  # names and values are distinct, and `used` has nothing else
         for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
             if not keys.keys() <= self.used:
                 unused = keys.keys() - self.used

@@ -72,7 +72,8 @@ class PreparedUpdate:
         self.inner = [
             (at, level) for at, level in enumerate(levels) if level > 1 or values_may_be_too_deep
         ]
-        """The changes whose results may be nested too deeply: their number and level."""
+        """The changes whose results may be nested too deeply: the position of each in `changes`,
+        and the level of its target."""
         self.tree = path_tree(targets)
         self.targets = Projection(targets)
 

@@ -152,7 +152,7 @@ def _plan_way(
 
 
 def _agree(tests: Sequence[_Test]) -> bool:
-    """Whether all tests are the same. A list of several values does not even equal itself."""
+    """Whether all tests are the same. A list of several values equals no list, not even itself."""
     first, *others = map(_plain, tests)
     return not others or (first.operator != "IN" and all(each == first for each in others))
 
