@@ -55,7 +55,7 @@ def equal_parts(count: int) -> tuple[Partition, ...]:
 def needed(read: float, write: float, on_demand: bool) -> int:
     """The number of partitions that serve this many read and write units per second.
 
-    Reads and writes add up for provisioned throughput. On demand, the larger part decides.
+    Reads and writes add up for provisioned throughput. On demand, the larger of the two decides.
     """
     reads, writes = read / READ_UNITS_PER_PARTITION, write / WRITE_UNITS_PER_PARTITION
     parts = max(reads, writes) if on_demand else reads + writes

@@ -163,10 +163,10 @@ class FormerVectors(Struct, frozen=True, kw_only=True):
 class KinesisDestination(Struct, frozen=True):
     """A Kinesis data stream to which the table's changes go.
 
-    `changing` is the status until `settled_at`, in epoch seconds; the one after that follows from
-    it. `feed` reads the table's change log. It is None if the server that enabled the destination
-    sends nothing: then the settings are only stored. `failure` is the reason of the status
-    ENABLE_FAILED.
+    `changing` is the status until `settled_at`, in epoch seconds; the status after that time
+    follows from `changing`. `feed` reads the table's change log. It is None if the server that
+    enabled the destination sends nothing: then the settings are only stored. `failure` is the
+    reason of the status ENABLE_FAILED.
     """
 
     stream_arn: str
@@ -331,7 +331,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @property
     def _all_readers(self) -> list[Stream]:
-        """The destinations, including disabled ones."""
+        """The stream and the feeds, including disabled ones."""
         readers = (self.stream, *(destination.feed for destination in self.kinesis))
         return [each for each in readers if each is not None]
 

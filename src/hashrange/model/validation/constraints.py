@@ -101,8 +101,8 @@ def _inside(content: Any, name: str, path: str) -> Iterator[Violation]:
 def _in_elements(
     elements: Iterable[tuple[str | int, Any]], name: str, whole: str, path: str
 ) -> Iterator[Violation]:
-    """In the elements of a collection. Whole elements are checked first, but not on each level of
-    an attribute value, which may have hundreds.
+    """The violations in the elements of a collection. Each element is first checked as a whole by
+    `is_faultless`, except inside an attribute value, which may have hundreds of levels.
     """
     is_nested = whole in _NESTED
     for place, element in elements:
@@ -132,7 +132,8 @@ def _in_parts(
 
 
 def _ruling_shape(content: Any, name: str) -> Shape:
-    """A table is named by its name or its ARN. A text that is no ARN must be a valid name."""
+    """The shape that a value must fit. A table is named by its name or its ARN, so a text that is
+    no ARN must be a valid name."""
     if name == "TableArn" and content and not content.startswith("arn:"):
         name = "TableName"
     return shapes.of(name)

@@ -26,8 +26,8 @@ def survey(operation: str, content: dict[str, Any]) -> tuple[bool, bool]:
     """Whether legacy validation reads the request that has this JSON content, and, if not,
     whether a value is nested too deep for the newer layer.
 
-    The newer layer finds that when it has checked sizes and limits, and hands the request on. The
-    content must have passed `fields.read`.
+    The newer layer finds such a value only after it has checked sizes and limits, and then hands
+    the request on to legacy validation. The content must have passed `fields.read`.
     """
     if operation not in NEWER or _lacks_members(operation, content):
         return True, False
@@ -52,7 +52,8 @@ def _lacks_members(operation: str, content: dict[str, Any]) -> bool:
 
 
 def _is_unreadable(part: Part) -> bool:
-    """A boolean written as a string, an integer that does not fit, a value of no or two types."""
+    """Whether the newer layer cannot read this part: a boolean written as a string, an integer that
+    does not fit, or a value of no type or several types."""
     content, name, shape, _ = part
     if shape.kind == "boolean":
         return isinstance(content, str)

@@ -28,7 +28,8 @@ _SECOND_STAGE = {
     "Scan": "tableName returnConsumedCapacity",
     "UpdateItem": "",
 }
-"""The order in which it reports other members; those that are not named follow."""
+"""The order in which the newer layer reports other members. Members that are not named here come
+last."""
 _STATEMENTS = {
     "ExecuteStatement": (
         *("returnValuesOnConditionCheckFailure", "limit", "statement", "returnConsumedCapacity"),
@@ -45,7 +46,8 @@ _UPDATE_ENUMS = {
     "returnItemCollectionMetrics": True,
     "returnConsumedCapacity": False,
 }
-"""UpdateItem stops at the first of these; False: the message is bare."""
+"""UpdateItem stops at the first of these members that has a violation. If True, the message begins
+with "1 validation error detected"; if False, it is the violation alone."""
 _CHECKED_LATER = {"select", "conditionalOperator", "comparisonOperator", "action"}
 """Enums that the newer layer does not check with the members; operations do, in their turn."""
 _BATCH_GET = {
@@ -123,7 +125,7 @@ def refusal(
     if transactions.is_of_name(listed[0]) and transactions.lacks_action(request):
         return transactions.NO_ACTION
     others = [each for each in listed if not _set_with_null(each)]
-    if not others:  # which is found as late as other faults of values
+    if not others:  # only nulls in sets, which are found as late as other faults of values
         fault = _INVALID + _NULL_IN_SET[_set_with_null(listed[0])]
         return fault if legacy else of_value(operation, fault)
     if legacy:
@@ -197,7 +199,7 @@ def _place_of_statements(operation: str, violation: Violation) -> tuple[int, ...
     member, *of_list = violation.path.split(".")
     order = _STATEMENTS[operation]
     place = order.index(member) if member in order else len(order)
-    if len(of_list) < 3:  # e.g. 1, member, statement
+    if len(of_list) < 3:  # not a member of a statement, such as statements.1.member.statement
         return (place,)
     number, _, inner, *_ = of_list
     return place, int(number), _STATEMENT.index(inner) if inner in _STATEMENT else len(_STATEMENT)
