@@ -74,7 +74,7 @@ def members(name: str, request: Any, caller: Caller, resources: Resources) -> li
 
 
 def of_one_table(name: str, request: Any, table: Table) -> Keys:
-    """All keys of a request about the items of one table."""
+    """All condition keys of a request about the items of one table."""
     return _OTHERS.get(name, _none)(request)(table)
 
 
@@ -149,8 +149,8 @@ def _selected(projection: Any) -> str:
 
 
 def _read_keys(request: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
-    """The keys of a GetItem, alone or in a transaction. Without a projection it names no
-    attributes."""
+    """The condition keys of a GetItem, alone or in a transaction. Without a projection, the request
+    names no attributes."""
     names = _attributes(request.key, named(projection)) if projection is not None else {}
     select = _members_of(request, _selected(projection))
     return {**_of_items(table, [request.key]), **names, **select, **also}
@@ -274,7 +274,7 @@ def _written(table: Table | None, where: Node | None) -> Keys:
         return {}
     try:
         key = partiql_keys.one_key(where, table.key)
-    except ApiError:  # the statement is refused for it, once it is allowed
+    except ApiError:  # after access is allowed, the operation reports it
         return {}
     return _of_items(table, [key[0]]) if key else {}
 
@@ -298,7 +298,7 @@ def _select_keys(select: Select, table: Table | None) -> Keys:
     range_name = source.range[0] if source.range else None
     try:
         queries = partiql_keys.plan(select.where, source.hash[0], range_name, table.types).queries
-    except ApiError:  # the statement is refused for it, once it is allowed
+    except ApiError:  # after access is allowed, the operation reports it
         queries = None
     keys["dynamodb:fulltablescan"] = ("true" if queries is None else "false",)
     values = [query.hash_values[0] for query in queries or ()]

@@ -15,7 +15,8 @@ OPERATIONS = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutIt
 
 
 def leading(name: str, request: Any, table: Table) -> str | None:
-    """The leading key of a request about one item. None for another, or if it has none."""
+    """The leading key of a request about one item. None for another request, or if the item lacks
+    it."""
     if name not in OPERATIONS:
         return None
     return key_text(getattr(request.body, OPERATIONS[name]).get(table.hash[0]))

@@ -85,7 +85,8 @@ def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _iterator(name: str, request: requests.GetRecords, caller: Caller) -> list[Access]:
-    """A shard iterator begins with the ARN of its stream; a malformed one is refused later."""
+    """The stream of a shard iterator, which begins with the stream's ARN. A malformed iterator is
+    refused later."""
     arn, _, rest = request.shard_iterator.partition("|")
     return _distinct([(name, arn if rest else ANY)])
 
@@ -102,7 +103,8 @@ def _tagging(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _new_table(name: str, request: Any, caller: Caller) -> list[Access]:
-    """A table that is created with tags or a policy needs the actions that set them as well."""
+    """The accesses of CreateTable. With tags or a policy, it needs the actions that set them as
+    well."""
     body: requests.CreateTable = _body(request)
     names = [name]
     if body.tags:
@@ -138,7 +140,8 @@ def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]
 
 
 def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
-    """EXISTS reads as a SELECT does. A statement with an error uses no resource."""
+    """The accesses of statements. EXISTS reads as a SELECT does. A statement with an error uses no
+    resource."""
     accesses = []
     for each in statements:
         if isinstance(each, ApiError):
@@ -188,7 +191,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "UntagResource": _tagging,
     "UpdateContributorInsights": _table_or_index,
 }
-"""Other operations touch the table that they name."""
+"""Operations that are not listed here touch the table that they name."""
 
 
 def of(name: str) -> Resources:

@@ -43,8 +43,8 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
-    """If recovery was enabled before, it continues. If its period was shorter, older changes are
-    gone."""
+    """The recovery after a request that enables it. A recovery that is enabled already continues;
+    changes older than its former period are gone."""
     before = table.recovery
     if before is None:
         return Recovery(moment.now, days or DAYS)
@@ -61,7 +61,8 @@ def _enabled(table: Table, days: int | None, moment: Moment) -> Fetch[Table]:
 
 
 def _disabled(table: Table) -> Fetch[Table]:
-    """The history continues only for copies of the table that are being made."""
+    """The table without recovery. Its history continues only while copies of the table are being
+    made."""
     if table.history is None or (yield from backups.is_copied(table)):
         return replace(table, recovery=None)
     return replace(table, recovery=None, history=None)

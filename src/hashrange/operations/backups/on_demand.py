@@ -38,7 +38,7 @@ def delete(request: Json, moment: Moment) -> Decide:
 
 
 def listed(request: Json, moment: Moment) -> Decide:
-    """The lower bound of the time is inclusive, the upper one exclusive."""
+    """A page of backups. The lower bound of their times is inclusive, the upper bound exclusive."""
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
         raise invalid_parameter("Time range lower bound must be less than or equal to upper bound")

@@ -158,9 +158,9 @@ def check_key_not_empty(item_key: Item) -> None:
 
 
 def in_envelope(request: requests.Structure, refusal: ValidationException) -> ValidationException:
-    """The error of a fault that PutItem, UpdateItem, DeleteItem or Query report in an envelope.
+    """The error of a fault that PutItem, UpdateItem, DeleteItem or Query report after `ENVELOPE`.
 
-    Later faults are reported without an envelope, and so are all faults of other operations and of
+    Later faults are reported without these words, and so are all faults of other operations and of
     requests that legacy validation reads.
     """
     return ValidationException(refusal.legacy if request.legacy else ENVELOPE + refusal.message)

@@ -16,7 +16,7 @@ from msgspec import Raw
 from hashrange.model.validation import java
 
 _FIRST_BRACKET_MAX = 16
-"""A list that is the response itself begins before this byte, a set after it."""
+"""The list in a response such as `{"Items":[` begins before this byte; a set begins after it."""
 
 _NUMBER_SET = re.compile(rb'"NS":\[("[-0-9."]+(?:,"[-0-9."]+)+)\]')
 """Nothing else has this form: quotes within a string are escaped, and an attribute that is called

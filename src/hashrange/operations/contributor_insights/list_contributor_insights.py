@@ -22,7 +22,7 @@ from hashrange.operations.common.parse import decode
 from hashrange.operations.contributor_insights import subject
 
 Names = tuple[str, str]
-"""Of a table, and of its index: empty for the table itself."""
+"""The name of a table, and that of its index, which is empty for the table itself."""
 
 _INVALID_TOKEN = "Invalid NextToken"  # (?)
 

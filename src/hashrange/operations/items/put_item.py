@@ -30,7 +30,7 @@ def parse(body: bytes) -> Request:
         expressed = inputs.uses_expressions(request, ("ConditionExpression",), inputs.OLD_CONDITION)
         size = normalize_item(request.item)
         returned = inputs.returned(request, *old_item.RETURN_VALUES)
-        if size <= ITEM_BYTES_MAX:  # this is checked before the condition, but reported bare
+        if size <= ITEM_BYTES_MAX:  # checked before the condition, but reported without `ENVELOPE`
             placeholders = inputs.placeholders(request) if expressed else None
             return Request(request, size, inputs.condition(request, placeholders), returned)
     except ValidationException as refusal:

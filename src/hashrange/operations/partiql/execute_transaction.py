@@ -117,7 +117,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
     """The tables by the names used. If one is missing, the transaction is cancelled.
 
-    In TransactWriteItems it is not: there the error is ResourceNotFoundException.
+    TransactWriteItems raises ResourceNotFoundException instead.
     """
     names = [statements.table_name(each) for each in (*request.reads, *request.changes)]
     results: list[Table | ApiError] = []

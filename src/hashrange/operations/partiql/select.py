@@ -47,7 +47,7 @@ Numerals = Sequence[str]
 """The parameters that are numbers, as they were sent."""
 
 _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | None]
-"""Flat, so that a forged token cannot contain nested values."""
+"""The content of a token. It is flat, so that a forged token cannot contain nested values."""
 
 
 def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:

@@ -192,8 +192,9 @@ def _shown(
 def _without_vector(index: VectorIndex, stored: bytes) -> dict[str, Any]:
     """The other attributes of an item, which stay JSON.
 
-    A vector takes long to decode, so it is cut out: its list ends at the first bracket. If what is
-    left of it and right of it are objects, it was an attribute of the item, and was cut whole.
+    A vector takes long to decode, so it is cut out: its list ends at the first bracket. If the
+    texts before and after it are objects, the list was an attribute of the item, and has been cut
+    out whole.
     """
     opening = msgspec.json.encode(index.attribute) + b':{"L":['
     begin = stored.find(opening)

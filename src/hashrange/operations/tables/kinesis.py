@@ -162,7 +162,8 @@ def _changed(
     opened: Sequence[LogChange] = (),
     note: str | None = None,
 ) -> Decision:
-    """`there` is the existing destination whose feed continues; None for a new one."""
+    """The decision that changes a table's destination, or adds one. `there` is the existing
+    destination whose feed continues; None for a new destination."""
     others = tuple(each for each in table.kinesis if each.stream_arn != wanted.stream_arn)
     response = {
         "TableName": table.name,

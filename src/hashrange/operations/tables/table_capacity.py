@@ -68,7 +68,8 @@ def check_on_demand(
     *,
     can_clear: bool = False,
 ) -> None:
-    """Each maximum must be at least 1. If it `can_clear`, -1 removes one that was set before.
+    """Each maximum must be at least 1. With `can_clear` it may also be -1, which removes an earlier
+    maximum.
 
     The message names an existing index in another way than a new index.
     """

@@ -82,7 +82,8 @@ def _fingerprint(request: requests.TransactWriteItems) -> bytes:
 
 
 def _with_meaning(item: requests.TransactWriteItem) -> requests.TransactWriteItem:
-    """Without a ReturnValuesOnConditionCheckFailure of NONE, which means the same as none."""
+    """The item without a ReturnValuesOnConditionCheckFailure of NONE, which means the same as its
+    absence."""
     for name in _ACTIONS:
         action = getattr(item, name)
         if action is not None and action.return_values_on_condition_check_failure == "NONE":

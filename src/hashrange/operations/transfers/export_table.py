@@ -32,14 +32,15 @@ EXPORTS_MAX = 300
 """The largest number of exports in progress."""
 PAGE_SIZE = 10
 CLOCK_SECONDS = 5.0
-"""The largest difference of a client's clock, if it requests an export of the present state."""
+"""How far, in seconds, a requested time may be in the future, because a client's clock may be
+fast."""
 CONFLICT = "Export conflict: Duplicate request detected with conflicting parameters"
 NO_SPECIFICATION = (
     "Invalid Request: Incremental Export Specification expected when export type is set as "
     "Incremental Export"
 )
 NO_FROM_TIME = "Invalid Request: ExportFromTime must be provided for an incremental export"
-"""The end of the text is ours (?)."""
+"""The end of the text is not known from the service (?)."""
 BEFORE_TABLE = (
     "Incremental export period from time cannot be less than the table creation time : {}"
 )

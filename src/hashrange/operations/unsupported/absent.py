@@ -16,7 +16,7 @@ from hashrange.operations.operation import Json
 LISTS: dict[str, str] = {
     "ListGlobalTables": "GlobalTables",
 }
-"""The member of the response that is an empty list."""
+"""For each operation, the member of the response that is an empty list."""
 
 NOT_GLOBAL = "Global table with name: '{}' does not exist."
 _NO_GLOBAL_TABLE = (GlobalTableNotFoundException, NOT_GLOBAL, "GlobalTableName")
@@ -32,7 +32,7 @@ NOT_FOUND: dict[str, tuple[type[ApiError], str, str]] = {
     "UpdateGlobalTableSettings": _NO_GLOBAL_TABLE,
     "UpdateTableReplicaAutoScaling": _NO_REPLICAS,
 }
-"""The error, its message, and the member that names the absent resource."""
+"""For each operation, the error, its message, and the member that names the absent resource."""
 
 
 def listed(name: str, request: Json, moment: Moment) -> Decide:

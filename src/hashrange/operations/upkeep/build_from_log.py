@@ -1,8 +1,8 @@
 """The steps of building an index from the log: see `engine.indexes.propagation`.
 
-Of the next items of the table only the keys are found at first, so that nobody who writes to this
-range has to wait. Then a record is appended for each item, by one step for each slot, so that a
-step writes in one place.
+A first step reads only the keys of the table's next items, so that no writer of these items has to
+wait. Then one step for each slot appends a record for each item, so that each step writes in one
+place.
 """
 
 from collections.abc import Sequence
@@ -18,18 +18,21 @@ from hashrange.engine.indexes import backfill, propagation
 from hashrange.model.tables import Index, Table
 
 NOTED_SECONDS = 60.0
-"""How often the table's definition notes how far the build has come."""
+"""The interval, in seconds, at which the progress of the build is noted in the table's
+definition."""
 LAG_SECONDS_MAX = 2.0
-"""While the indexes of the table are so far behind, the build waits: writers would be throttled."""
+"""While a record of the index log is older than this, the build waits: otherwise writers would be
+throttled."""
 PATIENCE_SECONDS = 10.0
-"""But no longer than this, for each step."""
+"""The longest time, in seconds, that a step of the build waits for the log."""
 
 
 class Progress(msgspec.Struct, rename="pascal"):
     """How far the build of the index with this space has come.
 
-    `start` is the key at which it goes on; None if there are no more items. `noted_at` is when this
-    was last noted, and `waits_since` is since when the build waits for the log, in epoch seconds.
+    `start` is the key at which the build continues; None if there are no more items. `noted_at` is
+    the time at which the progress was last noted, and `waits_since` is the time at which the build
+    began to wait for the log. Times are in epoch seconds.
     """
 
     space: int
@@ -44,7 +47,8 @@ class FindRequest(Progress, rename="pascal", kw_only=True):
 
 
 class AppendRequest(msgspec.Struct, rename="pascal"):
-    """`keys` are those of items, in order, and `resume` is the progress when all have records."""
+    """`keys` are the keys of items, in order; `resume` is the progress after all of them have
+    records."""
 
     table_name: str
     index_name: str
@@ -76,7 +80,7 @@ def decide_find(request: FindRequest, moment: Moment) -> Decide:
 
 
 def _waits(request: FindRequest, table: Table, index: Index, moment: Moment) -> Fetch[bool]:
-    """Whether the records that are there come first."""
+    """Whether the build must wait until records of the log have been carried out."""
     if index.scanned:
         return (yield from propagation.is_any_early(table))
     if request.waits_since is not None and moment.now > request.waits_since + PATIENCE_SECONDS:

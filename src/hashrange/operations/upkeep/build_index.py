@@ -1,7 +1,7 @@
 """Does one step of building an index that UpdateTable added.
 
-For one that is built from the log (see `build_from_log`), that is the first or the last step, or
-one between that notes the progress.
+For an index that is built from the log (see `build_from_log`), this is the first step, the last
+step, or a step between them that notes the progress.
 """
 
 from typing import Any
@@ -19,8 +19,8 @@ from hashrange.model.tables import Index, Table, VectorIndex
 
 class Request(msgspec.Struct, rename="pascal"):
     """If the index with this `space` is built from the log, the build has come to the key
-    `built_to`. If that is None, it has come to the last item, or, if it had been `scanned`, to its
-    end."""
+    `built_to`. If `built_to` is None, the build has come to the last item or, if the index was
+    already `scanned`, to its end."""
 
     table_name: str
     index_name: str

@@ -60,7 +60,8 @@ def decide_listed(request: None, moment: Moment) -> Decide:
 
 
 def decide_batch(request: Request, moment: Moment) -> Decide:
-    """The next records of a feed, and its position after them unless that is known.
+    """The next records of a feed, and its positions after these records; empty if the positions are
+    stored already.
 
     `Fresh` says that nothing has been sent yet, `More` that the log has more records.
     """
@@ -85,7 +86,8 @@ def decide_sent(request: Request, moment: Moment) -> Decide:
 
 
 def decide_failed(request: Request, moment: Moment) -> Decide:
-    """Ends a feed that cannot send anything: its destination has not been enabled."""
+    """Ends a feed that cannot send anything: the status of its destination becomes
+    ENABLE_FAILED."""
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
         return answer({})

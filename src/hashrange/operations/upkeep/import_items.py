@@ -166,7 +166,7 @@ def decide(step: Step, moment: Moment) -> Decide:
 def _put(
     table: Table, items: list[tuple[int, Item, int]], moment: Moment
 ) -> Fetch[tuple[list[ItemChange], list[Fault]]]:
-    """The changes of the items, and the faults of the others."""
+    """The changes that put the items, and the faults of the items that cannot be put."""
     puts: list[ItemWrite] = []
     numbers: list[int] = []
     faults: list[Fault] = []

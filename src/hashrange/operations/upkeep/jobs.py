@@ -56,7 +56,7 @@ def _shown(job: Job) -> dict[str, Any]:
 
 
 def decide_begin_export(request: Request, moment: Moment) -> Decide:
-    """From now on, no commit can have been decided at or before the moment that an export shows.
+    """Make sure that no later commit was decided at or before the moment that an export shows.
 
     Over a store with many writers, only a change of the definition is such a barrier.
     """

@@ -11,7 +11,7 @@ from hashrange.engine.log import feeds, streams
 from hashrange.model.tables import Index, Table, VectorIndex
 
 STREAMS_MAX = 10_000
-"""More than a database has: one for each table, and those disabled within the last day."""
+"""More streams than a database has: one for each table, and those disabled within the last day."""
 
 Step = dict[str, Any]
 

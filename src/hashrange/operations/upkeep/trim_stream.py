@@ -20,7 +20,7 @@ from hashrange.engine.log import checkpoints, feeds, records, streams
 from hashrange.model.streams import Stream
 
 STREAMS_MAX = 10_000
-"""More than a table can have: all but one of them were disabled within the last day."""
+"""More streams than a table can have: all but one of them were disabled within the last day."""
 
 
 class Request(msgspec.Struct, rename="pascal"):

@@ -202,7 +202,7 @@ def _check_new(
     on_demand: bool,
     moment: Moment,
 ) -> None:
-    """The check for an index of the same name comes before all other checks of the new one."""
+    """Check a new index. The check for an index of the same name comes first."""
     name, capacity = create.index_name, create.provisioned_throughput
     check_name_is_free(table, name)
     if types is None:
@@ -286,7 +286,8 @@ def _with(
     definitions: dict[str, KeyType],
     space: int,
 ) -> Table:
-    """Definitions that the new index does not use are dropped; known types stay as they are."""
+    """The table with the new index. Attribute definitions that the index does not use are dropped;
+    types that the table has stay as they are."""
     index = replace(table_schema.index(create, space), building=True, backfilling=False)
     types = dict(sorted((definitions | table.types).items()))
     changed = replace(table, indexes=(*table.indexes, index), types=types)

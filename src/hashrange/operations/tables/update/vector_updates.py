@@ -71,7 +71,7 @@ def apply(table: Table, updates: VectorUpdates, on_demand: bool, spaces: Iterato
 def _check_new(
     table: Table, create: requests.CreateVectorIndexAction, types: dict[str, KeyType] | None
 ) -> None:
-    """The check for an index of the same name comes before all other checks of the new one."""
+    """Check a new index. The check for an index of the same name comes first."""
     name, attribute = create.index_name, create.vector_attribute.attribute_name
     check_name_is_free(table, name)
     if types is None and create.search_schema:
@@ -128,7 +128,8 @@ def _with(
     definitions: dict[str, KeyType],
     spaces: Iterator[int],
 ) -> Table:
-    """Definitions that the new index does not use are dropped; known types stay as they are."""
+    """The table with the new index. Attribute definitions that the index does not use are dropped;
+    types that the table has stay as they are."""
     if any(index.building for index in table.declared_indexes):
         raise LimitExceededException(ONE_AT_A_TIME)
     if len(table.vector_indexes) >= VECTOR_INDEXES_MAX:
