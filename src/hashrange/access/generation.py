@@ -50,7 +50,7 @@ class Access(Struct, frozen=True):
     by_key: dict[str, Principal]
 
     def principal(self, arn: str) -> Principal:
-        """Raises AccessError."""
+        """The principal with this ARN. Raises AccessError if there is none."""
         for principal in self.principals:
             if principal.arn == arn:
                 return principal

@@ -68,7 +68,7 @@ class Variable(Struct, frozen=True):
         return values[0] if len(values) == 1 else self
 
     def text(self, context: Context) -> str:
-        """Raises MissingVariable."""
+        """The value of the variable in a request. Raises MissingVariable."""
         values = context.values(self.key)
         if len(values) == 1:
             return values[0]

@@ -42,8 +42,8 @@ class Principal:
         self.remembered[asked] = answer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For a request that is evaluated in another process: the remembered results are left
-        out."""
+        """Pickle the principal, for a request that is evaluated in another process. The remembered
+        results are left out."""
         return type(self), (
             *(self.arn, self.policies, self.boundary, self.session),
             *(self.tags, self.expires_at, self.full_access),
@@ -55,7 +55,8 @@ class Principal:
 
     @property
     def is_session(self) -> bool:
-        """Whether it is a session of a role: `arn:aws:sts::1:assumed-role/ROLE/SESSION`."""
+        """Whether the principal is a session of a role,
+        `arn:aws:sts::1:assumed-role/ROLE/SESSION`."""
         return ":assumed-role/" in self.arn
 
     @property
