@@ -31,7 +31,8 @@ def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
 def restore(
     backup: str | os.PathLike[str], path: str | os.PathLike[str], *, replace: bool = False
 ) -> None:
-    """Verify a backup and copy it to `path`: a new file, or with `replace` one that is not in use.
+    """Verify a backup and copy it to `path`: a new file or, with `replace`, an existing file that
+    is not in use.
 
     Raises `StoreError`; then the file at `path` is unchanged.
     """
@@ -106,7 +107,7 @@ async def connect_async(
 
     The connections to a PostgreSQL database belong to the running loop, which needs no other
     thread; use `execute_async` and aiobotocore's clients there. A file or a database in memory is
-    opened in a thread, and is the same as that of `connect`.
+    opened in a thread, with the same result as from `connect`.
     """
     arguments: Any = {"clock": clock, "region": region, "settings": settings}
     dsn = None if path is None else _postgres_address(path)
