@@ -41,8 +41,8 @@ def read(path: Path) -> Declared:
 
 
 def described(path: Path, name: str) -> Description:
-    """The table `name` of a file, or its only table, whatever the name of that. Raises
-    DataError."""
+    """The only table of a file, regardless of its name, or the table `name` if the file has several
+    tables. Raises DataError."""
     tables = read(path).tables
     if len(tables) == 1:
         return next(iter(tables.values()))
