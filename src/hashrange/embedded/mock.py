@@ -154,7 +154,7 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = No
         return Mock(None, region)(database)
     check_database("mock", database)
     if access is not None and database is not None:
-        raise TypeError("give either a database, whose settings have the access file, or access=")
+        raise TypeError("pass access= or a database with an access file in its settings, not both")
     return Mock(database, region, access)
 
 
@@ -233,7 +233,7 @@ def _install(region: str) -> None:
 
 
 def _install_async() -> None:
-    """Raises ImportError if aiobotocore is not installed."""
+    """Change the methods of aiobotocore. Raises ImportError if it is not installed."""
     load = importlib.import_module
     credentials = load("aiobotocore.credentials").AioCredentials
     endpoint, signer = load("aiobotocore.endpoint"), load("aiobotocore.signers")
