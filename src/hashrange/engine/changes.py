@@ -43,7 +43,7 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
 
 
 def _stored_sizes(change: ItemChange) -> tuple[int, int]:
-    """The sizes of the old and the new image as the table stores them: 0 for one that is absent.
+    """The sizes of the old and the new image as the table stores them: 0 for an absent image.
 
     A check, which writes nothing, has the size of the old image twice.
     """

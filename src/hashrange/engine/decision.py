@@ -246,7 +246,7 @@ class Decision(Struct, gc=False):
     note: str | None = None
 
     def response(self) -> Response | Raw:
-        """Raises ApiError if the request is refused."""
+        """The response to the request. Raises ApiError if the request is refused."""
         if callable(self.respond):
             assert type(self.receipt) is Receipt, "a response that depends on changes comes last"
             return self.respond(self.receipt)

@@ -62,7 +62,7 @@ def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
 class Known(NamedTuple):
     """The jobs of a kind when another one is requested.
 
-    `same` is the job that was requested with the same token; `old` are to be forgotten.
+    `same` is the job that was requested with the same token; `old` has the jobs to be forgotten.
     """
 
     same: Job | None

@@ -81,7 +81,7 @@ def _partitions() -> Upgrading[list[kv.Write]]:
     """Upgrade from version 2, which had no partitions, and stored only the number of a log's slots.
 
     Tables and global indexes get the partitions of their warm throughput. All rows stay in the
-    counters of the first one until upkeep has counted the others.
+    counters of the first partition until upkeep has counted the other partitions.
     """
     streams: dict[str, Stream] = {}
     writes: list[kv.Write] = []

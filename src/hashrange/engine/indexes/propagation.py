@@ -184,7 +184,7 @@ def shown(
     """The items of which an index still shows an older state, because a record of the log waits.
 
     Returns the item's key, and the row as the index shows it (None if there was no item), by the
-    space of the index and the key of the item. `rows` are those of the log. An early record without
+    space of the index and the key of the item. `rows` are rows of the log. An early record without
     an old image does not tell what the index shows.
     """
     items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
@@ -251,8 +251,9 @@ def _page(table: Table, start: bytes, end: bytes | None, rows_max: int) -> Fetch
 def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
     """The keys of records that the server which wrote them has not carried out in time.
 
-    `now` is in milliseconds. These are the first records of some slots. Each call begins in another
-    slot, so that many records in some slots cannot hide those of others.
+    `now` is in milliseconds. The keys are those of the first records of some slots. Each call
+    begins in another slot, so that many records in some slots cannot hide the records of other
+    slots.
     """
     assert table.index_log is not None
     page: kv.Page = yield kv.Range(table.index_log, b"", None, rows_max=1)

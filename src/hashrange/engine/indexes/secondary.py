@@ -69,7 +69,7 @@ def _replace(index: Index, change: ItemChange, old: Row, new: Item, effects: Eff
 
 
 def _move(index: Index, change: ItemChange, effects: Effects) -> None:
-    """Delete the entry of the old image, if it had one, and add that of the new image."""
+    """Delete the entry of the old image, if it had one, and add the entry of the new image."""
     table = change.table
     if change.old is not None:
         gone = entry_of(table, index, change.key, change.old.item, change.old.size)
@@ -176,7 +176,7 @@ def _project(table: Table, index: Index, item: Item) -> Item:
 
 
 def _put(index: Index, entry: Entry, json: bytes | None) -> kv.Put:
-    """The row of an entry; `json` is what it shows as it is stored, if that is known."""
+    """The write of an entry's row; `json` is the entry's item as it is stored, if that is known."""
     if json is None:
         json = encode_item(entry.shown)
     return kv.Put(index.space, entry.key.key, encode_row(entry.key.raw, json, entry.size))

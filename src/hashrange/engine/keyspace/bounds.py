@@ -1,8 +1,8 @@
 """One function per kind of bound: each gives the rows start <= key < end (end None: the rest).
 
 `prefix` is the partition's digest and the components of the sort attributes that are known by
-equality; the value in question is the next component. Partitions of a parallel Scan are ranges
-of the same hash.
+equality; the value in question is the next component. The segments of a parallel Scan are ranges of
+the same hash.
 """
 
 from msgspec import Struct

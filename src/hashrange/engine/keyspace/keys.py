@@ -32,7 +32,8 @@ _TYPES = {"S": b"S", "N": b"N", "B": b"B"}
 _head = Struct(">cI").pack
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _digest_of_nothing = blake2b(digest_size=PARTITION_BYTES)
-"""It is copied for each digest, because a copy takes half the time of a new one."""
+"""A hash object without input. It is copied for each digest, because a copy takes half the time of
+a new object."""
 
 
 def canonical(value: AttributeValue) -> bytes:
@@ -199,7 +200,8 @@ def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
 
 
 def key_item(table: Table, source: TableOrIndex, raw: bytes) -> Item:
-    """The key attributes that a raw key holds. That of an index entry holds the table's as well."""
+    """The key attributes that a raw key holds. The raw key of an index entry also holds the table's
+    key."""
     names = source.key + table.key if isinstance(source, Index) else table.key
     return dict(zip(names, parse_raw(raw), strict=True))
 

@@ -103,7 +103,8 @@ def feed_position_row(table_name: str, label: str) -> bytes:
 
 
 def job_row(kind: str, id_: str, in_progress: bool) -> bytes:
-    """The row of a job. Rows of jobs in progress are together, after the others of their kind."""
+    """The row of a job. Rows of jobs in progress are together, after the rows of the other jobs of
+    their kind."""
     return b"J%s/%s%s" % (kind.encode(), b"~" if in_progress else b"", id_.encode())
 
 

@@ -5,7 +5,7 @@ position. Records are sent before that row is written, so each is sent at least 
 an item are sent in order: they are in one slot, and a slot that succeeds another one waits until
 its predecessor has been read to its end.
 
-The record's members are those of a real one (a report about the Kinesis Client Library shows it):
+A record has the members of a real one, as a report about the Kinesis Client Library shows it:
 binary values are encoded as base64 twice, times are in milliseconds or microseconds.
 """
 
@@ -157,7 +157,7 @@ class KinesisView(StreamView):
 
 
 def _with_binary_twice(image: Any) -> Any:
-    """An item whose binary values are encoded once more, as those of the service's records are."""
+    """The item with its binary values encoded once more, as the service does in its records."""
     if not isinstance(image, Raw):
         return {name: _value(value) for name, value in image.items()}
     if b'"B' not in bytes(image):

@@ -35,7 +35,7 @@ _CHANGES_MAX = 10_000
 
 
 class Part(NamedTuple):
-    """A block, and the numbers of those of its rows that are no longer there."""
+    """A block, and the numbers of its rows that are no longer in the view."""
 
     block: Block
     dead: frozenset[int] = frozenset()
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 class View(Struct, frozen=True):
     """`positions` are the keys of the last log record of each slot, empty if there was none.
-    `seen_at` is when it was last found to be current, in epoch seconds."""
+    `seen_at` is the time at which the view was last found to be current, in epoch seconds."""
 
     positions: tuple[bytes, ...]
     parts: tuple[Part, ...]
@@ -153,7 +153,8 @@ def bounds_of(group: bytes) -> Bounds:
 def _with(
     index: VectorIndex, parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]
 ) -> tuple[Part, ...]:
-    """The parts with rows in place of those with the same keys; None takes a row away."""
+    """The parts after some rows have been replaced by rows with the same keys, or removed
+    (None)."""
     most = rows_max(index)
     kept: list[Part] = []
     loose = [row for row in rows.values() if row is not None]
