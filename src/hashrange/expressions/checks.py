@@ -44,7 +44,7 @@ RESERVED_WORDS = frozenset(
 
 _FUNCTIONS = CONDITION_FUNCTIONS.keys() | UPDATE_FUNCTIONS.keys()
 _OPERANDS = {"size", *UPDATE_FUNCTIONS}
-"""The functions that are operands; the others are conditions."""
+"""The functions that are operands; the other functions are conditions."""
 
 
 class CheckedCondition(NamedTuple):

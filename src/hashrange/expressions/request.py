@@ -12,7 +12,7 @@ class Expressions(Substitutions):
     """Binds each text to ExpressionAttributeNames and ExpressionAttributeValues.
 
     The values become canonical in place. All methods raise ValidationException with DynamoDB's
-    text; if a text has several faults, it is about the one that DynamoDB reports.
+    text; if a text has several faults, the error is about the fault that DynamoDB reports.
     """
 
     def condition(self, text: str) -> Condition:

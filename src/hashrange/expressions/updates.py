@@ -55,7 +55,8 @@ class Change(NamedTuple):
 
 
 class PreparedUpdate:
-    """Changes at disjoint paths. `clauses` are those of an UpdateExpression, empty for others."""
+    """Changes at disjoint paths. `clauses` are the clauses of an UpdateExpression; other updates
+    have none."""
 
     def __init__(
         self,
@@ -160,7 +161,7 @@ class Update(Struct, gc=False, eq=False):
 
     @property
     def only_removes(self) -> bool:
-        """Whether it is an UpdateExpression of REMOVE alone."""
+        """Whether the update is an UpdateExpression with REMOVE actions alone."""
         clauses = self._prepared.clauses
         return bool(clauses) and all(clause.operand is None for clause in clauses)
 

@@ -129,7 +129,8 @@ def _is_equality(test: _Test, name: str) -> bool:
 def _plan_way(
     way: Sequence[Node], hash_name: str, range_name: str | None, types: Types
 ) -> _Way | None:
-    """The key conditions among those of one alternative; None if no query has them."""
+    """One alternative, divided into key conditions and other conditions; None if no query can read
+    it."""
     hashes: list[_Test] = []
     sorts: list[_Test] = []
     others: list[Node] = []

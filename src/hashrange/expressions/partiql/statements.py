@@ -39,7 +39,8 @@ class Columns:
 class Select(NamedTuple):
     """`columns` is None for all attributes. `order` holds the terms of ORDER BY.
 
-    `fault` is that of the columns, which the service reports after those of the table and index.
+    `fault` is the fault of the columns, which the service reports after faults of the table and
+    index.
     """
 
     table_name: str
