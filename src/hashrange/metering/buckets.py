@@ -36,7 +36,7 @@ class Bucket:
         return self.credit
 
     def pay(self, units: float, now: float) -> float:
-        """Returns the credit that is left."""
+        """Take units off the credit. Returns the credit that is left."""
         credit = self.credit if now <= self.at else self.credit_at(now)
         self.credit = left = credit - units
         return left

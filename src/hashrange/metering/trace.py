@@ -147,8 +147,8 @@ def _rough(partitions: Sequence[Partition]) -> tuple[Partition, ...]:
 
 
 class TraceWriter:
-    """Writes a trace to a new file, which only its owner may read. Raises StoreError if there is
-    one already, or it cannot be written.
+    """Writes a trace to a new file, which only its owner may read. Raises StoreError if the file
+    exists, or if it cannot be written.
 
     A trace that can no longer be written ends; requests are not affected.
     """
