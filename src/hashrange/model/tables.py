@@ -150,8 +150,8 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 class FormerVectors(Struct, frozen=True, kw_only=True):
     """The remains of a deleted vector index: the sizes of items count its vectors in 32 bits (?).
 
-    So the table need not be read again when the index is deleted. `hash` has the HASH attribute
-    and its type. If the index was still being built, `built_to` is as far as the build had come.
+    So the table need not be read again when the index is deleted. `hash` has the HASH attribute and
+    its type. If the index was still being built, `built_to` is the key that the build had reached.
     """
 
     attribute: str
@@ -246,7 +246,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     tags: dict[str, str] = field(default_factory=dict)
     resource_policy: ResourcePolicy | None = None
     stream_policies: dict[str, ResourcePolicy] = field(default_factory=dict)
-    """By the ARN of a stream."""
+    """The policies of streams, by the stream's ARN."""
 
     @property
     def arn(self) -> str:
