@@ -35,7 +35,7 @@ LEADING = (
     "dynamodb:fourthpartitionkeyvalues",
 )
 FIRST = "dynamodb:firstpartitionkeyvalues"
-"""The same as the leading keys."""
+"""A condition key with the same values as `dynamodb:leadingkeys`."""
 
 
 def no_keys(table: Table | None) -> Keys:

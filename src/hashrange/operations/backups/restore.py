@@ -193,7 +193,8 @@ def _creation(source: Table, request: Json) -> create_table.Request:
 def _indexes(
     described: list[dict[str, Any]], override: list[dict[str, Any]] | None, on_demand: bool
 ) -> list[dict[str, Any]]:
-    """The indexes of the new table: the source's, or those of the request, which it must have."""
+    """The indexes of the new table: all of the source's, or those that the request lists, each of
+    which the source must have."""
     if override is None:
         return [_kept(index, on_demand) for index in described]
     there = [_normal(sources.shape(index)) for index in described]

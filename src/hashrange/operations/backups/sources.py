@@ -47,7 +47,7 @@ def check_arn(arn: str) -> None:
 
 
 def backup(arn: str, moment: Moment) -> Fetch[Backup]:
-    """Raises AccessDeniedException and BackupNotFoundException."""
+    """The backup of this ARN. Raises AccessDeniedException and BackupNotFoundException."""
     if arn.split(":")[4] != moment.caller.account:
         raise AccessDeniedException("Access is denied")
     stored = yield from backups.find(arn)

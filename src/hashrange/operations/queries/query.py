@@ -25,7 +25,7 @@ class Request(Struct, gc=False):
 _NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
 _OLD = ("AttributesToGet", "QueryFilter", "ConditionalOperator")
 _OLD_AND_KEY = (*_OLD, "KeyConditions")
-"""KeyConditions may be used with all expressions except the one that replaced them."""
+"""KeyConditions may be used with all expressions except KeyConditionExpression."""
 
 
 def parse(body: bytes) -> Request:

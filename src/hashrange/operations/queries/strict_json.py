@@ -30,7 +30,8 @@ _INTEGER = re.compile(rb"-?[0-9]+").fullmatch
 
 
 def check(body: bytes) -> None:
-    """Raises SerializationException or ValidationException. Faulty JSON is left to others."""
+    """Check the members of a request. Raises SerializationException or ValidationException. JSON
+    with a syntax error is left to the decoder."""
     try:
         members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):

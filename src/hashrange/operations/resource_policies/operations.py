@@ -59,7 +59,7 @@ def delete(request: Request, moment: Moment) -> Decide:
 
 
 def _find(arn: str) -> Fetch[_Resource]:
-    """Raises ResourceNotFoundException if there is no table or stream with this ARN."""
+    """The table or stream with this ARN. Raises ResourceNotFoundException if there is none."""
     name, label = resource_arns.parse(arn)
     table = yield from fetch.described_table(name)
     own = table.arn

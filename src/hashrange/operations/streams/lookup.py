@@ -20,7 +20,7 @@ _is_stream_arn = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/[^/]+/stream/
 
 
 def check_arn(arn: str) -> None:
-    """Raises ValidationException."""
+    """Raises ValidationException if the text is not the ARN of a stream."""
     if not _is_stream_arn(arn):
         raise ValidationException(INVALID_ARN)
 

@@ -48,7 +48,7 @@ def check(new_tags: Sequence[requests.Tag]) -> dict[str, str]:
 
 
 def checked_key(key: str | None) -> str:
-    """Raises ValidationException."""
+    """The key of a tag. Raises ValidationException if it is invalid or reserved."""
     if not key or not _is_text(key, KEY_LENGTH_MAX):
         raise ValidationException(f"The Tag Key provided is invalid, Key: {_shown(key)}")
     if key.lower().startswith("aws:"):

@@ -77,7 +77,7 @@ def decide(request: Json, moment: Moment) -> Decide:
 
 
 def _check(request: Json, table: Table, earliest: float, moment: Moment) -> None:
-    """Raises ValidationException and InvalidExportTimeException."""
+    """Checks the times of an export. Raises ValidationException and InvalidExportTimeException."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         _check_period(request, table, earliest, moment)
         return

@@ -35,7 +35,7 @@ class BulkItems(Items, rename="pascal"):
 
 
 class Step(msgspec.Struct, gc=False):
-    """The valid requests, each with its number, and the faults of the others."""
+    """The valid requests, each with its number, and the faults of the other requests."""
 
     body: BulkItems
     valid: list[tuple[int, put_item.Request]]

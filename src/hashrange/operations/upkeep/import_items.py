@@ -119,7 +119,7 @@ class Items(msgspec.Struct, rename="pascal"):
 
 
 class Step(msgspec.Struct, gc=False):
-    """The valid items, each with its number and size, and the faults of the others."""
+    """The valid items, each with its number and size, and the faults of the other items."""
 
     body: Items
     valid: list[tuple[int, Item, int]]

@@ -10,10 +10,10 @@ from hashrange.engine.indexes import propagation
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`keys` are those of the first records of some slots, as they were a moment ago.
+    """`keys` are the keys of the first records of some slots, as of a moment ago.
 
-    Records that are gone have been applied. The rest are still the first of their slots, because
-    records are added at the end of a slot and removed in order.
+    Records that no longer exist have been applied. The other records are still the first of their
+    slots, because records are added at the end of a slot and removed in order.
     """
 
     table_name: str
