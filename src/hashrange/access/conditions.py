@@ -74,7 +74,7 @@ class Condition(Struct, frozen=True):
         return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)
 
     def bound(self, known: Context) -> "Condition":
-        """The same condition, for requests that share these values."""
+        """The same condition, with the `known` values in place of policy variables."""
         return replace(self, values=tuple(each.bound(known) for each in self.values))
 
     def test(self, lenient: bool) -> Callable[[Context], bool]:

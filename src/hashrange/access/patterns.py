@@ -117,7 +117,7 @@ class Pattern:
         return None
 
     def bound(self, known: Context) -> "Pattern":
-        """The same pattern, for requests that share these values."""
+        """The same pattern, with the `known` values in place of policy variables."""
         if not self.varies:
             return self
         filled = [part.bound(known) if isinstance(part, Variable) else part for part in self.parts]

@@ -46,7 +46,7 @@ class Statement(Struct, frozen=True):
         return named is not self.but_actions
 
     def bound(self, known: Context) -> "Statement":
-        """The same statement, for requests that share these values."""
+        """The same statement, with the `known` values in place of policy variables."""
         resources = tuple(each.bound(known) for each in self.resources)
         return replace(
             self,
