@@ -71,7 +71,7 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
 def postponed(writes: list[kv.Write], now: float) -> list[kv.Write]:
     """The writes of a decision that was made before `now`, for a commit at `now`.
 
-    Records of a log are in the order of their commits, so their times must be too.
+    Records of a log are in the order of their commits, and so must be their times.
     """
     milliseconds = ceil(now * 1000)
     return [
