@@ -41,10 +41,10 @@ Check = Callable[[Parameter, Operation, Values], None]
 class Operator(NamedTuple):
     """A row of the table. The checks run in the order of these members.
 
-    `operands`: the number of operands of a function. The grammar ensures that of an operator.
-    `needs_path`: the first operand must be a document path. `distinct`: the first operand, if it is
-    a path, must differ from the others. `types`: the allowed types of an operand whose type is
-    known before any item is. `further`: a further check.
+    `operands`: the number of operands of a function. The grammar ensures the number of operands of
+    an operator. `needs_path`: the first operand must be a document path. `distinct`: the first
+    operand, if it is a path, must differ from the others. `types`: the allowed types of an operand
+    whose type is known before an item is read. `further`: a further check.
     """
 
     operands: int | None = None

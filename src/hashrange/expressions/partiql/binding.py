@@ -1,7 +1,8 @@
 """PartiQL terms and parameters -> bound tree, of the same kind as those of expressions.
 
-Only the peculiarities of PartiQL are here: IS, functions in any case, conditions and functions
-compared with a boolean, SET of sets. The requirements of operators on operands are in `operators`.
+Only the peculiarities of PartiQL are here: IS, function names in upper or lower case, conditions
+and functions compared with a boolean, SET of sets. The requirements of operators on operands are in
+`operators`.
 """
 
 from collections.abc import Iterable
