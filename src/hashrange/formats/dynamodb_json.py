@@ -111,7 +111,7 @@ class _Cutter:
     """Cuts lines into objects. `begun` is the beginning of an unfinished object, from line `first`
     on.
 
-    The cutter is `lost` if it has met anything else between two objects.
+    The cutter is `lost` if there is anything but white space between two objects.
     """
 
     def __init__(self) -> None:
