@@ -131,7 +131,8 @@ BUCKETS_MIN = 16
 
 _BUCKET_LENGTH_MAX = 8
 _BUCKETS_LENGTHENED_MAX = 64
-"""A table with fewer buckets is doubled if one of them becomes longer than the maximum."""
+"""A hash table with fewer buckets is doubled if a bucket becomes longer than
+`_BUCKET_LENGTH_MAX`."""
 
 
 def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:

@@ -2,7 +2,7 @@
 
 The number of actions is checked first, and alone. Then come all members except the names of tables,
 first in the actions and then in the request; then actions that do nothing; the names come last.
-Captured in October 2026 in six of seven regions; eu-west-2 reports each by itself.
+Captured in October 2026 in six of seven regions; eu-west-2 reports each fault by itself.
 """
 
 from collections.abc import Iterable, Sequence

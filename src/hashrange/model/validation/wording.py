@@ -2,8 +2,8 @@
 
 The rule of legacy validation, the older of the service's two layers, is that one message lists up
 to ten violations. The newer layer (see `layers`) checks the members in stages and reports all
-violations of a stage together. It names a member as the model does if it checks its length or
-size, and leaves some enums to the operations.
+violations of a stage together. If it checks the length or size of a member, it spells the member's
+name as the model does. It leaves some enums to the operations.
 """
 
 from collections.abc import Iterable
