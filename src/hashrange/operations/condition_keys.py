@@ -59,7 +59,8 @@ class Member(Struct):
 
 
 def members(name: str, request: Any, caller: Caller, resources: Resources) -> list[Member]:
-    """The members of a request that need permissions, in order; `resources` are its operation's."""
+    """The members of a request that need permissions, in order. `resources` is the function of the
+    request's operation that names its resources."""
     find = _BY_NAME.get(name)
     if find is not None:
         return list(find(request, caller))
@@ -104,7 +105,8 @@ def _member(
 def _leading(
     source: TableOrIndex | None, values: Callable[[str], Iterable[AttributeValue | None]]
 ) -> Keys:
-    """The partition key values; `values` gives those of an attribute that the request has."""
+    """The condition keys with partition key values. `values` returns the values that the request
+    has for an attribute."""
     keys: Keys = {}
     if source is None:
         return keys

@@ -65,7 +65,8 @@ def unused(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def details(backup: Backup, status: str) -> dict[str, Any]:
-    """BackupDetails, and with the table's names a BackupSummary."""
+    """The BackupDetails of a backup. Together with the names of its table, they are a
+    BackupSummary."""
     shown: dict[str, Any] = {
         "BackupArn": backup.arn,
         "BackupName": backup.name,

@@ -61,7 +61,7 @@ def check(index: Given, types: Types) -> None:
 
 
 def _check_elements(schema: Sequence[requests.SearchSchemaElement]) -> None:
-    """The messages are those for key schemas, with the other names (?)."""
+    """Check the elements of a search schema. The messages are like those for key schemas (?)."""
     names = [element.attribute_name for element in schema]
     if len(set(names)) < len(names):
         raise invalid_parameter("The SearchSchema contains multiple attributes with the same name")
@@ -73,7 +73,7 @@ def _check_elements(schema: Sequence[requests.SearchSchemaElement]) -> None:
 
 
 def check_dimensions(pairs: Iterable[tuple[str, int]]) -> None:
-    """All indexes on one attribute have the same number of dimensions."""
+    """All indexes on one attribute must have the same number of dimensions."""
     known: dict[str, int] = {}
     for attribute, dimensions in pairs:
         if known.setdefault(attribute, dimensions) != dimensions:
