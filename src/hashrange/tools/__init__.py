@@ -1,1 +1,1 @@
-"""What people run: commands, the shell, the console, and what moves data."""
+"""The programs that people run: commands, the shell, the console, and the transfer of data."""

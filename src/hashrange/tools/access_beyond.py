@@ -22,7 +22,8 @@ _OF_STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator"})
 
 
 def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iterator[str]:
-    """A line for each action on a table or index that no request of the model needs.
+    """A line for each table or index with actions that the principal may take on it, although no
+    request of the model needs them.
 
     Requests are assumed to have no condition keys except those of the principal, so an Allow whose
     condition needs other keys is not reported.
@@ -48,7 +49,7 @@ def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iter
 
 
 def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
-    """Like `beyond`, for a policy alone, in the account and region that it names first."""
+    """Like `beyond`, for a single policy, in the first account and region that it names."""
     texts = [each.text for statement in policy.statements for each in statement.resources]
     named = next(filter(None, map(_ARN.match, texts)), None)
     region, account = named.groups() if named else (DEFAULT_REGION, _ACCOUNT)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from hashrange.database.database import Database
 
 NO_CREDENTIALS = "hashrange"
-"""Sent to a server if boto3 finds no credentials; on loopback any are accepted."""
+"""The access key and the secret key for a server if boto3 finds no credentials; on loopback any
+credentials are accepted."""
 
 _AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 

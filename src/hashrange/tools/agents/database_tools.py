@@ -26,7 +26,7 @@ UNITS_MAX = 100.0
 """After this many units, a query reads no further page. A page reads at most 1 MB, 128 units."""
 NO_TABLE = "ResourceNotFoundException"
 STATEMENT_LETTERS_MAX = 8_192
-"""The same as in the API."""
+"""The largest length of a statement, the same as in the API."""
 
 _DESCRIBED = [
     "KeySchema",

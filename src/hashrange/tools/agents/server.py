@@ -28,7 +28,8 @@ MODEL_INSTRUCTIONS = (
 
 
 def server_of(target: Target, model: Path | None, write: bool) -> MCPServer[Any]:
-    """AWS is never written to, whatever `write` says."""
+    """The server of the tools for a database and a model. AWS is never written to, whatever `write`
+    says."""
     write = write and not target.is_aws
     instructions = INSTRUCTIONS.format(name=target.name, writing="" if write else READS_ONLY)
     tools: list[Callable[..., str]] = DatabaseTools(target).tools(write)
@@ -48,7 +49,7 @@ def server_of(target: Target, model: Path | None, write: bool) -> MCPServer[Any]
 
 
 def _told(tool: Callable[..., str]) -> Callable[..., str]:
-    """The tool, whose refusals are answers."""
+    """The same tool, except that a refusal becomes an answer with the message."""
 
     @wraps(tool)
     def told(*arguments: Any, **named: Any) -> str:

@@ -1,7 +1,7 @@
 """Answers of tools: bounded, and with the content of a database marked as such.
 
-Items may hold sentences that look like instructions. They stand between two lines with a random
-word, which no item can know.
+Items may hold sentences that look like instructions. So items are put between two lines with a
+random word, which an item cannot contain, because the word is drawn for each answer.
 """
 
 import json

@@ -56,7 +56,7 @@ def run() -> None:
     """Run the command that the arguments name; end the process if it fails."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for a poorer locale
+            stream.reconfigure(errors="backslashreplace")  # for locales with few characters
     arguments, unknown = _parser(sys.argv[1:]).parse_known_args()
     options = vars(arguments)
     command, parser = options.pop("run"), options.pop("parser")

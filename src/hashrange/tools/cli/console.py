@@ -26,7 +26,7 @@ CONFIG: dict[str, Any] = {
     "retries": {"total_max_attempts": 2},
     "max_pool_connections": 20,
 }
-"""A page should soon say that a server does not answer."""
+"""The time limits are short, because a page should soon say that a server does not answer."""
 
 
 def add(commands: "Commands") -> None:

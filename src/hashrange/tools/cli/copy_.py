@@ -48,7 +48,7 @@ def copy_(
     rate: float,
     yes: bool,
 ) -> None:
-    """Copy tables to another database: their items, and tables that it does not have.
+    """Copy tables with their items to another database; tables that are missing there are created.
 
     Tables are created with their indexes, billing, stream, time to live and tags. If other programs
     write to the source meanwhile, each item is copied as it was at some moment during the copy; two

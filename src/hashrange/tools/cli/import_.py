@@ -129,7 +129,8 @@ def import_(
 
 
 def _wanted(name: str, path: Path, create: Path, key: str | None) -> "Wanted":
-    """Give the description of the table to create, after it is known to be missing."""
+    """A function that returns the description of the table to create. It is called only if the
+    table is missing."""
     from hashrange.declared import reading, tables
 
     if key is not None:
@@ -182,7 +183,8 @@ def _create(target: "Target", name: str, wanted: "Wanted") -> None:
 
 
 def _try_to_create(name: str, wanted: "Wanted") -> None:
-    """In memory, so that a wrong description leaves no file with an empty database behind."""
+    """Create the table in memory first, so that a wrong description leaves no file with an empty
+    database behind."""
     from hashrange.database.connecting import connect
     from hashrange.tools.target import target_of
 

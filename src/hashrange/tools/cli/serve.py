@@ -34,7 +34,7 @@ def add(commands: "Commands") -> None:
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    """Where the data is, and where the server listens."""
+    """Add the arguments for the place of the data and the address of the server."""
     parser.add_argument(
         "path",
         metavar="PATH",

@@ -178,7 +178,7 @@ def _answer(route: Route, visit: Visit) -> Response:
         return _problem(visit, 502, text)
     except Exception as error:
         log_mistake(error)
-        return _problem(visit, 500, f"This is a mistake of the console ({type(error).__name__}).")
+        return _problem(visit, 500, f"The console has a bug here ({type(error).__name__}).")
 
 
 def _refused(visit: Visit, error: ClientError) -> Response:

@@ -154,7 +154,7 @@ class _Expressions:
         return placeholder
 
     def comparison(self, name: str, operator: str, *values: dict[str, Any]) -> str:
-        """A condition on an attribute whose whole text is the name: a key."""
+        """A condition on a key attribute. `name` is its whole name, not a path."""
         return self._condition(self._name(name), name, operator, list(values))
 
     def filter(self, one: Filter) -> str:

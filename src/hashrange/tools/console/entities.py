@@ -15,7 +15,8 @@ _PREFIX = re.compile(r"([^#|:/\d]{1,40})[#|:/]")
 def entity_of(item: Item, source: Source) -> str:
     """A name for the item's type: from an attribute that has it, or else from prefixes of its keys.
 
-    `customer#ann` and `order#7` make "customer · order". Empty if neither has one.
+    `customer#ann` and `order#7` make "customer · order". The name is empty if the item has neither
+    such an attribute nor prefixes.
     """
     for name, value in item.items():
         if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
@@ -40,7 +41,8 @@ def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
 
 
 def _prefix(text: str) -> str:
-    """`order#7` has the prefix order; a text without digits and separators is its own."""
+    """The prefix of a key: `order` of `order#7`. A text without digits and separators is its own
+    prefix."""
     match = _PREFIX.match(text)
     if match:
         return match[1]

@@ -23,7 +23,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Field:
-    """A `locked` field is a key, whose name and type cannot change."""
+    """The field of one attribute. A `locked` field is a key, whose name and type cannot change."""
 
     name: str
     kind: str

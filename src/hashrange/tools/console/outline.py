@@ -28,7 +28,8 @@ _LISTED = ("L", "SS", "NS", "BS")
 
 @dataclass(frozen=True)
 class Line:
-    """`text` is None for a map or a list, whose members follow one level deeper.
+    """A line for one value. `text` is None for a map or a list, whose members follow one level
+    deeper.
 
     `at` is the path from the item to the value: names, and positions in lists and sets.
     """

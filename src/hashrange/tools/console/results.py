@@ -51,7 +51,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Collection:
-    """`key` is the partition key value of all its items; None if each row shows its own."""
+    """Rows that are shown together. `key` is the partition key value of all its items; None if each
+    row shows its own."""
 
     key: dict[str, object] | None
     runs: list[Run]
@@ -76,7 +77,8 @@ def lay_out(
     items: Sequence[Item],
     columns: Sequence[str] = (),
 ) -> Results:
-    """`columns` are those that the user has chosen beside the keys; without any, all are shown."""
+    """Lay out items for a page. `columns` are the attributes that the user has chosen beside the
+    keys; if there are none, all are shown."""
     colours = console.colours(shape.name)
     rows = []
     for item in items:
@@ -98,7 +100,8 @@ def lay_out(
 def _collections(
     shape: TableShape, source: Source, rows: list[Row], chosen: Sequence[str]
 ) -> Iterator[Collection]:
-    """Without a sort key, or if keys are not shown, all rows are in one table."""
+    """Divide rows into collections. Without a sort key, or if keys are not shown, all rows are in
+    one collection."""
     if not rows:
         return
     if source.range is None or any(source.hash not in row.item for row in rows):

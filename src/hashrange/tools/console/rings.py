@@ -67,7 +67,7 @@ def _place(hexadecimal: str | None) -> float:
 
 
 def _at(place: float, radius: float) -> tuple[float, float]:
-    """From the top, clockwise."""
+    """The coordinates of a place on a circle, which begins at the top and runs clockwise."""
     angle = 2 * pi * place - pi / 2
     return round(radius * cos(angle), 1), round(radius * sin(angle), 1)
 

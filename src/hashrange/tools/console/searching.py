@@ -33,7 +33,8 @@ class Portion:
 
 @dataclass(frozen=True)
 class Search:
-    """`items` are those of the last round; `read`, `found` and `units` count all rounds."""
+    """The state of a search. `items` are those of the last round; `read`, `found` and `units` count
+    all rounds."""
 
     limit: int
     read: int

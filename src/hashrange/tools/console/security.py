@@ -115,7 +115,7 @@ class Guard:
         except Exception as error:
             log_mistake(error)
             if not started:
-                refusal = _refusal(500, "Mistake", "This is a mistake of the console.")
+                refusal = _refusal(500, "Internal error", "The console has a bug here.")
                 await refusal(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> Response | None:
@@ -125,9 +125,9 @@ class Guard:
         if host not in self._hosts:
             return _refusal(421, "Not this address", OTHER_HOST)
         if headers.get("origin", f"http://{host}") != f"http://{host}":
-            return _refusal(403, "Asked by another page", OTHER_SITE)
+            return _refusal(403, "Requested by another page", OTHER_SITE)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return _refusal(403, "Asked by another page", OTHER_SITE)
+            return _refusal(403, "Requested by another page", OTHER_SITE)
         if scope["method"] in ("GET", "HEAD") and (entered := self._enter(scope)):
             return entered
         cookies = cookie_parser(headers.get("cookie", ""))

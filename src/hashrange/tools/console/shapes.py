@@ -38,7 +38,7 @@ class Source:
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """A vector index. `hash` is the attribute that divides it, if there is one."""
+    """A vector index. `hash` is its HASH attribute, if it has one."""
 
     name: str
     attribute: str

@@ -17,7 +17,8 @@ from hashrange.tools.console.shapes import Item
 
 RECORDS_KEPT = 50
 CHANGES_KEPT, LINES_KEPT, CHARS_KEPT = 40, 40, 500
-"""The limits of the kept data: of a stream, a record, the change of an attribute, a line."""
+"""The limits of what is kept: records of a stream, changed attributes of a record, lines of a
+change, and characters of a line."""
 
 TAILS_MAX = 8
 """The number of streams that are remembered; the least recently requested one is forgotten."""

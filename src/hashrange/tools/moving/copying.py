@@ -170,8 +170,8 @@ class Copy:
 
 
 def _place(target: "Target") -> tuple[str, str]:
-    """A file can have many names: `app.db`, `./app.db`, a link. So can a PostgreSQL database, whose
-    printed names leave out the schema."""
+    """What identifies a database, whatever its name. A file can have many names: `app.db`,
+    `./app.db`, a link. So can a PostgreSQL database, whose printed names leave out the schema."""
     if target.kind == "postgresql":
         assert target.database is not None
         return target.kind, target.database.place()
@@ -179,7 +179,8 @@ def _place(target: "Target") -> tuple[str, str]:
 
 
 def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """A part of a bookmark besides the names, if one of the places is in PostgreSQL."""
+    """The places in PostgreSQL, as a part of what identifies the transfer in a bookmark, besides
+    the names of the databases."""
     addresses = [place for kind, place in places if kind == "postgresql"]
     return {"postgresql": addresses} if addresses else {}
 

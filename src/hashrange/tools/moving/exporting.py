@@ -36,7 +36,8 @@ class _State(msgspec.Struct):
 
 
 class Exported(NamedTuple):
-    """`began` and `ended` are epoch seconds: each item is as of some moment in between."""
+    """The result of an export. `began` and `ended` are epoch seconds: each item is as of some
+    moment in between."""
 
     items: int
     resumed: int

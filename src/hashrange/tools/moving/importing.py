@@ -205,7 +205,8 @@ def _records(
 
 
 def _save(bookmark: Bookmark, state: _State) -> None:
-    """Without a progress file, an import starts again, which does no harm."""
+    """Save the state, if that is possible. Without a progress file, an import starts again, which
+    does no harm."""
     if state.items:
         with suppress(OSError):
             bookmark.save(msgspec.to_builtins(state))

@@ -26,8 +26,8 @@ T = TypeVar("T")
 RETENTION_SECONDS = 24 * 60 * 60
 """A stream keeps its records for a day."""
 _MARGIN_SECONDS = 300
-"""Changes that are older than the copy by more than this are included in it. This is more than
-clocks differ and reads lag."""
+"""A change that was made more than this time before the copy began is in the copy. Clocks differ by
+less than this, and reads lag by less."""
 _SHARDS_SECONDS = 5.0
 """The interval of looking for new shards."""
 _VIEWS = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
@@ -93,7 +93,7 @@ class Replicator:
         self._looked = time.monotonic()
 
     def _run(self, steps: Steps[T]) -> T:
-        """Raises DataError."""
+        """Send the requests of `steps`. Raises DataError."""
         try:
             with refusals(self._place):
                 return run(steps, self._connection)

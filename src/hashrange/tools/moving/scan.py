@@ -13,7 +13,7 @@ from hashrange.tools.moving.pace import Pace, patiently
 
 
 class ScanPage(Struct):
-    """`items` are the bytes of each item's DynamoDB JSON."""
+    """A page of a Scan. `items` are the bytes of each item's DynamoDB JSON."""
 
     items: list[bytes]
     last: dict[str, Any] | None

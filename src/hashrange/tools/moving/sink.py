@@ -55,7 +55,8 @@ class Keyed(Protocol):
 
 
 class Sink:
-    """`place` precedes the line of a record in messages: a file, or an empty string."""
+    """Writes items to one table. `place` precedes the line number of a record in messages: the name
+    of a file, or an empty string."""
 
     def __init__(self, connection: JsonConnection, table: Keyed, place: str, pace: Pace) -> None:
         self.place = place
@@ -76,7 +77,8 @@ class Sink:
             yield group
 
     def write(self, group: Sequence[Record]) -> None:
-        """Returns when all records are stored. Raises DataError, which names the refused record."""
+        """Write records, and return when all are stored. Raises DataError, which names the refused
+        record."""
         batches = _batches(self._last(group))
         while some := list(islice(batches, ROUND_BATCHES)):
             self._write(some)

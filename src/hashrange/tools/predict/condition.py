@@ -1,7 +1,7 @@
 """`--fail-if 'throttled > 0.1%'`: a condition on the range of a prediction.
 
-It fails if it holds for the whole range. If it holds for a part of the range, the result is a
-straddle.
+A prediction fails if the condition holds for its whole range. If the condition holds for a part of
+the range, the result is a straddle.
 """
 
 import operator
@@ -23,7 +23,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class Verdict(IntEnum):
-    """The exit status. argparse uses 2."""
+    """The result of a condition, and the exit status. 2 is left out, because argparse uses it."""
 
     HOLDS_NOT = 0
     FAILS = 1
@@ -44,7 +44,7 @@ class Condition(NamedTuple):
 
 
 def condition(text: str) -> Condition:
-    """Raises TraceError."""
+    """The condition that a text describes. Raises TraceError."""
     match = FORM.fullmatch(text.strip())
     if match is None or match[4] not in (None, UNITS[match[1]]):
         raise TraceError(

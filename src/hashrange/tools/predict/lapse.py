@@ -47,8 +47,8 @@ class Cell(Struct):
 
 
 class Lapse(Struct):
-    """Each of `rows` has a label, a duration, and the partitions during that time. The height of a
-    row in the picture is proportional to its duration."""
+    """A time-lapse to draw. Each of `rows` has a label, a duration, and the partitions during that
+    time. The height of a row in the picture is proportional to its duration."""
 
     title: str
     rows: list[tuple[str, float, list[Cell]]]

@@ -218,7 +218,7 @@ class Report:
 
 
 def first_text(outcome: Outcome) -> str:
-    """ "09:14:07, GSI4, key 'Measurement', partition 1 of this simulation: …" """
+    """The first refusal: "09:14:07, GSI4, key 'Measurement', partition 1 of this simulation: …"."""
     first = outcome.first
     assert first is not None
     at = clock(outcome.started + first.seconds)

@@ -19,7 +19,7 @@ FORMS = "on-demand, provisioned:500/200, shard(GSI4, 16) and index(GSI4).write=5
 
 
 def scenario(text: str) -> Scenario:
-    """Raises TraceError."""
+    """The scenario that a text describes. Raises TraceError."""
     made: dict[str, Any] = {"changed": {}, "shards": {}}
     for part in text.split("&"):
         _add(made, text, part.strip())

@@ -13,7 +13,8 @@ _ATTRIBUTES_MAX = 1_000
 
 
 class Catalog:
-    """Descriptions are remembered for completion and column order; `.schema` asks again."""
+    """The tables of a database. Their descriptions are remembered for completion and the order of
+    columns; `.schema` requests the description again."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

@@ -31,7 +31,7 @@ class Screen(Protocol):
 
 
 class Session:
-    """`say` takes remarks about a result that are not part of it.
+    """Runs statements on one database. `say` is called with remarks that are not part of a result.
 
     `confirm` asks before a write to AWS; without it such writes are refused, unless `yes`.
     """
@@ -162,7 +162,7 @@ def _written(statement: str) -> str:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether it is an answer, so that the server can be asked for more."""
+    """Whether the error is an answer of the server, so that more requests make sense."""
     return isinstance(error, ClientError)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hashrange.design import Table
 
 ITEMS_MAX = 1000
-"""How many items of a real table are drawn."""
+"""The largest number of items of a real table that are drawn."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:

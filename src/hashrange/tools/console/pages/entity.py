@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hashrange.design.declare.entity import Entity
 
 NEITHER = ("entity", "csrf")
-"""Fields of the form that are none of the entity."""
+"""Fields of the form that do not belong to the entity."""
 
 
 def new(visit: Visit) -> Response:

@@ -48,7 +48,10 @@ def delete(visit: Visit) -> Response:
     left = sum(
         _delete(visit, shape, keys[start : start + BATCH]) for start in range(0, len(keys), BATCH)
     )
-    outcome = [(len(keys) - left, "deleted"), (left, "left: the table is throttled, try again")]
+    outcome = [
+        (len(keys) - left, "deleted"),
+        (left, "not deleted: the table is throttled, try again"),
+    ]
     return _done(visit, shape, outcome)
 
 

@@ -44,7 +44,7 @@ def show(visit: Visit) -> Response:
 def run(visit: Visit) -> Response:
     """Run the statement. A read-only console refuses all but SELECT.
 
-    A SELECT gets an address, so that one can come back to its result.
+    A SELECT gets an address, so that the user can come back to its result.
     """
     statement = visit.parameters.get("statement", "")
     if not visit.console.write and not selects(statement):
@@ -83,8 +83,8 @@ def _ran(visit: Visit, statement: str, method: str) -> Response:
 
 
 def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
-    """A function for `search`. An answer does not tell how many items were read: it was as many
-    as the limit, unless the end was reached."""
+    """A function for `search`. An answer does not tell how many items were read. The number was
+    that of the limit, unless the end was reached."""
 
     def read(limit: int, after: str | None) -> Portion:
         asked: dict[str, Any] = {"NextToken": after} if after else {}

@@ -86,7 +86,8 @@ def _texts(kind: str, content: Any) -> list[tuple[str, Markup | str]]:
 
 
 def _as_text(content: bytes) -> str:
-    """The text that bytes are in UTF-8; empty if they are none, or are mostly invisible."""
+    """Bytes as text, if they are UTF-8 and most of its characters are visible; otherwise an empty
+    text."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -95,7 +96,7 @@ def _as_text(content: bytes) -> str:
 
 
 def _lines(text: str) -> Markup:
-    """With line ends that end lines."""
+    """The text as `shown` marks it, except that its line ends stay line ends."""
     return Markup("\n").join(map(shown, text.split("\n")))
 
 

@@ -19,7 +19,7 @@ function move(step) {
   row.scrollIntoView({ block: "nearest" });
 }
 
-// From cell to cell: the focus is on the link of a cell, or on the cell itself.
+// Moves from cell to cell. The focus is on the link of a cell, or on the cell itself.
 function across(step) {
   const cells = [...(current()?.querySelectorAll("td:not(.tick, .fill, .absent)") ?? [])];
   const at = cells.findIndex((cell) => cell.contains(document.activeElement));
@@ -48,7 +48,7 @@ const keys = {
   Enter: () => current()?.querySelector("a")?.click(),
 };
 
-// With its button, so that what the button says is sent.
+// Submits a form by its button, so that the button's name and value are sent too.
 const submit = (form) => form?.requestSubmit(form.querySelector("button:not([type=button])"));
 
 document.addEventListener("keydown", (event) => {
@@ -56,7 +56,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && typing(at)) return at.blur();
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submit(at.form);
   if (event.ctrlKey || event.metaKey || event.altKey || typing(at)) return;
-  if (event.key === "Enter" && at.matches("a, button, summary")) return; // what has the focus wins
+  if (event.key === "Enter" && at.matches("a, button, summary")) return; // the focused element handles it
   if (document.querySelector("dialog[open]") || !keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
@@ -103,7 +103,8 @@ document.addEventListener("input", (event) => {
   }
 });
 
-// Boxes that select rows: data-selected elements tell how many, and are shown if there are any.
+// The boxes that select rows. Elements with data-selected show the number of selected rows; they are
+// hidden if it is 0.
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-all]"))
     for (const box of document.querySelectorAll("input[name=key]")) box.checked = event.target.checked;
@@ -114,7 +115,7 @@ document.addEventListener("change", (event) => {
   }
 });
 
-// The list that an item was opened from: the way back, and to the items beside it.
+// The list from which an item was opened: for the links to it, and to the items before and after.
 const keep = (place) => sessionStorage.setItem("place", JSON.stringify(place));
 
 function keepPlace(link) {
@@ -145,7 +146,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// In a bar that is wider than the window, the page that is shown is in sight.
+// Scrolls each bar that is wider than the window, so that the link of the current page is visible.
 function seeCurrent() {
   for (const link of document.querySelectorAll(":is(.tabs, #tabs, .step-list) [aria-current]")) {
     const bar = link.closest("nav");
@@ -154,7 +155,7 @@ function seeCurrent() {
 }
 addEventListener("load", seeCurrent);
 
-// What is wider than its place fades at the side on which there is more.
+// An element whose content is wider than itself fades at the side on which there is more.
 const hint = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
 const FADING = ".scroll, .code, .tabs, #tabs, .step-list";
 const hints = () => document.querySelectorAll(FADING).forEach(hint);

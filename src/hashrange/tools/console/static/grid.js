@@ -34,8 +34,8 @@ function gridRows(page) {
   });
 }
 
-// One table in place of all that the page has. The first column of a row, which stays in sight and
-// has the link to the item, is still its first.
+// One table in place of all tables of the page. A column that is the first of a table, which stays in
+// sight and has the links to the items, comes before the other columns.
 function oneGrid(page, name, down) {
   const rows = gridRows(page);
   const firsts = new Set(rows.map(({ row }) => row.querySelector(".first")));
@@ -106,7 +106,7 @@ document.addEventListener("click", (event) => {
   page.querySelector(`th[aria-sort] .sort`)?.focus();
 });
 
-// What a later round of the search has found joins the order.
+// Sorts the items of a later round of the search into the table.
 document.addEventListener("htmx:afterSettle", () => {
   const page = document.querySelector("main[data-sorted]");
   if (page?.querySelector(".collection")) sortBy(page, ...JSON.parse(page.dataset.sorted));
@@ -175,7 +175,7 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
   (target.querySelector("[autofocus]") ?? target.querySelector("button.main"))?.focus();
 });
 
-// A pen stands in the cell under the pointer.
+// A pen is shown in the cell under the pointer.
 const pen = Object.assign(document.createElement("button"), { type: "button", className: "pen" });
 pen.textContent = "✎";
 pen.tabIndex = -1;

@@ -20,7 +20,7 @@ class Question:
     pk: str
     start: str
     end: str = ""
-    """With an end it is a BETWEEN, else begins_with."""
+    """With an end, the condition on the sort key is a BETWEEN; without one, a begins_with."""
 
     @property
     def condition(self) -> str:

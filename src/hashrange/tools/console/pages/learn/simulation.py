@@ -14,7 +14,7 @@ INDEX_READ_UNITS = 100
 
 
 class Simulation:
-    """`reasons` counts refusals by their reason."""
+    """A database with a simulated clock. `reasons` counts refusals by their reason."""
 
     def __init__(self, **settings: Any) -> None:
         self.clock = TestClock("2026-11-21")
