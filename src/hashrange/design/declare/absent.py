@@ -15,11 +15,11 @@ from hashrange.design.errors import DeclarationError
 from hashrange.model.values import AttributeValue
 
 STORED = object()
-"""There is no value that is stored as nothing."""
+"""The answer of `absent_value` for a field whose values are all stored."""
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The value that is stored as nothing: None or an empty set, else STORED."""
+    """The value for which no attribute is stored, None or an empty set; STORED if there is none."""
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):
@@ -30,19 +30,19 @@ def absent_value(kind: FieldType) -> Any:
 
 
 def is_absent(value: Any) -> bool:
-    """Whether the value is stored as nothing."""
+    """Whether no attribute is stored for the value: None or an empty set."""
     return value is None or (isinstance(value, (set, frozenset)) and not value)
 
 
 def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
-    """The field's encoder, which returns None for a value that is stored as nothing."""
+    """The field's encoder, which returns None for a value that is not stored."""
     if kind.tag in ("SS", "NS", "BS", ""):
         return lambda value: None if is_absent(value) else kind.encode(value)
     return kind.encode
 
 
 def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
-    """The fields without a default of their own, with the values that are stored as nothing."""
+    """Fields without a default, each with the value that it has if its attribute is absent."""
     filled = []
     for name, info in model.model_fields.items():
         value = absent_value(fields[name])
@@ -70,7 +70,7 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
 
 
 def _default(info: FieldInfo, value: Any) -> Any:
-    """The default; a function that makes values is only called for a set."""
+    """The default of a field. A default factory is called only if the field is a set."""
     if info.default_factory is None:
         return info.default
     return STORED if value is None else info.get_default(call_default_factory=True)

@@ -16,7 +16,7 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
     "day": (date, (datetime,), "st.Day is a date, for a datetime field"),
     "hour": (datetime, (datetime,), "st.Hour is a datetime, for a datetime field"),
 }
-"""The type of an argument, the types of the field, and the message about other types."""
+"""By operator: the argument's type, the field's possible types, and the message for others."""
 
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:

@@ -20,11 +20,12 @@ def reader(
     filled_in: Mapping[str, Any],
     refused: Collection[str],
 ) -> Reader:
-    """A function from a stored item to the values of its fields, as pydantic validates them.
+    """A function that reads the values of a stored item's fields, for pydantic to validate.
 
-    `fields`, and the values `filled_in` for absent ones, are by attribute; `keys` are names in the
-    result that differ from the attribute. The function raises KeyError for an attribute that is
-    missing although it is always stored, has another type, or is `refused`.
+    `fields` maps attributes to their types, and `filled_in` maps attributes to the values that they
+    have if they are absent. `keys` maps an attribute to its name in the result, if the two differ.
+    The function raises KeyError if an attribute that is always stored is missing, if an attribute
+    has another type than its field, or if an attribute in `refused` is present.
     """
     known: dict[str, Any] = {"absent": dict(filled_in)}
     always, sometimes = [], []

@@ -29,9 +29,9 @@ _SAMPLES: dict[str, AttributeValue] = {
 
 @dataclass(frozen=True)
 class FieldCondition:
-    """`text` is in DynamoDB's syntax, with placeholders `names`.
+    """A parsed condition. `text` is in DynamoDB's syntax, with the placeholders in `names`.
 
-    `pairs` are the (field, parameter) that the condition compares. `equalities` maps fields to
+    `pairs` has a (field, parameter) pair for each comparison. `equalities` maps fields to
     parameters: every item that satisfies the condition has these values.
     """
 
@@ -172,7 +172,7 @@ def _is_name(token: str, follows: str) -> bool:
 
 
 def _join(tokens: list[str]) -> str:
-    """The tokens with one space between them, and none inside a path."""
+    """The tokens as one text, with a space between two tokens, but none inside a path."""
     return re.sub(r" ?([.\[\]]) ?", lambda m: "] " if m[1] == "]" else m[1], " ".join(tokens))
 
 

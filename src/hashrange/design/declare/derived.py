@@ -61,7 +61,7 @@ class Derived(Generic[T]):
 
     @cached_property
     def info(self) -> FieldInfo:
-        """Its type, as that of a field. Raises DeclarationError."""
+        """Pydantic's description of the type that the function returns. Raises DeclarationError."""
         hints = typing.get_type_hints(self.function, include_extras=True)
         if hints.get("return") in (None, type(None)):
             message = f"{self.name}: write the type that it returns, e.g. `-> str`"
@@ -85,7 +85,7 @@ class Derived(Generic[T]):
 
 
 class _Inputs:
-    """What the function of a derived field sees of its item: the fields that it names."""
+    """The `self` of a derived field's function: the item, with only the fields that it declares."""
 
     def __init__(self, model: type[Any], derived: Derived[Any], values: dict[str, Any]) -> None:
         vars(self).update(values)

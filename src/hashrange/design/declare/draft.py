@@ -290,7 +290,7 @@ class Draft:
 
 
 def natural_column(name: str, kind: FieldType, attribute: str, at: object) -> KeyColumn:
-    """The key attribute that is a field itself."""
+    """The key column of a field that is itself the key attribute (`st.attr`)."""
     part = Placeholder(name, "")
     template = Template((part,), _natural_formats(part, kind, at))
     return KeyColumn(attribute, kind.tag, template, name, kind)

@@ -30,8 +30,9 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass
 class Entity:
-    """`attributes` maps fields to attribute names. `rivals` is filled in by `table_model.build`.
+    """An entity of a table. `attributes` maps fields to attribute names.
 
+    `table_model.build` fills in `rivals`: by index name, the keys that can have the same text.
     `fields` are all fields, including the `derived` ones, which `own` leaves out.
     """
 
@@ -48,23 +49,23 @@ class Entity:
     delimiters: re.Pattern[str] = field(default_factory=lambda: re.compile(r"(?!)"))
     rivals: dict[str | None, list[Rival]] = field(default_factory=dict)
     clashes: bool = False
-    """Whether another entity can write the same primary key with no delimiter in any value."""
+    """Whether another entity can write the same primary key even if no value has a delimiter."""
 
     def __str__(self) -> str:
         return self.model.__name__
 
     @cached_property
     def own(self) -> Mapping[str, FieldType]:
-        """The fields that an item is made of."""
+        """The fields that are not derived."""
         return {name: kind for name, kind in self.fields.items() if name not in self.derived}
 
     def info(self, name: str) -> FieldInfo:
-        """A field as pydantic knows it."""
+        """Pydantic's description of a field."""
         one = self.derived.get(name)
         return self.model.model_fields[name] if one is None else one.info
 
     def inputs(self, names: Iterable[str]) -> set[str]:
-        """The fields themselves, or those that derived ones are computed from."""
+        """The named fields, in which each derived field is replaced by the fields that it reads."""
         own: set[str] = set()
         for name in names:
             own |= set(self.derived[name].inputs) if name in self.derived else {name}
@@ -176,7 +177,7 @@ class Entity:
         return item
 
     def values(self, raw: WireItem) -> dict[str, Any]:
-        """The values of any stored item by attribute, as pydantic validates and describes them."""
+        """The values of any stored item by attribute, for pydantic to validate."""
         if SHAPE_ATTRIBUTE in raw or self.shapes.shape > 1:
             return self._upgraded(raw)
         known = ((name, tag) for name, tag in self._as_they_are if name in raw)
@@ -273,7 +274,7 @@ class Entity:
         return self.reader({})
 
     def reader(self, keys: Mapping[str, str]) -> Reader:
-        """Like `read`, with other keys for some attributes."""
+        """A function like `read`, whose result has the names in `keys` for some attributes."""
         if self.shapes.shape > 1:
             return lambda raw: {keys.get(n, n): v for n, v in self._upgraded(raw).items()}
         fields = {self.attributes[name]: kind for name, kind in self.own.items()}
@@ -281,7 +282,7 @@ class Entity:
 
     @cached_property
     def _converted(self) -> tuple[tuple[str, Any], ...]:
-        """(attribute, decoder) of the other fields."""
+        """(attribute, decoder) of the fields whose stored content has to be decoded."""
         fields = self.own.items()
         return tuple(
             (self.attributes[n], kind.decode) for n, kind in fields if kind.tag not in AS_IT_IS
@@ -289,7 +290,7 @@ class Entity:
 
     @cached_property
     def _filled_in(self) -> tuple[tuple[str, Any], ...]:
-        """(attribute, value) of the fields without a default that can be stored as nothing."""
+        """(attribute, value if it is absent) of the fields without a default that can be absent."""
         filled = filled_in(self.model, self.fields)
         return tuple((self.attributes[name], value) for name, value in filled)
 
@@ -309,7 +310,7 @@ class Entity:
 
     @cached_property
     def _limits(self) -> tuple[tuple[KeyColumn, str, str, int], ...]:
-        """Every key column of text or bytes, with its attribute, type and most bytes."""
+        """(column, attribute, type, most bytes) of each key column of text or bytes."""
         limits = [limit for key in (self.key, *self.indexes) for limit in key_limits(key)]
         return tuple((c, c.attribute, c.tag, most) for c, most in limits if c.tag != "N")
 
@@ -378,7 +379,7 @@ class Entity:
 
     @cached_property
     def feeding(self) -> Mapping[str, str]:
-        """Fields on which a key, a unique marker or a derived field depends, each with its name."""
+        """The name of a key, `st.unique` or derived field that depends on the field, by field."""
         feeding: dict[str, str] = {}
         for derived, one in self.derived.items():
             feeding |= dict.fromkeys(one.inputs, derived)

@@ -121,7 +121,7 @@ def local(
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    """Keep any other text: the table refuses it with an error that names the entity."""
+    """The projection. A wrong text is kept: the table refuses it and names the entity."""
     return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 
@@ -256,8 +256,8 @@ def _declares(value: object) -> bool:
 def as_read(item: Item) -> WireItem | None:
     """The stored item that this item was read from, if any.
 
-    It may be expensive and is seldom needed, so a reader may store a function and its argument
-    instead, which make it when it is first asked for.
+    Making the stored item may be expensive, and it is seldom needed. So a reader may store a
+    function and its argument instead, and the function is called when the item is first needed.
     """
     raw: Any = item.__dict__.get(AS_READ)
     if isinstance(raw, tuple):

@@ -147,20 +147,20 @@ def any_of(field: str) -> Operator:
 
 
 def shard(field: str) -> Operator:
-    """The argument is the number of a shard: of `{field|shard:8}`, from 0 to 7."""
+    """The argument is the shard to read: for `{field|shard:8}`, a number from 0 to 7."""
     return Operator("shard", field)
 
 
 def month(field: str) -> Operator:
-    """The month of a date or datetime field, in UTC, is that of the argument, a date."""
+    """A date or datetime field is in the month of the argument, a date. Months are in UTC."""
     return Operator("month", field)
 
 
 def day(field: str) -> Operator:
-    """The datetime field's day, in UTC, is the argument."""
+    """A datetime field is on the day of the argument, a date. Days are in UTC."""
     return Operator("day", field)
 
 
 def hour(field: str) -> Operator:
-    """The datetime field's hour, in UTC, is that of the argument, a datetime."""
+    """A datetime field is in the hour of the argument, a datetime. Hours are in UTC."""
     return Operator("hour", field)

@@ -37,7 +37,7 @@ class Argument:
     optional: bool
     fields: tuple[tuple[str, str], ...] = ()
     values: tuple[Any, ...] = ()
-    """The values that @st.scatter reads, which no caller gives."""
+    """The values that @st.scatter reads. A caller does not pass this argument."""
     unit: OperatorName | None = None
     """The unit of time of the ends of a range, which includes or excludes whole units."""
 
@@ -56,7 +56,7 @@ class Argument:
 class SearchArguments:
     """The arguments of a pattern that returns st.Nearest: the vector, and how many items.
 
-    `top` is the default of the second one; None if it has none.
+    `top` is the default number of items; None if the caller has to pass it.
     """
 
     vector: str

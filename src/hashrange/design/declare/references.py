@@ -21,7 +21,7 @@ from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 
 Origin = tuple[str, tuple[str, ...]]
-"""The nearest constant text before a placeholder, and the fields between the two."""
+"""The nearest constant text before a placeholder, and the fields between the text and it."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class References:
         return self._known[names]
 
     def named(self, entity: Entity, field: str) -> list[tuple[Entity, str]]:
-        """The entities, and the fields of their primary keys, that st.ref names."""
+        """(entity, field of its primary key) for each st.ref of the field."""
         return [
             (other, ref.field or other.key.fields[-1])
             for ref in entity.fields[field].refs
@@ -168,7 +168,7 @@ class References:
                     yield Reference(child, parent, {**one, part: field})
 
     def _roles(self, child: Entity, parent: Entity) -> Iterator[dict[str, list[str]]]:
-        """The `parts` of each role. A field without a role stands in for roles that lack a part."""
+        """The result of `parts` for each role. Fields without a role fill in its missing parts."""
         parts = self.parts(child, parent)
         roles = {name: self._role(child, name, parent) for names in parts.values()
                  for name in names}  # fmt: skip
@@ -184,7 +184,10 @@ class References:
         return next((ref.role for ref, (other, _) in refs if other is parent), None)
 
     def _is_rivalled(self, one: Reference) -> bool:
-        """Whether fields without st.ref have the names of the owner's key, but others hold it."""
+        """Whether the reference uses other fields although fields with the parent's names exist.
+
+        Those fields have no st.ref, so it is unclear which fields are meant.
+        """
         same = all(
             part in one.child.fields and not one.child.fields[part].refs for part in one.held
         )
@@ -207,7 +210,7 @@ class References:
         )
 
     def _is_meant(self, child: Entity, parent: Entity) -> bool:
-        """Whether the key is the parent's own, and not only that of an entity above both."""
+        """Whether the child refers to the parent, not only to an entity that the parent extends."""
         if self._declares(child, parent):
             return True
         if any(self._refers(child, part, parent, part) for part in parent.key.fields
@@ -237,13 +240,13 @@ class References:
         return own and self._follows(child, parent, part)
 
     def _shares(self, child: Entity, parent: Entity, part: str, declared: bool) -> bool:
-        """Whether the child's field of the same name is a part without declaration."""
+        """Whether the child's field of the same name holds the part although no st.ref says so."""
         if not child.fields[part].refs:
             return declared or self._follows(child, parent, part)
         return any(self._refers(parent, part, *named) for named in self.named(child, part))
 
     def _follows(self, child: Entity, parent: Entity, part: str) -> bool:
-        """Whether the field follows the same text in a key of both."""
+        """Whether the field follows the same text in a key of the child and in the parent's key."""
         mine = self._origins[child.name].get(part, set())
         return bool(mine & self._own[parent.name].get(part, set()))
 
@@ -265,7 +268,7 @@ class References:
 
 
 def _origins(keys: Sequence[EntityKey]) -> dict[str, set[Origin]]:
-    """For each field of a key, where it stands in its columns; none for natural attributes."""
+    """The origins of each field in the templates of these keys. A field alone has no origin."""
     origins: dict[str, set[Origin]] = {}
     for key in keys:
         for column in key.columns:

@@ -42,7 +42,7 @@ class Shapes:
     def unlike(self) -> frozenset[str]:
         """The fields that stored items may have in another form, unless they are written again.
 
-        They are those that an upgrade names, or all if it names none.
+        These are the fields that an upgrade names, or all fields if the upgrade names none.
         """
         fields = self.model.model_fields
         changed: set[str] = set()
@@ -54,7 +54,7 @@ class Shapes:
         return frozenset(changed)
 
     def fault(self, fields: Collection[str]) -> str | None:
-        """Why these fields cannot be asked for."""
+        """Why no pattern or condition can use one of these fields; None if all can be used."""
         for name in sorted(self.unlike.intersection(fields)):
             return (
                 f"items of an older shape have {name} in another form, so they would be missed: "

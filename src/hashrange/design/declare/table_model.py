@@ -81,14 +81,14 @@ class TableModel:
         return expiry is not None and float(expiry) <= now
 
     def entity(self, model: type[Any]) -> Entity:
-        """Raises DeclarationError if the table has no such entity."""
+        """The entity of a class. Raises DeclarationError if the table has no such entity."""
         one = self.by_model.get(model)
         if one is None:
             raise DeclarationError(f"{model.__name__} is not in the table {self.name!r}")
         return one
 
     def check_view(self, view: type[View[Any]]) -> None:
-        """Raises DeclarationError for a field that the view declares with another stored type."""
+        """Raise DeclarationError for a field that the view declares with another stored type."""
         entity = self.entity(viewed(view))
         for name, info in view.model_fields.items():
             mine, theirs = field_type(info, f"{place(view)}{name}").tag, entity.fields[name].tag
@@ -100,7 +100,7 @@ class TableModel:
                 )
 
     def can_be(self, column: KeyColumn, runs: Sequence[CharRun]) -> bool:
-        """Whether a value without delimiters can give the column one of these texts."""
+        """Whether the column can have one of these texts, if no value contains a delimiter."""
         return column.tag == "S" and meet(runs, column.template.runs(self.clean))
 
     def free_index_name(self, kind: str = "GSI") -> str:
@@ -119,7 +119,10 @@ def build(
     hide_expired: bool,
     stream: bool,
 ) -> TableModel:
-    """Raises DeclarationError if the declarations contradict each other or DynamoDB's rules."""
+    """The model of a table with these entities.
+
+    Raises DeclarationError if the declarations contradict each other or DynamoDB's rules.
+    """
     if not NAME(name):
         raise DeclarationError(
             f"{name!r} is not a table name: use 3 to 255 characters of a-z A-Z 0-9 _ . -"
@@ -182,7 +185,7 @@ def _expect_references(model: TableModel) -> None:
 
 
 def _expect_owners(model: TableModel) -> None:
-    """Raise DeclarationError for an st.copy whose owner or value the entity cannot hold."""
+    """Raise DeclarationError for an st.copy with no reference to its owner or of another type."""
     for entity in model.entities:
         for name, copy in entity.copies.items():
             owner = model.references.of_copy(entity, name).parent
@@ -195,7 +198,7 @@ def _expect_owners(model: TableModel) -> None:
 
 
 def _expect_expiry_projected(model: TableModel) -> None:
-    """Raise DeclarationError if an index cannot tell whether its items have expired."""
+    """Raise DeclarationError for an index that does not project the TTL attribute of its items."""
     for entity in model.entities:
         attributes = [entity.attributes[n] for n, kind in entity.fields.items() if kind.expires]
         for key in entity.indexes:

@@ -39,8 +39,8 @@ class _Comparison(NamedTuple):
 class Condition(BaseModel, Generic[E]):
     """A condition of an entity's stored items: all of its comparisons hold.
 
-    A field compares the entity's field of its name, or the one that its operator names, as the
-    arguments of patterns do. A comparison with None is left out.
+    A field of the class is compared with the entity's field of the same name, or with the field
+    that its operator names, as arguments of patterns are. A comparison with None is left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -52,7 +52,10 @@ def vector_indexes(
     other_indexes: Collection[str | None],
     type_attribute: str | None,
 ) -> tuple[VectorIndex, ...]:
-    """Raises DeclarationError if declarations contradict each other or DynamoDB's rules."""
+    """The vector indexes that the entities declare.
+
+    Raises DeclarationError if declarations contradict each other or DynamoDB's rules.
+    """
     indexes: dict[str, VectorIndex] = {}
     for entity in entities:
         for declared_as, declared in declarations(entity.model).items():
@@ -128,7 +131,10 @@ def _projection(declared: Vectors, entity: Entity, error: Any) -> Any:
 def _with_entities(
     index: VectorIndex, entities: Sequence[Entity], type_attribute: str | None
 ) -> VectorIndex:
-    """The index with the entities that have its vector, and a filter that tells several apart."""
+    """The index with the entities that have its vector.
+
+    If there are several, the type attribute is added to its filters.
+    """
     inside = []
     for entity in entities:
         fields = {attribute: name for name, attribute in entity.attributes.items()}

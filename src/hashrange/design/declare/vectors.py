@@ -38,7 +38,7 @@ Distance = Literal["cosine", "euclidean", "dot_product"]
 
 @dataclass(frozen=True)
 class Vector:
-    """The field is a list of so many 32-bit numbers: `embedding: st.Vector(768)`.
+    """A field with a list of `dimensions` 32-bit numbers: `embedding: st.Vector(768)`.
 
     Type checkers do not accept a call as a type. For them, write
     `embedding: Annotated[tuple[float, ...], st.Vector(768)]`, which means the same.

@@ -60,7 +60,7 @@ class Volumes:
     entities: Mapping[str, Volume] = field(default_factory=dict)
 
     def check(self, model: TableModel) -> None:
-        """Raises DeclarationError for names that the table does not have."""
+        """Raise DeclarationError for an entity that the table does not have, or a wrong number."""
         known = {str(entity) for entity in model.entities}
         for name, volume in self.entities.items():
             _expect_numbers(name, volume)
@@ -137,7 +137,7 @@ class Writes:
     delete: float = 0
 
     def check(self, model: TableModel) -> None:
-        """Raises DeclarationError for fields that the entity does not have."""
+        """Raise DeclarationError for a field that the entity does not have, or a negative rate."""
         if min(self.create, self.rate, self.delete) < 0:
             raise DeclarationError(f"writes({self.entity.__name__}): a rate must be at least 0")
         fields = model.entity(self.entity).fields

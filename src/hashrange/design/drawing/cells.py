@@ -16,7 +16,7 @@ VALUE_CHARS, LABEL_CHARS = 27, 34
 LABEL_SIZE, VALUE_SIZE = 9.5, 12.0
 PADDING = 7.0
 LINE_WIDTH = 780.0
-"""Cells beyond this go to another line of the row."""
+"""The longest line of cells, in pixels. Further cells of a row go to another line."""
 
 
 @dataclass(frozen=True)

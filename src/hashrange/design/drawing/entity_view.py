@@ -29,7 +29,7 @@ class _Box:
     y: float = 0
     entering: list[Relation] = field(default_factory=list)
     bends: dict[str, list["_Bend"]] = field(default_factory=dict)
-    """By parent, the places of its line in the columns between."""
+    """By parent, the bends of the line from the parent in the columns between the two boxes."""
 
     @property
     def label(self) -> float:
@@ -148,8 +148,8 @@ def _field(name: str, text: str) -> str:
 
 
 def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation]) -> None:
-    """Columns by depth. A line over several columns has a bend in each between, as a place of its
-    own, so that it does not run behind a box."""
+    """Place the boxes in columns by depth. A line that passes columns has a place of its own in
+    each of them, a bend, so that it does not run behind a box."""
     x = MARGIN
     for column in range(max(depth.values()) + 1):
         here: list[_Box | _Bend] = [box for name, box in boxes.items() if depth[name] == column]
@@ -206,7 +206,7 @@ def _draw_box(canvas: Canvas, box: _Box) -> None:
 
 
 def _connect(canvas: Canvas, parent: _Box, child: _Box, relation: Relation) -> None:
-    """A curve from the parent's right side to the child's left side, with a foot at the many."""
+    """A curve from the parent's right side to the child's left side, with a foot if there are many."""
     x, y = parent.x + parent.width, parent.y + HEADER / 2
     x2 = child.x
     y2 = child.y + HEADER / 2 + child.entering.index(relation) * 16

@@ -17,9 +17,10 @@ UNKNOWN, NAME_CHARS = "unknown", 40
 
 @dataclass(eq=False)
 class Row:
-    """A stored item. `entity` is None if the model does not know it; `number` is its place.
+    """A stored item. `entity` is None if the model does not know it.
 
-    `name` is the class, or else the stored type, e.g. of the markers of unique texts.
+    `number` is the position of the entity in the model. `name` is the entity's class, or else the
+    stored type, e.g. of the markers of unique texts.
     """
 
     raw: WireItem
@@ -69,7 +70,7 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
 
 
 def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRows:
-    """Collections are in the order of the entities of their first rows, then of their keys."""
+    """The item collections, in the order of their first entities and then of their keys."""
     collections: dict[Any, Collection] = {}
     absent = []
     for row in rows:

@@ -17,24 +17,24 @@ from hashrange.design.table import Table
 from hashrange.expressions import Expressions
 
 CANDIDATES_MAX = 24
-"""How many calls are tried for a pattern: the one that returns most is drawn."""
+"""How many calls of a pattern are tried. The call that returns most is drawn."""
 ROWS_MAX = 12
-"""More rows would not make a better example."""
+"""The number of rows above which a larger example is not better."""
 PREFIX_CHARS = 3
 
 
 @dataclass(frozen=True)
 class PatternRead:
-    """A pattern's example call on drawn items. `returned` are those of `rows` that come back."""
+    """A pattern's example call on drawn items. `rows` are the rows that it reads."""
 
     number: int
     plan: Plan
     call: str
     rows: tuple[Row, ...]
     returned: frozenset[int]
-    """The `id()` of each row that comes back."""
+    """The `id()` of each of the rows that it returns."""
     range_size: int
-    """The number of rows in the range, of which a limit may read only one."""
+    """The number of rows in the range. With a limit, the call may read only one of them."""
 
 
 def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
@@ -57,7 +57,7 @@ def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
 
 
 def _worth(read: PatternRead) -> tuple[int, int, int]:
-    """Prefer calls that return items, but not far more than a picture needs."""
+    """A sort key: calls that return more items are better, up to what a picture needs."""
     range_size = min(read.range_size, ROWS_MAX)
     return min(len(read.returned), ROWS_MAX), range_size, -len(read.rows)
 

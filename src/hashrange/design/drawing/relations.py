@@ -1,4 +1,4 @@
-"""Which entities belong to which others, found from the fields that hold their primary keys."""
+"""The relations between entities, found from the fields that hold primary keys of others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def _above(model: TableModel, parent: Entity, child: Entity) -> bool:
         return False
     if not model.references.between(parent, child):
         return True
-    entities = [*model.entities]  # the same thing in two items: the first one leads
+    entities = [*model.entities]  # each refers to the other: the first one declared is the parent
     return entities.index(parent) < entities.index(child)
 
 

@@ -12,7 +12,7 @@ ENTITY_COLOURS = (
     ("#a1308f", "#ee8fdc"),
     ("#5b6470", "#aab4c0"),
 )
-"""The light and dark form for each entity in turn. All are readable as text on the paper."""
+"""(light, dark) for each entity in turn. All are readable as text on the background."""
 
 _LIGHT = {
     "paper": "#ffffff", "ink": "#1c2128", "muted": "#59636e", "rule": "#d1d9e0",
@@ -60,10 +60,10 @@ def _theme(colours: dict[str, str], form: int) -> list[str]:
 
 
 def entity_class(number: int) -> str:
-    """The class of the n-th entity's fills."""
+    """The CSS class that fills shapes with the n-th entity's colour."""
     return f"e{number % len(ENTITY_COLOURS)}"
 
 
 def line_class(number: int) -> str:
-    """The class of the n-th entity's lines."""
+    """The CSS class of lines in the n-th entity's colour."""
     return f"l{number % len(ENTITY_COLOURS)}"

@@ -25,11 +25,11 @@ from hashrange.design.tools.rules.rule import counted
 
 KEY_CHARS, CALL_CHARS, SAID_CHARS = 40, 80, 130
 LABELLED, PLAIN = 33.0, 23.0
-"""The height of a line of cells with and without the attributes' names."""
+"""The height of a line of cells, with and without the names of the attributes."""
 LANE = 22.0
 GAP = 8.0
 ABSENT_MAX = 5
-"""How many items of an entity that a sparse index leaves out are drawn."""
+"""How many items are drawn of those items of an entity that a sparse index leaves out."""
 
 
 def draw_source(table: Table, source: Source, rows: Sequence[Row]) -> str:

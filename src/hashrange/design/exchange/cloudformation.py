@@ -18,14 +18,14 @@ from hashrange.design.tools.create import request
 TABLE_TYPE = "AWS::DynamoDB::Table"
 FORMAT = "CloudFormation"
 KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
-"""A table survives the removal of its stack, and a change of its key."""
+"""With these policies, a table survives the removal of its stack and a change of its key."""
 RECOVERY = "PointInTimeRecoverySpecification"
 UNDERSTOOD = {
     "AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "KeySchema",
     "LocalSecondaryIndexes", RECOVERY, "StreamSpecification", "TableName",
     "TimeToLiveSpecification",
 }  # fmt: skip
-"""The properties of a table that a model has words for."""
+"""The properties of a table that a model can express."""
 Json = dict[str, Any]
 
 
@@ -77,9 +77,9 @@ def _resource(table: Table) -> Json:
 def next_update(tables: Sequence[Table], deployed: str) -> Exported:
     """The next template to deploy over `deployed`, which adds or drops one index of each table.
 
-    The last warning says what it does and how many updates follow. Everything in the deployed
-    template that the model does not describe stays. Raises ExchangeError if the template has none
-    of the tables, or if an update would have to replace one.
+    The last warning says what the update does and how many updates follow. Everything in the
+    deployed template that the model does not describe stays. Raises ExchangeError if the deployed
+    template has none of the tables, or if an update would have to replace a table.
     """
     template = parse(deployed)
     left = 0
@@ -118,7 +118,7 @@ def _find(resources: Json, table: str) -> str | None:
 
 
 def _update(table: str, there: Json, wanted: Json) -> tuple[list[str], Json]:
-    """The changes that are left, the first of which is made, and the properties after it."""
+    """All changes that the table needs, and its properties after the first of them."""
     _expect_same_table(table, there, wanted)
     has = {index["IndexName"]: index for index in there.get("GlobalSecondaryIndexes", [])}
     needs = {index["IndexName"]: index for index in wanted.get("GlobalSecondaryIndexes", [])}

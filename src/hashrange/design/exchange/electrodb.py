@@ -128,7 +128,7 @@ def _entity(model: TableModel, table: str, entity: Entity) -> Iterator[str]:
 
 
 def _index(source: Source) -> str:
-    """Each composite is the key attribute itself, so the key is the text that is given."""
+    """An index. Its composites are the key attributes themselves: ElectroDB builds no keys."""
     columns = [("pk", source.hash), ("sk", source.range)]
     parts: dict[str, Any] = {} if source.name is None else {"index": quoted(source.name)}
     for part, members in columns:

@@ -20,11 +20,11 @@ _WIDTH = re.compile(r"(\+?)0([1-9]\d*)(?:d|\.(\d+)f)").fullmatch
 _BEGINNING = re.compile(r"\.([1-9]\d*)").fullmatch
 _DEFAULTS = {datetime: "%Y-%m-%dT%H:%M:%S.%fZ", date: "%Y-%m-%d"}
 Values = Mapping[str, str]
-"""Fields with the expressions of their values."""
+"""For each field, an expression in TypeScript for its value."""
 
 
 class Refusal(Exception):
-    """A pattern that cannot be carried over, with the reason."""
+    """A pattern cannot be written in TypeScript. The message is the reason."""
 
 
 def quoted(text: str) -> str:
@@ -32,7 +32,7 @@ def quoted(text: str) -> str:
 
 
 def text_of(entity: Entity, template: Template, parts: tuple[Part, ...], values: Values) -> str:
-    """The text of the leading parts of a template."""
+    """An expression for the text of the leading parts of a template."""
     pieces = []
     for number, part in enumerate(parts):
         if isinstance(part, str):
@@ -63,7 +63,7 @@ def _placeholder(
 
 
 def _width(part: Placeholder) -> str:
-    """A `Width`."""
+    """The object of type `Width` that describes a placeholder of fixed width."""
     match = _WIDTH(part.spec)
     assert match is not None, part
     width, digits = int(match[2]), int(match[3] or 0)
@@ -94,7 +94,7 @@ def value_type(python: Any, choices: tuple[str, ...] = ()) -> str:
 
 
 def stored(entity: Entity, field: str, value: str) -> str:
-    """The value of an argument as it is stored in a field."""
+    """An expression for an argument's value as it is stored in the field."""
     kind = entity.fields[field]
     if kind.python in _DEFAULTS and not kind.expires:
         return f"time({value}, {quoted(_DEFAULTS[kind.python])})"
@@ -111,7 +111,10 @@ def stored(entity: Entity, field: str, value: str) -> str:
 def sort_test(
     entity: Entity, test: SortTest, values: Values, argument: Callable[[str], str]
 ) -> str:
-    """A `Sort`, or undefined if nothing is in the range. `argument` gives an argument's value."""
+    """An expression for a `Sort`; it is undefined if nothing can be in the range.
+
+    `argument` gives the expression for an argument's value.
+    """
     if test.column.natural is not None:
         return _natural(entity, test, argument)
     template = test.column.template
@@ -139,7 +142,10 @@ def _value(end: Argument, side: str, argument: Callable[[str], str]) -> str:
 def _end(
     entity: Entity, test: SortTest, side: str, at: str, end: Argument, value: str
 ) -> dict[str, str]:
-    """The members of `Ends` for one end of the values, which is the end `at` of the keys."""
+    """The members of `Ends` for the end `side` of the values.
+
+    `at` is the end of the keys that it is: the other one, if the keys are in descending order.
+    """
     part, written = test.placeholder, test.column.template.formats[test.placeholder]
     kind, excluded = entity.fields[part.field], end.operator in ("after", "before")
     if kind.tag == "N":

@@ -23,19 +23,19 @@ _TOKEN = re.compile(r"[#:]\w+")
 
 
 class PatternWriter:
-    """One pattern, as a method of the object that the table's function returns."""
+    """Writes one pattern as a method of the object that the table's function returns."""
 
     def __init__(self, model: TableModel, table: str, pattern: Pattern, method: str) -> None:
         self.model, self.table, self.pattern, self.method = model, table, pattern, method
         [result, *_] = [*pattern.results, None]
         self.view: list[str] = []
-        """The attributes that the pattern's view shows."""
+        """The attributes of the view that the pattern returns, if it returns one."""
         if result is not None and issubclass(result, View):
             attributes = model.entity(pattern.entities[0]).attributes
             self.view = [quoted(attributes[name]) for name in result.model_fields]
 
     def text(self) -> str:
-        """Raises Refusal."""
+        """The method. Raises Refusal."""
         self._expect_portable()
         bodies = []
         whole, *shorter = self._plans()
@@ -66,7 +66,7 @@ class PatternWriter:
             raise Refusal("the items have no attribute with their entity")
 
     def _plans(self) -> Iterator[Plan]:
-        """The plan with all arguments, then without the optional ones."""
+        """The plan with all arguments, then the plans with fewer and fewer optional arguments."""
         for arguments in self.pattern.variants():
             plan = plan_given(self.pattern, self.model, arguments)
             assert not isinstance(plan, Unplanned), plan
@@ -166,7 +166,7 @@ class PatternWriter:
         return self._follow(plan, items)
 
     def _reading(self, plan: Plan, raws: str) -> str:
-        """The results among stored items."""
+        """An expression that makes the results from the stored items `raws`."""
         types = " | ".join(f"{self.table}{entity}" for entity in plan.entities)
         names = ", ".join(quoted(entity.name) for entity in plan.entities)
         picked = f".map((item) => picked(item, [{', '.join(self.view)}]))" if self.view else ""
@@ -302,7 +302,7 @@ def _key(entity: Entity, key: EntityKey, values: Mapping[str, str]) -> str:
 
 
 def _columns(entity: Entity, columns: Sequence[KeyColumn], values: Mapping[str, str]) -> str:
-    """Key attributes with their values."""
+    """An object with the key attributes and expressions for their values."""
     members = {}
     for column in columns:
         if column.natural is not None:

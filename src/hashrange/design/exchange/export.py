@@ -30,7 +30,8 @@ def export(tables: Table | Sequence[Table], to: str) -> Exported:
     """The tables in a format: "cloudformation", "terraform", "nosql-workbench", "iam", "json",
     "jsonschema", "electrodb".
 
-    `.text` is the document, and `.warnings` has a line for each thing that it does not say.
+    `.text` is the document, and `.warnings` has a line for each part of a model that the document
+    does not express.
     Raises ExchangeError for an unknown format.
     """
     writer = WRITERS.get(to)

@@ -52,7 +52,7 @@ def export(tables: Sequence[Table]) -> Exported:
 
 
 class _Stored(GenerateJsonSchema):
-    """The types as they are stored."""
+    """Pydantic's generator, with decimals as numbers and bytes as base64 texts."""
 
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
         return {
@@ -65,7 +65,7 @@ class _Stored(GenerateJsonSchema):
 
 
 class _Definition:
-    """The schema of one entity. Nested models are added to `definitions`."""
+    """Makes the schema of one entity, and adds nested models to `definitions`."""
 
     def __init__(
         self, table: Table, entity: Entity, definitions: Json, warnings: list[str]
@@ -131,7 +131,7 @@ class _Definition:
 
 
 def _without_null(schema: Json) -> Json:
-    """None is stored as nothing."""
+    """The schema without null: the attribute of a field that is None is absent."""
     others = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if not others:
         return schema
@@ -144,7 +144,7 @@ def _computed(key: EntityKey) -> Iterator[KeyColumn]:
 
 
 def _text(column: KeyColumn) -> Json:
-    """A key attribute, as a regular expression that JavaScript and others read alike."""
+    """The schema of a key attribute. All languages read its regular expression alike."""
     pieces = [
         _SPECIAL.sub(r"\\\g<0>", part)
         if isinstance(part, str)

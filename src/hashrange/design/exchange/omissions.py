@@ -1,4 +1,4 @@
-"""The parts of a model that no format of infrastructure can express."""
+"""The parts of a model that no infrastructure format can express."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ def omissions(
 ) -> Iterator[str]:
     """The parts of a model that a description of tables leaves out, one line each.
 
-    With `entities`, the format has the keys of entities, but not their behaviour. With `vectors`,
-    it has no vector indexes.
+    `entities` says that the format can express the keys of entities, though not their behaviour;
+    `vectors` says that it cannot express vector indexes.
     """
     model = table.model
     if not entities:

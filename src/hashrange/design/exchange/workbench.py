@@ -71,7 +71,7 @@ class _TableFile:
         self.table = table
         self.model = table.model
         self.taken = taken
-        """The names of facets in the whole file."""
+        """The names of the facets of all tables in the file."""
         self.items: dict[type[Item], list[WireItem]] = {}
         for raw in sample_items(table):
             item = table.load(raw)

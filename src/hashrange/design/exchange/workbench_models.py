@@ -21,7 +21,7 @@ UNDERSTOOD = {
     "BillingMode", "DataAccess", "GlobalSecondaryIndexes", "KeyAttributes", "NonKeyAttributes",
     "ProvisionedCapacitySettings", "SampleDataFormats", "TableData", "TableFacets", "TableName",
 }  # fmt: skip
-"""The members of a table that are read, or that say nothing about the model."""
+"""The members of a table that need no warning: they are read, or do not concern the model."""
 Json = dict[str, Any]
 
 
@@ -51,7 +51,10 @@ def _left_out(table: Json) -> Iterator[str]:
 
 
 def _distinct_classes(tables: list[TableSource]) -> None:
-    """Refuse two tables whose entities have one name: a module has one class of a name."""
+    """Raise ExchangeError if entities of two tables have the same name.
+
+    They would be two classes of one name in the same module.
+    """
     seen: set[str] = set()
     for table in tables:
         for entity in table.entities:
@@ -99,7 +102,7 @@ def _schema(keys: Mapping[str, Any]) -> list[Json]:
 
 
 def _index(index: Json) -> Json:
-    """The index without keys among its projected attributes, which some files list."""
+    """The index, without the key attributes that some files list among the projected ones."""
     schema = _schema(index["KeyAttributes"])
     projection: Json = dict(index.get("Projection") or {"ProjectionType": "ALL"})
     if "NonKeyAttributes" in projection:

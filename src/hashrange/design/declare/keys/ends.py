@@ -25,8 +25,8 @@ _SECOND = timedelta(seconds=1)
 @dataclass(frozen=True, slots=True)
 class Ends:
     """The functions for one type or format. `above` gives the smallest storable value above a
-    stored one, and `below` the largest below it, or None. They are for ranges that exclude their
-    end, which `up` and `down` would include."""
+    stored one, and `below` the largest below it, or None. A range that excludes its end uses
+    `above` and `below`, since `up` and `down` would include the end."""
 
     up: Nearest = lambda value: value
     down: Nearest = lambda value: value
@@ -35,7 +35,7 @@ class Ends:
 
 
 def in_steps(least: Decimal, most: Decimal, step: Decimal, python: Any) -> Ends:
-    """Numbers from `least` to `most` in steps."""
+    """The ends of numbers from `least` to `most` that are multiples of `step`."""
 
     def up(value: Any) -> Any:
         exact = _number(value)
@@ -53,7 +53,7 @@ def in_steps(least: Decimal, most: Decimal, step: Decimal, python: Any) -> Ends:
 
 
 def stored_ends(kind: FieldType) -> Ends:
-    """The ends of a field that is itself a key attribute."""
+    """The functions for a field that is itself a key attribute."""
     if kind.expires:
         down = _whole_second
         return Ends(
@@ -127,7 +127,7 @@ def _moment_below(value: Any) -> Any:
 
 MOMENTS = Ends(_moment_above, _moment_below)
 TEXTS = Ends(down=lambda value: value or None)
-"""A key has no empty text, so none is at or below it, and all are above."""
+"""The text of a key is never empty: no stored text is at or below "", and all are above it."""
 
 _SECONDS = Ends(
     _second_above, _whole_second, partial(stepped, by=_SECOND), partial(stepped, by=-_SECOND)

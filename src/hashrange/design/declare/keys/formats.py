@@ -76,7 +76,7 @@ UNITS: dict[Any, frozenset[str]] = {
 
 
 def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = False) -> Format:
-    """Raises DeclarationError if the type cannot be part of a key, or not with this `spec`."""
+    """The format of a field in a key. Raises DeclarationError if its type or `spec` is unfit."""
     python = kind.python
     if kind.tag == "N" and not kind.expires:
         written = _number(Decimal if python is Decimal else int, spec, at)
@@ -175,9 +175,9 @@ def _read_segments(text: str) -> tuple[str, ...]:
 _INTEGER = re.compile(r"0([1-9]\d*)d").fullmatch
 _FIXED = re.compile(r"0([1-9]\d*)\.(\d+)f").fullmatch
 _BEYOND = Decimal(10) ** 400
-"""More than any number of fixed width."""
+"""Larger than any number that a format of fixed width can show."""
 _SIGN = "+"
-"""In front of a width: the number can be negative."""
+"""The sign in front of the width of a number that can be negative."""
 
 
 def _number(python: Any, spec: str, at: object) -> Format:
@@ -240,8 +240,9 @@ def _padded(width: int, digits: int, python: Any) -> Format:
 def _signed(width: int, digits: int, python: Any) -> Format:
     """Numbers of `width` characters that can be negative, with one more digit in front.
 
-    The digit is 1, and 0 for a negative number, which is written as its distance from the smallest
-    one. So the texts sort as the numbers do: -5, 0 and 5 are 0995, 1000 and 1005 with `{n:+03d}`.
+    The digit is 1 for a positive number. For a negative one it is 0, followed by the distance from
+    the smallest number. So the texts sort as the numbers do: with `{n:+03d}`, -5, 0 and 5 are 0995,
+    1000 and 1005.
     """
     step = Decimal(1).scaleb(-digits)
     bias = Decimal(10) ** (width - digits - 1 if digits else width)

@@ -12,7 +12,7 @@ from hashrange.model.values import AttributeValue
 
 
 def key_limits(key: EntityKey) -> tuple[tuple[KeyColumn, int], ...]:
-    """The key's columns with the most bytes that each can have."""
+    """(column, most bytes that DynamoDB allows) of each column of the key."""
     hashes = [(column, limits.PARTITION_KEY_BYTES_MAX) for column in key.hash]
     return (*hashes, *((column, limits.SORT_KEY_BYTES_MAX) for column in key.range))
 
@@ -30,7 +30,7 @@ def check_key_value(
 def check_length(
     entity: object, template: Template, key: str | bytes, values: Mapping[str, Any], most: int
 ) -> None:
-    """Raise BadValue, with the field of the template that has the longest text."""
+    """Raise BadValue for an empty or too long key, with the field that has the longest text."""
     if 0 < len(key) <= most // 4:  # a character has at most four bytes
         return
     size = len(key.encode() if isinstance(key, str) else key)

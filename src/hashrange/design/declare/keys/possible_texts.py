@@ -29,7 +29,10 @@ DIGITS = Chars(frozenset("0123456789"))
 
 
 class CharRun(NamedTuple):
-    """`most` is None if there is no limit. A limit above 64 counts as none."""
+    """From `least` to `most` characters from a set. `most` is None if there is no limit.
+
+    A limit above 64 counts as none.
+    """
 
     chars: Chars
     least: int = 1
@@ -38,7 +41,7 @@ class CharRun(NamedTuple):
 
 CharRuns = Sequence[CharRun]
 REST = CharRun(ANY, 0)
-"""Appended to a prefix, stands for all texts that begin with it."""
+"""Any text. A prefix followed by this run stands for all texts that begin with the prefix."""
 
 
 def literal(text: str) -> list[CharRun]:
@@ -46,7 +49,7 @@ def literal(text: str) -> list[CharRun]:
 
 
 def meet(a: CharRuns, b: CharRuns) -> bool:
-    """Whether both can produce the same text."""
+    """Whether the two sequences of runs can produce the same text."""
     first, second = _Automaton(a), _Automaton(b)
     seen = {(0, 0, 0, 0)}
     waiting = list(seen)
@@ -64,7 +67,10 @@ def meet(a: CharRuns, b: CharRuns) -> bool:
 
 
 class _Automaton:
-    """A state is (run, characters taken from it). Counts that no longer matter stay equal."""
+    """A finite automaton whose states are (run, number of characters taken from the run).
+
+    In a run without a limit, the number stops at `least`, so that there are few states.
+    """
 
     def __init__(self, runs: CharRuns) -> None:
         self.runs = [r if r.most is None or r.most <= 64 else r._replace(most=None) for r in runs]
@@ -73,7 +79,7 @@ class _Automaton:
         return self._left(run, taken) and all(r.least == 0 for r in self.runs[run + 1 :])
 
     def steps(self, run: int, taken: int) -> list[tuple[int, int, Chars]]:
-        """Every (run, taken, characters) that can follow with one more character."""
+        """Each next state, with the characters that lead to it: (run, taken, characters)."""
         moves = []
         while run < len(self.runs):
             current = self.runs[run]

@@ -19,11 +19,11 @@ from hashrange.design.declare.types import FieldType
 from hashrange.design.errors import BadValue, DeclarationError, suggest
 
 HIGHEST = "\U0010ffff"
-"""Appended to a prefix, sorts after every text with that prefix, by UTF-8 bytes."""
+"""The highest character: a prefix followed by it sorts after every text with that prefix."""
 
 
 class Placeholder(NamedTuple):
-    """`shards` is the number of shards if the placeholder is a shard number, else 0."""
+    """A placeholder. `shards` is the number of shards if it stands for a shard number, else 0."""
 
     field: str
     spec: str
@@ -42,7 +42,7 @@ Part = str | Placeholder
 
 
 def parse(text: str, at: object) -> tuple[Part, ...]:
-    """Raises DeclarationError."""
+    """The constants and placeholders of a template's text. Raises DeclarationError."""
     parts: list[Part] = []
     try:
         pieces = list(string.Formatter().parse(text))
@@ -119,7 +119,7 @@ class Template:
 
     @cached_property
     def _single(self) -> tuple[str, str, Callable[[Any], str], str] | None:
-        """(text before, field, rendering, text after), if one field is all there is."""
+        """(text before, field, rendering, text after) of a template with one placeholder."""
         if len(self.placeholders) != 1 or self.placeholders[0].shards:
             return None
         [part] = self.placeholders
@@ -194,7 +194,7 @@ class Template:
 
     @cached_property
     def _known_runs(self) -> dict[Chars, list[CharRun]]:
-        """Every pair of keys is compared, so the same texts are asked for again and again."""
+        """A cache for `runs`, which the comparison of every pair of keys calls again and again."""
         return {}
 
     def _runs(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
@@ -288,7 +288,7 @@ def _expression(written: Format) -> str:
 def bind(
     parts: tuple[Part, ...], fields: Mapping[str, FieldType], at: object, what: str
 ) -> Template:
-    """Choose the placeholders' formats. Raises DeclarationError (K01) for unknown fields."""
+    """The template with its formats. Raises DeclarationError (K01) for unknown fields."""
     formats = {}
     for part in parts:
         if not isinstance(part, Placeholder):

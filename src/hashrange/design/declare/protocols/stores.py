@@ -111,7 +111,7 @@ class Store(Protocol):
     @overload
     def add_or_create(self, item: I, by: Amounts[I], /) -> I: ...
     def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any:
-        """Add to numbers and sets of the stored item, or of `item`, which is created, if none is.
+        """Add to numbers and sets of the stored item, or create `item` with the amounts added.
 
         One atomic request, or two if the stored item lacks a field that `item` has. Raises what
         `add` raises, and BadValue if the entity has unique texts or copies, or is copied.
@@ -222,8 +222,11 @@ class Store(Protocol):
         ...
 
     def batch(self, *, copies: bool = True) -> AbstractContextManager[Batch]:
-        """Raises BadValue for entities with unique texts or versions, and for those with copies
-        unless `copies=False`, which neither fills in copies nor updates them."""
+        """Put and delete items with BatchWriteItem: cheaper than a transaction, and not atomic.
+
+        Raises BadValue for an entity with unique texts or a version. With `copies=False`, entities
+        with copies are accepted too, but copies are neither filled in nor updated.
+        """
         ...
 
     def sync(self, owner: Item, /) -> int:

@@ -186,7 +186,7 @@ class AsyncWork(AsyncWritesAndDeletes, Protocol):
 
 
 class TransactionRead(Protocol[X]):
-    """An item of a read transaction. LookupError before the end of its `with` block."""
+    """An item of a read transaction. Before the `with` block ends, `item` raises LookupError."""
 
     @property
     def item(self) -> X: ...
