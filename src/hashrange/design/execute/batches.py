@@ -34,7 +34,7 @@ def get_one(table: str, key: Item) -> Steps[Item | None]:
 def get_all(
     table: str, keys: Sequence[Item], took: Explanation | None = None, consistent: bool = False
 ) -> Steps[list[Item | None]]:
-    """The stored items of these keys in the same order; None for a key without item."""
+    """The stored items of these keys in the same order; None for a key without an item."""
     items: dict[Any, Item] = {}
     distinct = list({_identity(key): key for key in keys}.values())
     for start in range(0, len(distinct), READS_MAX):

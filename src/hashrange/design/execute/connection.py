@@ -124,7 +124,7 @@ def _methods(client: Any) -> dict[str, Any]:
 
 
 def _response(response: Any, as_it_is: bool) -> dict[str, Any]:
-    """In wire form, without the HTTP metadata."""
+    """The response in wire form, without the HTTP metadata."""
     response.pop("ResponseMetadata", None)
     plain: dict[str, Any] = response if as_it_is else from_client(response)
     return plain

@@ -33,7 +33,7 @@ class Call:
         self.started = time.perf_counter()
 
     def counted(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps; their requests ask for units, which are added."""
+        """The same steps, whose requests also ask for capacity units. Adds the units to `units`."""
         response: dict[str, Any] = {}
         try:
             request = next(steps)

@@ -16,7 +16,7 @@ class ObservedCalls:
         self.observe = observe
 
     def call(self, name: str) -> Call:
-        """A call of the store's user that begins now."""
+        """Begin a call that a user of the store makes."""
         return UNOBSERVED if self.observe is None else Call(name)
 
     def read(self, took: Explanation, items: int, started: float) -> None:

@@ -42,7 +42,7 @@ class Signing:
 
 
 SIGNING: ContextVar[Signing | None] = ContextVar("SIGNING", default=None)
-"""For a handler of the client's events, which sees each attempt before it is signed."""
+"""The call under way, for the handler that a client calls before it signs an attempt."""
 
 
 @contextmanager
@@ -58,11 +58,11 @@ Steps = Generator[ApiCall | Pause, dict[str, Any], T]
 
 
 Answered = Callable[[ApiCall | Pause], Steps[dict[str, Any]]]
-"""Steps that answer a request, with requests of their own."""
+"""A function that returns the steps by which a request is answered."""
 
 
 def through(steps: Steps[T], answered: Answered) -> Steps[T]:
-    """The same steps, each request of which is answered by `answered`."""
+    """The same steps, but each of their requests is answered by the steps of `answered`."""
     try:
         request = next(steps)
         while True:
@@ -93,7 +93,7 @@ class ApiFailure(Exception):
 
 class Connection(Protocol):
     def call(self, operation: str, payload: dict[str, Any], /) -> dict[str, Any]:
-        """Raises ApiFailure."""
+        """Send a request and return its response. Raises ApiFailure."""
         ...
 
 

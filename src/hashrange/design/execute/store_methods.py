@@ -84,7 +84,8 @@ class OpenPattern:
 class StoreMethods(Verbs):
     """See `protocols.Store`. Its patterns are attributes of the instance.
 
-    All others begin with an underscore, since a pattern may have any name without one.
+    The instance's other attributes begin with an underscore, because a pattern may have any name
+    that does not.
     """
 
     _query_class: ClassVar[type[QueryMethods]]

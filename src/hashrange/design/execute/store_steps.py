@@ -58,11 +58,14 @@ class StoreSteps(ObservedCalls):
         self.cursor_key = cursor_key
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
-        """Overridden by a store that follows a migration, like `known` and `resolved`."""
+        """Return the steps as they are. A store that follows a migration overrides this method."""
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
-        """The pattern on the keys that are read now; None if that takes a request."""
+        """The pattern, on the keys that are read at present. None if only a request can tell which.
+
+        Overridden, like `resolved`, by a store that follows a migration.
+        """
         return bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
@@ -236,7 +239,7 @@ class StoreSteps(ObservedCalls):
     def _land(self, call: Call, written: PreparedWrite) -> Steps[None]:
         """Commit a write, together with the copies of changed fields if they fit.
 
-        After an update, take the item as it is stored then.
+        After an update, the written item becomes what is stored now.
         """
         actions, together = [*written.checks, *written.actions], False
         if not actions:

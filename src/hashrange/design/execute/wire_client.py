@@ -19,13 +19,13 @@ import msgspec
 
 @dataclass
 class Answer:
-    """Whether the answer of the call under way is in wire form."""
+    """Says whether the answer of the call under way is in wire form."""
 
     wired: bool = False
 
 
 ANSWER: ContextVar[Answer | None] = ContextVar("ANSWER", default=None)
-"""The answer of a call of the toolkit; None during the other calls of the same client."""
+"""Set while the toolkit calls the client; None during the other calls of the same client."""
 
 
 class _Serializer:

@@ -21,7 +21,7 @@ from hashrange.model.values import Item, equal
 
 ATTEMPTS = 10
 PAUSE, PAUSE_MAX = 0.01, 0.5
-"""Seconds: the longest pause after the first lost race, which doubles, and its limit."""
+"""Seconds. The longest pause after the first lost race; it doubles up to PAUSE_MAX."""
 
 
 class Seen(NamedTuple):
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 class Work(PendingWrites):
-    """One attempt: see `protocols.Work`. Its writes, and all items that it has read."""
+    """One attempt: its writes, and all items that it has read. See `protocols.Work`."""
 
     def __init__(self, store: Any) -> None:
         super().__init__()

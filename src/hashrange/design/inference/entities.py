@@ -213,7 +213,7 @@ class _Search:
     def _condition(
         self, attribute: str, outside: Sequence[Item]
     ) -> tuple[str, dict[str, str | bool]] | None:
-        """`status = :v` if exactly the items with this status have the attribute."""
+        """A condition `field = :v` that is true of exactly the items with the attribute, if any."""
         inside = [item for item in self.items if attribute in item]
         for guess in self.plain:
             if guess.distinct > WHEN_VALUES_MAX or guess.annotation not in ("str", "bool"):

@@ -16,11 +16,11 @@ TYPE_NAMES = (
 )  # fmt: skip
 """Names under which programs store the type of an item, the usual ones first."""
 TYPED_LEAST = 0.9
-"""The share of items that have a type, if there are types: a few foreign items have none."""
+"""The least share of items with a type, if items have types: a few foreign items have none."""
 TYPES_MAX = 100
 CONSTANT_LEAST = 3
 GROUP_LEAST = 0.005
-"""A form of keys that fewer items have is not an entity, if items have no type."""
+"""The least share of items with keys of one form that are an entity, if items have no type."""
 _SEGMENTS = re.compile(r"[^A-Za-z0-9]+|[A-Za-z0-9]+")
 _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 
@@ -42,7 +42,7 @@ class Group:
 
 @dataclass
 class Groups:
-    """`markers` are those of the toolkit's unique texts; `foreign` fit no group."""
+    """The items by entity. `markers` are markers of unique texts; `foreign` items fit no group."""
 
     type_attribute: str | None
     groups: list[Group] = field(default_factory=list)
@@ -111,7 +111,7 @@ def type_attribute(shape: TableShape, items: Sequence[Item]) -> str | None:
 
 
 def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
-    """Whether the constant beginnings of the keys depend on the attribute."""
+    """Whether nearly all keys of each value of the attribute begin with the same constant."""
     forms: dict[str, Counter[tuple[str, ...]]] = {}
     for item in items:
         value = item.get(name, {}).get("S")
@@ -123,7 +123,7 @@ def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
 
 
 FORMS_FREE = 8
-"""Keys with more beginnings than this begin with a value, not with a constant."""
+"""The most beginnings of the keys of one type. If there are more, keys begin with a value."""
 
 
 def _beginning(text: str) -> str:

@@ -35,7 +35,7 @@ class Inferred:
     verified: int
     unmatched: int
     markers: int
-    """How many of the items are markers of unique texts, which belong to no entity."""
+    """The number of sampled markers of unique texts, which belong to no entity."""
 
     def __str__(self) -> str:
         names = ", ".join(entity.name for entity in self.table.entities)

@@ -16,15 +16,15 @@ from hashrange.design.source.model_source import field_name
 from hashrange.model.values import Item
 
 SEEDS = 6
-"""How many items propose templates."""
+"""The number of items from whose keys templates are proposed."""
 CANDIDATES_MAX = 300
 QUICK = 40
-"""How many items a template is tried on before it is tried on all."""
+"""The number of items that a template is tried on before it is tried on all of them."""
 FIT_LEAST = 0.95
-"""The share of a group's keys that a template has to make; the others are foreign."""
+"""The least share of a group's keys that a template makes; other items are foreign."""
 SHARDS_MAX = 128
 USUAL_SHARDS = (10, 16, 20, 32, 50, 64, 100)
-"""Preferred if several numbers of shards explain a few items."""
+"""Numbers of shards that are preferred if several would explain the sampled keys."""
 FEW = 5
 
 Parts = tuple[str | Piece, ...]
@@ -80,7 +80,7 @@ def find_template(
 def known_template(
     text: str, attribute: str, items: Sequence[Item], guesses: Sequence[FieldGuess]
 ) -> FoundTemplate | None:
-    """The template `text`, which comes from elsewhere, if it reproduces every key of the items."""
+    """A proposed template, if it reproduces every key of the items."""
     parts = parts_of(text, guesses)
     if parts is None or _made(parts, attribute, items) < len(items):
         return None
@@ -88,7 +88,7 @@ def known_template(
 
 
 def parts_of(text: str, guesses: Sequence[FieldGuess]) -> Parts | None:
-    """The parts of a written template; None if its placeholders are not among these fields."""
+    """The parts of a template's text; None if its placeholders are not among these fields."""
     names = {field_name(g.attribute): g for g in guesses} | {g.attribute: g for g in guesses}
     try:
         return tuple(
@@ -152,7 +152,7 @@ def _places(text: str, piece: str) -> Iterator[int]:
 
 
 def _kind(character: str) -> str:
-    """Letters and digits continue a word; other characters and the ends of a text do not."""
+    """The kind of a character. A word or number goes on while its characters are of one kind."""
     if not character or not character.isalnum():
         return character or "end"
     return "digit" if character.isdigit() else "letter"
@@ -161,7 +161,7 @@ def _kind(character: str) -> str:
 def _sharded(
     attribute: str, items: Sequence[Item], proposals: Sequence[Parts], guesses: Sequence[FieldGuess]
 ) -> Iterator[Parts]:
-    """Proposals with the last number of a constant as the shard of a field."""
+    """The proposals with one constant's number replaced by a field's shard number."""
     for parts in proposals:
         for number, part in enumerate(parts):
             numbered = (
@@ -184,7 +184,7 @@ def _sharded(
 def _shard_pattern(
     before: Parts, head: str, tail: str, after: Parts, items: Sequence[Item], attribute: str
 ) -> list[tuple[Item, int]]:
-    """The number in each item's key at the place of the shard; none if a key has no number."""
+    """(item, number in its key at the place of the shard); empty if a key has no number there."""
     numbers = []
     for item in items[:200]:
         left, right = render((*before, head), item), render((tail, *after), item)
@@ -213,7 +213,7 @@ def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
 
 
 def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
-    """Prefer templates that make more keys, then those that say more about the key.
+    """Templates sort by this: those that make more keys first, then those with less constant text.
 
     A field that is the same in all items could as well be constant text. It is taken for a field
     if it looks like an identity: its name ends in `id`, or its value has a digit.

@@ -19,9 +19,9 @@ from hashrange.model.values import Item
 def declare_unique(
     shape: TableShape, markers: Sequence[Item], inferred: Sequence[InferredEntity]
 ) -> list[Item]:
-    """Add declarations to the entities; returns the markers that none of them writes.
+    """Add `st.unique` to the entities; returns the markers that no declaration explains.
 
-    A marker whose item was not sampled is not among them, since nothing is known of it.
+    A marker whose item was not sampled is ignored.
     """
     owners = {_key(shape, item): (one, item) for one in inferred for item in one.group.items}
     unknown = []
@@ -47,7 +47,7 @@ def _key(shape: TableShape, item: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _templates(shape: TableShape, marker: Item, one: InferredEntity, item: Item) -> Iterator[str]:
-    """The beginnings of the marker's key that are templates and give the rest of it."""
+    """The beginnings of the marker's key that are templates and produce the rest of the key."""
     text = marker[shape.table.hash[0].attribute]["S"].removeprefix(f"{MARKER_TYPE}#")
     guesses = [one.guesses[attribute] for attribute in one.names]
     for end in range(len(text)):

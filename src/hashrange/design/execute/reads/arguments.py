@@ -45,10 +45,10 @@ class ArgumentCheck:
         self.classes = _classes(argument)
         self.converts = _converts(argument, entity, field)
         self.plain_text = self.converts is None and str in self.classes
-        """Whether any text is accepted as it is."""
+        """Whether every text is accepted unchanged."""
 
     def value(self, value: Any) -> Any:
-        """The value to use. Raises BadValue."""
+        """The value that the request is made with. Raises BadValue."""
         try:
             self._expect(value)
             if self.argument.unit is not None:

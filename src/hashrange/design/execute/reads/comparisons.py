@@ -22,7 +22,7 @@ Comparison = tuple[str, tuple[AttributeValue, ...]]
 def comparison(
     test: SortTest, values: Mapping[str, Any], arguments: Arguments
 ) -> Comparison | None:
-    """The comparison; None if no key can satisfy it."""
+    """The operator and operands of a sort key's comparison; None if no key can satisfy it."""
     if test.column.natural is not None:
         return _natural(test, arguments)
     known = test.column.template.render_known(test.parts, values)
@@ -34,7 +34,7 @@ def comparison(
 
 
 def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
-    """The text of a prefix, or of a period of time."""
+    """The text with which the placeholder begins, for a prefix or a period of time."""
     value = arguments[begins.name]
     units = PERIODS.get(begins.operator)
     written = test.column.template.formats[test.placeholder]

@@ -53,7 +53,7 @@ def encode(
 
 
 def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) -> Cursor:
-    """Raises InvalidCursor, also for one that was made later than the present."""
+    """The cursor in a text. Raises InvalidCursor, also if its time is later than the present."""
     try:
         data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         size = _SIGNATURE_BYTES if key is not None else 0
@@ -82,7 +82,10 @@ def position(
     names: set[str],
     now: datetime,
 ) -> Position:
-    """The position of a cursor. `names` are its attributes. Raises InvalidCursor."""
+    """The position that a cursor holds. `names` are the attributes of its keys.
+
+    Raises InvalidCursor.
+    """
     if cursor.pattern != pattern or cursor.digest != _digest(asked):
         raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")
     parts = [part for part in asked if (part.group if part is not None else 0) == cursor.group]

@@ -50,7 +50,10 @@ class Loader:
 
     @cached_property
     def _by_key(self) -> list[Entity]:
-        """Entities that the pattern returns first, the more specific templates before others."""
+        """The entities in the order in which they are tried.
+
+        Those that the pattern returns come first, then those with more constant text in their keys.
+        """
         return sorted(
             self.model.entities,
             key=lambda e: (
@@ -82,7 +85,7 @@ class Loader:
         return entity.name in self._makers
 
     def load(self, entity: Entity, raw: Item) -> Any:
-        """Raises ItemError."""
+        """Convert a stored item to the pattern's result. Raises ItemError."""
         return self._makers[entity.name](raw)
 
 
@@ -108,13 +111,13 @@ class _ViewLoader:
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
 
     def _derived(self, raw: Item) -> dict[str, Any]:
-        """Derived fields as they are stored, since their inputs may not be."""
+        """The stored values of derived fields, whose inputs an index may not hold."""
         names = [name for name in self.view.model_fields if name in self.entity.derived]
         return {n: self.entity.fields[n].decode(raw[n]) for n in names if n in raw}
 
     @cached_property
     def _absent(self) -> dict[str, Any]:
-        """The values of fields that can be stored as nothing."""
+        """For each field whose attribute may be absent, the value that it has then."""
         values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
         return {name: value for name, value in values.items() if value is not STORED}
 
@@ -131,7 +134,7 @@ class _ViewLoader:
 
 @dataclass
 class LoadedItems:
-    """Results with the number of items read for each, and the items that were left out."""
+    """The results, each with the number of items read up to it, and what was left out of them."""
 
     results: list[tuple[Any, int]] = field(default_factory=list)
     rows: list[ReadItem] = field(default_factory=list)
@@ -139,7 +142,7 @@ class LoadedItems:
     errors: list[ItemError] = field(default_factory=list)
 
     def take(self, rows: Sequence[ReadItem], loader: Loader, collect: bool) -> Iterator[Any]:
-        """Load items. Each result is kept with the number of items read up to it."""
+        """Load items, and yield and keep their results. With `collect`, errors are kept too."""
         for row in rows:
             self.rows.append(row)
             if loader.model.hidden(row.raw):

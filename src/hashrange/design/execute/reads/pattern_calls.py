@@ -53,7 +53,7 @@ class BoundPattern:
 
     @property
     def timed(self) -> bool:
-        """Whether the partitions that it reads depend on the present."""
+        """Whether it reads units of time (@st.buckets), which depend on the present."""
         return self.call.pattern.facts.buckets is not None
 
     @property

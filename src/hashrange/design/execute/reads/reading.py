@@ -126,7 +126,7 @@ class PlanReader:
         return raws
 
     def _merged(self, numbers: Sequence[int], limit: int | None) -> Steps[list[ReadItem]]:
-        """Items of several partitions in the order of their sort keys, as far as it is known."""
+        """Items of several partitions in the order of their sort keys, up to the end of a page."""
         partitions = {number: self.partitions[number] for number in numbers}
         for partition in partitions.values():
             while not partition.rows and not partition.done:

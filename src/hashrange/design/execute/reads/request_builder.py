@@ -64,7 +64,7 @@ class RequestBuilder:
 
     @property
     def limited(self) -> bool:
-        """Whether the request has Limit=1: not if the first item may be hidden."""
+        """Whether the request has Limit=1. It has not if the first item may have expired."""
         return self.plan.limited and not self.model.hide_expired
 
     @property
@@ -96,7 +96,7 @@ class RequestBuilder:
     def queries(
         self, arguments: Arguments, reverse: bool = False, now: datetime | None = None
     ) -> list[tuple[KeyRange | None, dict[str, Any]]]:
-        """(range, request) for each partition to read; none if the range is empty.
+        """(range, request) for each partition to read; an empty list if the range is empty.
 
         A range without an upper end ends at `now`.
         """
@@ -139,7 +139,7 @@ class RequestBuilder:
 
     @cached_property
     def _forms(self) -> dict[str | None, "_Form"]:
-        """The requests by the operator on the sort key, without the values of a call."""
+        """A cache of requests without the values of a call, by the operator on the sort key."""
         return {}
 
     def _form(self, asked: KeyRange | None) -> "_Form":
@@ -191,7 +191,7 @@ class RequestBuilder:
         return tuple(dict.fromkeys(wanted))
 
     def _add_filter(self, request: dict[str, Any], names: dict[str, str]) -> Item:
-        """Returns the values that are the same in every call."""
+        """Add the filter to the request. Returns its values that are the same in every call."""
         texts, types = [], {}
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
@@ -233,7 +233,11 @@ class RequestBuilder:
         return self.plan.route.entity.complete(values) if self.plan.route.computes else values
 
     def _expect_length(self, field: str, prefix: str, length: int) -> None:
-        """Raise BadValue unless the prefix gives the partition, and the sort key takes its rest."""
+        """Raise BadValue for a prefix that does not fit the key.
+
+        The partition key needs the first `length` characters. More characters are allowed only if
+        the sort key compares them.
+        """
         test = self.plan.test
         longer = test is not None and test.begins is self.plan.route.bound[field]
         if len(prefix) < length or (len(prefix) > length and not longer):
@@ -242,7 +246,7 @@ class RequestBuilder:
 
     @cached_property
     def _fields(self) -> tuple[tuple[str, str], ...]:
-        """(field, argument)"""
+        """(field, name of the argument that gives its value)"""
         return tuple((field, a.name) for field, a in self.plan.route.bound.items())
 
     def _ranges(self, arguments: Arguments, forward: bool, now: datetime) -> list[KeyRange]:
@@ -308,7 +312,10 @@ class RequestBuilder:
     def _sort_test(
         self, values: Mapping[str, Any], arguments: Arguments
     ) -> tuple[str, str, tuple[AttributeValue, ...]] | None:
-        """(attribute, operator, operands). No operator selects all keys, None selects no key."""
+        """(attribute, operator, operands) of the sort key. An empty operator means no condition.
+
+        None means that no key can be in the range.
+        """
         plan = self.plan
         if plan.common is not None:
             column = plan.route.key.range[0] if plan.route.key.range else None
@@ -323,7 +330,10 @@ class RequestBuilder:
 
 
 class _Form(NamedTuple):
-    """A request without the values of a call, and the placeholders of those of its key."""
+    """A request without the values of a call.
+
+    `placeholders` stand for the values of its key condition. `values` are the same in every call.
+    """
 
     request: dict[str, Any]
     placeholders: Sequence[str]
@@ -331,7 +341,7 @@ class _Form(NamedTuple):
 
 
 def _key_condition(asked: KeyRange, names: dict[str, str]) -> tuple[str, list[str]]:
-    """The condition, with the placeholders of its values."""
+    """The key condition and the placeholders of its values. Adds its names to `names`."""
     names |= {f"#k{n}": name for n, (name, _) in enumerate(asked.equals)}
     placeholders = [f":k{n}" for n in range(len(asked.equals))]
     texts = [f"#k{n} = {placeholder}" for n, placeholder in enumerate(placeholders)]

@@ -19,7 +19,10 @@ def present() -> datetime:
 
 
 def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
-    """The arguments with one value for each of those that have several. Raises BadValue."""
+    """The arguments of each query: one of the values of each argument that has several values.
+
+    Raises BadValue.
+    """
     spread = plan.route.scattered
     if not spread:
         yield arguments
@@ -32,7 +35,7 @@ def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
 
 
 def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
-    """The values in an order that does not depend on how they were given."""
+    """The distinct values, in the order of their stored form, not in that of the caller."""
     kind = entity.fields[argument.field]
     distinct = {repr(kind.encode(value)): value for value in values}
     if len(distinct) > KNOWN_MAX:
@@ -42,7 +45,10 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
 
 
 def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:
-    """The shards to read; [None] if there are none or the only one is known. Raises BadValue."""
+    """The numbers of the shards to read. Raises BadValue.
+
+    [None] means one query without a number: the key has no shards, or its field gives the shard.
+    """
     placeholder, named = (plan.route.shards, plan.route.shard) if plan.routes else (None, None)
     if placeholder is None:
         return [None]
@@ -56,7 +62,10 @@ def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:
 
 
 def bucket_numbers(plan: Plan, arguments: Mapping[str, Any], now: datetime) -> list[int | None]:
-    """The buckets from the earliest to the latest; [None] if there are none. Raises BadValue."""
+    """The numbers of the buckets to read, the earliest first. Raises BadValue.
+
+    [None] means one query without a number: the pattern has no @st.buckets.
+    """
     bucket = plan.route.bucket if plan.routes else None
     if bucket is None:
         return [None]

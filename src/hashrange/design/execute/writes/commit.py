@@ -19,7 +19,7 @@ def commit(
 ) -> Steps[dict[str, Any]]:
     """Send one action as its own operation, several as one transaction; returns the response.
 
-    Raises the `error_of` the first action whose condition failed.
+    Raises the error that `error_of` makes, for the first action whose condition failed.
     """
     while True:
         actions = merged(actions) if len(actions) > 1 else actions
@@ -43,7 +43,7 @@ def token_after(token: str | None) -> str | None:
 
 
 class _Failed(NamedTuple):
-    """The first action whose condition failed."""
+    """The first action whose condition failed, with the item that is stored instead."""
 
     action: WriteAction
     stored: Item | None
@@ -71,7 +71,7 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
 
 
 def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
-    """A transaction returns no items but those whose condition failed."""
+    """The parameters in a transaction, which returns items only if their conditions fail."""
     kept = {name: value for name, value in parameters.items() if name != "ReturnValues"}
     if "ConditionExpression" in kept:
         kept["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"

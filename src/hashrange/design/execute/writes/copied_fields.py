@@ -33,8 +33,9 @@ class CopiedFields:
     ) -> Steps[tuple[Item, list[WriteAction]]]:
         """The item with missing copies filled in, and checks that the owners have not changed.
 
-        `pending` are owners that the same transaction writes, by key. If the item was `old` and now
-        refers to another owner, its copies are taken from that one, unless they were changed too.
+        `pending` are owners that the same transaction writes, by key. `old` is the item before the
+        write. If it referred to another owner, copies that were not changed are taken from the new
+        owner.
         """
         if not entity.copies:
             return item, []

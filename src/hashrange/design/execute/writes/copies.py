@@ -21,7 +21,7 @@ from hashrange.model.values import Item as WireItem
 class Copies:
     """An entity's copied fields of one owner, and the route that finds them by the owner's key.
 
-    `reference` says which of the entity's fields hold that key.
+    `reference` says which of the entity's fields hold the owner's key.
     """
 
     model: TableModel

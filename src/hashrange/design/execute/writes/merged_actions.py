@@ -50,7 +50,7 @@ def _merge(first: WriteAction, second: WriteAction) -> WriteAction:
 
 
 def _merge_markers(first: WriteAction, second: WriteAction) -> WriteAction:
-    """A marker that one item gives up and another one takes changes its owner."""
+    """Merge two actions on one marker: if one item gives it up, the other item can take it."""
     if first.kind == second.kind == "Put":
         raise second.error_of(None)
     put = first if first.kind == "Put" else second

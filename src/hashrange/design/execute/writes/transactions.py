@@ -58,7 +58,7 @@ def transact(
 
 
 class _Transaction:
-    """One attempt. `pending` are the stored items of owners after their writes, by key."""
+    """One attempt. `pending` has the stored items of the owners that it writes, by key."""
 
     def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers
@@ -90,7 +90,7 @@ class _Transaction:
         return writers[0] if writers else self.writers[0]
 
     def _is_owner(self, write: Write) -> bool:
-        """Owners are written first, so that new copies take their new values."""
+        """Whether others copy from the item. Owners are prepared first, before new copies."""
         writer = self._writer(write)
         if write.item is None:
             assert write.bound is not None
@@ -121,7 +121,7 @@ class _Transaction:
     def _landing(
         self, writer: Writer, item: Item, written: PreparedWrite, image: WireItem
     ) -> Steps[None]:
-        """Prepare what follows the write of a whole item."""
+        """Add the writes of copies, and note the item for copies that are written after it."""
         if written.renamed:
             copies = yield from outdated_copies(writer, written.item)
             self.actions += [action for copy in copies for action in copy.actions]

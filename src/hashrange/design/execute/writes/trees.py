@@ -52,7 +52,7 @@ def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str,
 
 @dataclass(frozen=True)
 class _Known:
-    """The items of an entity whose fields have these values."""
+    """Stands for all items of an entity whose fields have these values."""
 
     entity: Entity
     values: Mapping[str, Any]
@@ -78,7 +78,8 @@ class _Deletion:
     def below(
         self, entity: Entity, values: Mapping[str, Any], covered: tuple[_Known, ...]
     ) -> Steps[None]:
-        """Delete the items below an item, except those in `covered`, which an ancestor finds."""
+        """Delete the items below an item, except those in `covered`, which a query for an ancestor
+        finds."""
         children = list(self._uncovered(entity, values, covered))
         covered += tuple(known for _, known in children)
         for child, known in children:

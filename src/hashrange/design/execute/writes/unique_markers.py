@@ -106,7 +106,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
     def leave() -> Steps[list[WriteAction] | None]:
-        """Returns no action if another item has taken the marker over."""
+        """No action, if another item has taken the marker over; else None, and the write fails."""
         stored = yield from get_one(model.name, marker.key)
         taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
         return [] if taken else None

@@ -12,11 +12,11 @@ from hashrange.design.execute.writes.expression import Expression
 from hashrange.model.values import AttributeValue, Item
 
 Path = tuple[str | int, ...]
-"""An attribute, then names of members and positions in lists."""
+"""A path: an attribute, then names of members in maps and positions in lists."""
 
 
 class Bounds(NamedTuple):
-    """The declared bounds of a field: `field` is its name, each limit a sign and a number."""
+    """The declared bounds of a field. Each limit is a comparison and a number, e.g. (">=", 0)."""
 
     field: str
     limits: tuple[tuple[str, Decimal], ...]

@@ -19,9 +19,9 @@ from hashrange.model.values import Item as WireItem
 def add_or_create(writer: Writer, item: Item, amounts: Mapping[str, Any]) -> WriteAction:
     """Add to the stored item, or to `item` if there is none.
 
-    The update creates missing attributes, so it is conditional: either there is no item, or the
-    item has them all. For an item that lacks one, which may be None there, `add` is sent instead.
-    Raises BadValue.
+    The update would also create attributes that a stored item lacks because its fields are None. So
+    its condition is that there is no item, or that the item has all of these attributes. If an item
+    lacks one, `add` is sent instead. Raises BadValue.
     """
     entity = writer.entity(item)
     _expect_alone(writer, entity)

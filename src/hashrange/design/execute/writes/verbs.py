@@ -13,11 +13,11 @@ NO_VALUES: Mapping[str, Any] = {}
 
 
 class Write(NamedTuple):
-    """A call of a verb.
+    """A call of a verb, such as `put` or `add`.
 
-    `item` is None if only `bound`, a pattern with its arguments, tells which item it is. `values`
-    are the parameters of the condition `where`, and the amounts, members or elements of a verb that
-    takes some. `place` is a path in the item, and the value to assign there.
+    The verb writes `item`, or the item that `bound`, a pattern with its arguments, names by its
+    key. `values` has the parameters of the condition `where` and the amounts, members or elements
+    of a verb such as `add`. `place` is (path in the item, value to assign there).
     """
 
     verb: str

@@ -36,7 +36,7 @@ class WriteAction:
     holds: Callable[[Item], bool] | None = None
     """Whether a stored item satisfies the condition, for a check that a caller asked for."""
     base_condition: str = ""
-    """An update's condition without those that keep its bounds."""
+    """The condition of an update, without the conditions that keep fields within their bounds."""
 
     def own_condition(self) -> dict[str, Any]:
         """The parameters, without conditions that follow from the update itself."""

@@ -51,7 +51,7 @@ class PreparedWrite:
 
     @property
     def updates(self) -> bool:
-        """Whether the stored item can have attributes that other writers changed."""
+        """Whether it is an update: the stored item also has the changes of other writers then."""
         return bool(self.actions) and self.actions[0].kind == "Update"
 
     def done(self) -> Item:
@@ -307,7 +307,7 @@ class Writer:
     def _still(
         self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
     ) -> list[str]:
-        """Conditions that the attributes behind markers and copies are as read."""
+        """Conditions that the attributes on which markers and copies depend are as read."""
         if old is None:
             return [expression.as_read(self.hash_name, None)]
         if entity.version is not None:
@@ -336,7 +336,7 @@ class Writer:
         return expression.as_read(attribute, {"N": str(version)})
 
     def _counted(self, entity: Entity, item: Item) -> Item:
-        """A copy with the next version and the time. The caller's item changes after the write."""
+        """A copy with the next version and time. The caller's item is changed after the write."""
         item = entity.stamped(item)
         if entity.version is None:
             return item
