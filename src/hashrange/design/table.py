@@ -35,11 +35,11 @@ class Table:
 
     `keys` and `index_keys` name the attributes that templates write; the default for an index
     `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
-    is None, an item's key tells its entity. `by_type` is the name of an index over it. With
-    `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`, the table has a
-    stream of old and new items; a copy with sync="stream" needs one too. `volumes`, `writes` and
-    `ignore` are for the linter. The cost depends on `volumes`, `writes`, `recovery` (point-in-time
-    recovery) and `backups` (how many full backups are kept).
+    is None, an item's key tells its entity. `by_type` is the name of an index over the type
+    attribute. With `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`,
+    the table has a stream of old and new items; a copy with sync="stream" needs one too. `volumes`,
+    `writes` and `ignore` are for the linter. The cost depends on `volumes`, `writes`, `recovery`
+    (point-in-time recovery) and `backups` (how many full backups are kept).
 
     Raises DeclarationError for a model that cannot work.
     """
@@ -132,7 +132,7 @@ class Table:
         return cast(R, opened)
 
     def patterns_of(self, protocol: Any) -> list[Pattern]:
-        """Raises DeclarationError for a protocol of another table."""
+        """The patterns of a protocol. Raises DeclarationError for a protocol of another table."""
         for known, patterns in self.patterns.items():
             if known is protocol:
                 return patterns

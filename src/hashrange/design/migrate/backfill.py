@@ -27,14 +27,14 @@ _RETRIED = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
 
 @dataclass(frozen=True)
 class Job:
-    """The key of an item, and the actions for the item as it was read."""
+    """The key of an item, and the actions of a transaction that fails if the item has changed."""
 
     key: Item
     actions: list[dict[str, Any]]
 
 
 class Backfill:
-    """Writes the items of one table, for the migrator with this state's term."""
+    """Writes items of one table for a migrator, as long as the migrator has the term of `state`."""
 
     def __init__(self, side: Side, state: State) -> None:
         self.side = side
@@ -46,14 +46,20 @@ class Backfill:
 
     @property
     def unswept(self) -> dict[str, Any]:
-        """The filter of a Scan for the items that `job` and `lone` look at."""
+        """The filter of a Scan for items that were last written before programs wrote mirrors.
+
+        `job` and `lone` ignore all other items.
+        """
         expression = Expression()
         name, value = expression.name(EPOCH), {"N": str(self.state.swept_from)}
         text = f"attribute_not_exists({name}) OR {name} < {expression.value(value)}"
         return {"FilterExpression": text, **expression.parameters()}
 
     def job(self, image: Item, *, always: bool = False) -> Job | None:
-        """The mirror of an old item that was last written before programs wrote mirrors."""
+        """The job that mirrors an old item that was last written before programs wrote mirrors.
+
+        With `always`, any old item is mirrored. None if there is nothing to do.
+        """
         twin = self.side.twin_of(image)
         if twin is None or (stamp_of(image) >= self.state.swept_from and not always):
             return None
@@ -71,7 +77,7 @@ class Backfill:
         return Job(key, actions)
 
     def _markers(self, twin: Twin, image: Item, mirror: Item) -> Iterator[dict[str, Any]]:
-        """Each unique marker names both keys."""
+        """Actions that write the mirror's key into each unique marker of the old item."""
         for marker in markers_of(self.side.model, twin.own, image).values():
             known = {OWNER_ATTRIBUTE: {"M": marker.owner}}
             yield self.requests.set(marker.key, {OTHER_OWNER: {"M": mirror}}, (), known)
@@ -92,7 +98,7 @@ class Backfill:
         return written
 
     def _send(self, jobs: Sequence[Job]) -> Steps[list[Job]]:
-        """The jobs to do again one by one; all of them if a chunk was cancelled."""
+        """Send the jobs in one transaction. Returns the jobs to do again: all of them, or none."""
         actions = [self.check, *(action for job in jobs for action in job.actions)]
         try:
             yield ApiCall("TransactWriteItems", {"TransactItems": actions})
@@ -123,7 +129,7 @@ class Backfill:
     # ---- mirrors that stand alone ----
 
     def lone(self, images: Sequence[Item]) -> Steps[None]:
-        """Delete mirrors of an earlier start whose old item is gone, or has another mirror now."""
+        """Delete mirrors of an earlier start whose old item is gone or has another mirror."""
         for image in images:
             twin = self._mirrored_by(image)
             if twin is not None and stamp_of(image) < self.state.swept_from:
@@ -201,7 +207,7 @@ class Backfill:
 
 
 def _chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """As many jobs at a time as fit in a transaction, beside the check of the term."""
+    """Split the jobs: each chunk fits in a transaction, together with the check of the term."""
     chunk: list[Job] = []
     actions = 0
     for job in jobs:

@@ -170,7 +170,7 @@ def _names(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
 
 
 def _identity(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
-    """Two old items never get one new key."""
+    """A problem if two old items could get the same new key."""
     held = {twin.fields[name].name for name in twin.own.key.fields if name in twin.fields}
     missing = held - set(twin.other.key.fields)
     if missing:
@@ -203,7 +203,7 @@ def _copies(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
 
 
 def _disjoint(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
-    """The keys of the new items meet none of the old model's, in the table and in each index."""
+    """Problems with keys of new items that can be in a partition of an entity of the old model."""
     mine = (twin.other.key, *twin.other.indexes)
     for entity in old.entities:
         for theirs in (entity.key, *entity.indexes):
@@ -249,7 +249,7 @@ def _patterns(
     patterns: Sequence[Pattern],
     accepted: frozenset[str],
 ) -> Iterator[str]:
-    """The old model's patterns that the new keys do not serve as well."""
+    """Problems with patterns of the old model that the new keys serve worse, or not at all."""
     try:
         shadow = shadow_model(old, new, moved)
     except DesignError as error:

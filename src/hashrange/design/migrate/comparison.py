@@ -59,7 +59,10 @@ class Comparison:
         return []
 
     def _agree(self, old: Item | None, new: Item | None) -> bool:
-        """Expired items count as deleted: either of the two may be deleted first."""
+        """Whether the new item is the mirror of the old one.
+
+        An expired item counts as deleted, since DynamoDB may delete either of the two first.
+        """
         old, new = self._live(old), self._live(new)
         if old is None or new is None:
             return old is new
@@ -93,7 +96,7 @@ class Comparison:
         return [] if agrees else [key]
 
     def _marked(self, twin: Twin, image: Item) -> Steps[list[Item]]:
-        """The key, if a marker does not name both owners."""
+        """The item's key, if one of its unique markers does not name both owners."""
         if not twin.own.unique:
             return []
         key = self.requests.key(image)

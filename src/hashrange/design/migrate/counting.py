@@ -29,11 +29,12 @@ from hashrange.design.migrate.writing import is_changed
 from hashrange.model.values import Item
 
 WRITES_PER_SECOND_MAX = 10.0
-"""Of one item. With 5 ms for a read and 12 ms for a transaction, one of a hundred random writes
-takes over 85 ms in `dual` at 10 a second, 250 ms at 20, and at 40 the first end in a Conflict."""
+"""The most writes of one item per second. If a read takes 5 ms and a transaction 12 ms, the slowest
+hundredth of random writes in `dual` takes over 85 ms at 10 writes a second, and over 250 ms at 20.
+At 40, some writes end in a Conflict."""
 WINDOW_SECONDS = 60
 KEPT_SECONDS = 86_400
-"""What was counted longer ago is forgotten, so that a mended program is not refused for ever."""
+"""Older counts are dropped, so that a program that has been corrected is accepted after a day."""
 ITEMS_KEPT = 20
 ATTEMPTS = 4
 
@@ -48,7 +49,7 @@ class Rate(NamedTuple):
 
 
 class Largest(NamedTuple):
-    """A transaction: its actions, those that it may have in `dual`, and when it was seen."""
+    """A transaction: its actions, the most that it can have in `dual`, and its minute."""
 
     actions: int = 0
     may_have: int = 0
@@ -60,7 +61,7 @@ NO_TRANSACTION = Largest()
 
 @dataclass(frozen=True)
 class Counts:
-    """What all programs have counted. `items` has the key of an item as JSON."""
+    """What all programs have counted. `items` maps keys of items, as JSON, to their rates."""
 
     since: int = 0
     writes: int = 0
@@ -160,7 +161,7 @@ class Counting:
                 self._largest = max(self._largest, largest, key=lambda one: one.may_have)
 
     def _report(self, window: int, writes: Counter[str], largest: Largest) -> Steps[bool]:
-        """Whether what was counted is stored."""
+        """Add the counts of a minute to the stored ones. False if they could not be stored."""
         model = self.side.model
         for _ in range(ATTEMPTS):
             try:
@@ -208,13 +209,13 @@ def most_actions(side: Side, call: ApiCall) -> Largest:
 
 
 def _owner(member: Member) -> str:
-    """The item whose unique marker is put."""
+    """The key of the item whose unique marker the member puts; "" if it puts no marker."""
     owner = member.parameters.get("Item", {}).get(OWNER_ATTRIBUTE, {})
     return identity(owner["M"]) if "M" in owner else ""
 
 
 def _may_move(twin: Twin) -> bool:
-    """Whether an update can give the mirror another key, so that the former one is deleted."""
+    """Whether an update can change the mirror's key, so that the former mirror is deleted."""
     own = {twin.fields[name].name for name in twin.own.key.fields}
     return not set(twin.other.key.fields) <= own
 

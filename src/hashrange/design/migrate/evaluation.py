@@ -60,7 +60,7 @@ def members_of(call: ApiCall) -> list[Member]:
 
 
 def alone(call: ApiCall) -> bool:
-    """Whether it is one write as its own operation."""
+    """Whether the request is a single write, and not a transaction."""
     return call.operation != "TransactWriteItems"
 
 

@@ -23,7 +23,7 @@ WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 ATTEMPTS = 12
 LONGEST_PAUSE_SECONDS = 0.5
 HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
-"""The phases in which the new items are complete, also for a read that began before a `back`."""
+"""The phases in which all new items exist. A read that began before a `back` may end in VERIFY."""
 COUNTED = frozenset({Phase.OLD, Phase.EXPAND})
 _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
 """Reasons for which a transaction is prepared again from what is stored now."""
@@ -34,7 +34,10 @@ class NewGeneration(str):
 
 
 class FollowingSteps(StoreSteps):
-    """`shadows` are the patterns of the old model, planned on the keys of the new one."""
+    """The steps of a store that follows a migration.
+
+    `shadows` are the patterns of the old model, planned on the keys of the new one.
+    """
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class FollowingSteps(StoreSteps):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """As in any store. A cursor is read in the generation that it is from."""
+        """A page of a query. A cursor continues in the generation of items that it was made in."""
         now = yield from self.resolved(bound)
         other = bound if now is not bound else self._shadow(bound)
         try:
@@ -96,7 +99,7 @@ class FollowingSteps(StoreSteps):
     # ---- requests ----
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps, with each request as the phase wants it."""
+        """The same steps, with each request changed as the phase of the migration requires."""
         followed = through(steps, self._answered)
         return followed if self.lease.holds() else self._renewed(followed)
 
@@ -193,7 +196,7 @@ class FollowingSteps(StoreSteps):
             raise
 
     def _fenced(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
-        """Send a write of one generation. None: its epoch is over."""
+        """Send a write of one generation. Returns None if the epoch of `state` is over."""
         try:
             return (yield from self._send(fenced(self.side, state, call)))
         except ApiFailure as failure:
@@ -204,7 +207,7 @@ class FollowingSteps(StoreSteps):
             raise
 
     def _translated(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
-        """Send a write as a transaction of both generations. None: something has changed."""
+        """Send a write as a transaction of both generations. None if it must be prepared again."""
         translation = Translation(self.side, state)
         yield from translation.read(call)
         parts = translation.write(call.payload.get("ClientRequestToken"))
@@ -222,7 +225,10 @@ class FollowingSteps(StoreSteps):
     def _cancelled(
         self, call: ApiCall, parts: Sequence[Part], failure: ApiFailure
     ) -> dict[str, Any] | None:
-        """The answer if the token was used before; None if the request must be prepared again."""
+        """The answer to a cancelled transaction: an empty one if its token was used before.
+
+        Returns None if the request must be prepared again.
+        """
         if failure.code != "TransactionCanceledException":
             raise failure
         codes = [reason.get("Code") for reason in failure.reasons]

@@ -83,7 +83,8 @@ class Indexes:
     def try_all(self, term: int) -> Steps[None]:
         """Wait until an item that is written now has reached every new index.
 
-        Each migrator has canaries of its own, so that a replaced migrator deletes no other's.
+        The item, a canary, is deleted afterwards. Each migrator has its own canaries, so that a
+        migrator that was replaced does not delete those of its successor.
         """
         for source in self.added:
             item = self._canary(source, f"{source.name}#{term}")

@@ -45,7 +45,7 @@ class Lease:
     def current(self) -> Steps[State]:
         """The state, read again if the lease is over. Raises MigrationError.
 
-        A phase in which the program must not run gives no lease.
+        A program gets no lease in a phase in which it must not run.
         """
         if not self.holds():
             asked = self.clock()
@@ -84,7 +84,10 @@ class Lease:
 
 
 class LeaseOver(Exception):
-    """A request was not signed because its lease had ended. `attempts` were signed before."""
+    """A request was not signed because its lease had ended.
+
+    `attempts` is the number of its earlier attempts, which were signed.
+    """
 
     def __init__(self, attempts: int) -> None:
         super().__init__("the lease ended before the request was signed")
@@ -92,7 +95,7 @@ class LeaseOver(Exception):
 
 
 def guard_signatures(client: Any, clock: Clock) -> None:
-    """Let a boto3 client sign no attempt of a write after the end of its lease."""
+    """Keep a boto3 client from signing an attempt of a write after the end of the lease."""
     events = getattr(getattr(client, "meta", None), "events", None)
     if events is None:
         return  # a database in this process signs nothing and repeats nothing

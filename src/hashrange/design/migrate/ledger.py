@@ -1,7 +1,7 @@
 """The item that holds a migration's state: read by all, written by the migrator that has the term.
 
-Each change is one transaction, conditional on the term, phase and epoch that were read. A lost
-answer is looked up.
+Each change is one transaction, conditional on the term, phase and epoch that were read. If the
+answer to a change is lost, the state is read again to find out whether the change was made.
 """
 
 from typing import Any
@@ -43,14 +43,14 @@ class Ledger:
         return loaded(response.get("Item"))
 
     def change(self, before: State, after: State) -> Steps[State]:
-        """Raises MigrationError if the state is no longer `before`."""
+        """Change the state from `before` to `after`. MigrationError if it is no longer `before`."""
         actions = [self._put(before, after), *self._guards(before, after)]
         try:
             yield ApiCall("TransactWriteItems", {"TransactItems": actions})
         except ApiFailure:
             now = yield from self.read()
             if now == after:
-                return after  # its answer was lost
+                return after  # the change was made, but its answer was lost
             if now == before:
                 raise
             raise MigrationError(TAKEN_OVER) from None

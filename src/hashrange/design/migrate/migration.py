@@ -87,10 +87,11 @@ class Migration:
     ) -> R:
         """A store with a protocol of the old or the new model, which follows the migration.
 
-        As `Table.open`. Its methods raise MigrationError in a phase in which programs of this
-        model must not run. With `count`, the program counts its writes before the start and stores
-        the numbers once a minute, so that `plan` and `start` refuse a table with an item that is
-        too hot for a migration, or with transactions that would be too large.
+        `Table.open` explains the arguments. The store's methods raise MigrationError in a phase in
+        which programs of this model must not run. With `count`, the program counts its writes
+        before the start and stores the numbers once a minute, so that `plan` and `start` refuse a
+        table with an item that is too hot for a migration, or with transactions that would be too
+        large.
         """
         table, side = self._side_of(protocol)
         patterns = table.patterns_of(protocol)

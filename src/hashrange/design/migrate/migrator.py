@@ -35,19 +35,19 @@ from hashrange.design.migrate.sides import Side
 from hashrange.model.values import Item
 
 CHANGES_EPOCH = frozenset({Phase.DUAL, Phase.CONTRACTING, Phase.OLD})
-"""The phases before which programs write something else."""
+"""The phases in which programs write other items than in the phase before."""
 WAITS_FOR_SIGNATURES = frozenset({Phase.DUAL, Phase.CONTRACTING})
-"""Those whose work relies on it that no request of the epoch before can still arrive."""
+"""The phases whose work must not begin while a request of the previous epoch can still arrive."""
 BACK_FROM = frozenset({Phase.EXPAND, Phase.DUAL, Phase.BACKFILL, Phase.VERIFY, Phase.READ_NEW})
 NO_FILTER: Mapping[str, Any] = {}
 PASSES_MAX = 3
 SKEW_SECONDS = 1.0
-"""Added to the wait for a lease, for clocks that do not run equally fast."""
+"""Seconds added to the wait for a lease, because clocks do not all run equally fast."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a migrator is doing. `items` were written so far in this phase."""
+    """What a migrator is doing. `items` is the number of items written so far in this phase."""
 
     phase: Phase
     text: str
@@ -128,7 +128,7 @@ class Migrator:
 
     @patient
     def back(self) -> Steps[State]:
-        """To the phase `old`. Nothing is lost: both items were written until now."""
+        """Go back to the phase `old`. Nothing is lost: programs wrote both items until now."""
         state = yield from self._taken()
         if state.phase not in BACK_FROM:
             raise MigrationError(
@@ -171,7 +171,7 @@ class Migrator:
     # ---- phases ----
 
     def _own_state(self) -> Steps[State]:
-        """Raises MigrationError if the table is in no migration, or in another one."""
+        """The state of this migration. MigrationError if the table is in none or another."""
         state = yield from self.ledger.read()
         if not state.active:
             raise MigrationError(f"the table is in the phase {state.phase}: begin with `start`")
@@ -236,7 +236,7 @@ class Migrator:
         what: str,
         write: Callable[[Backfill, list[Item]], Steps[int]],
     ) -> Steps[State]:
-        """Read the table page by page, from where an interrupted scan had come to."""
+        """Read the table page by page, from where an interrupted scan stopped, and write."""
         while True:
             backfill = Backfill(self.side, state)
             only = backfill.unswept if state.phase is Phase.BACKFILL else NO_FILTER
@@ -292,7 +292,7 @@ class Migrator:
                 return list(differing.values())
 
     def _verified(self, state: State) -> Steps[None]:
-        """Compare until a whole pass finds nothing, and mend what a pass has found."""
+        """Compare all items and mend those that differ, until a whole pass finds no difference."""
         differing: list[Item] = []
         for number in range(PASSES_MAX):
             differing = yield from self._compared()

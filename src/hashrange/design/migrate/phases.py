@@ -52,9 +52,10 @@ class MigrationError(DesignError):
 class State:
     """What the table knows of its migration.
 
-    `settled` is False after a change of the epoch, until no request of the epoch before can still
-    arrive. `done` is True when the work of the phase is complete, and `position` is the place at
-    which interrupted work continues. `guards` is the number of guard items, 0 if there are none.
+    `settled` is False after a change of the epoch, until no request of the previous epoch can still
+    arrive. `swept_from` is the epoch in which programs began to write mirrors. `done` is True when
+    the work of the phase is complete, and `position` is the place at which interrupted work
+    continues. `guards` is the number of guard items, 0 if there are none.
     """
 
     phase: Phase = Phase.OLD
@@ -85,7 +86,7 @@ def own_key(model: TableModel, name: str, number: str = "") -> Item:
 
 
 def own_item(model: TableModel, name: str, number: str = "") -> Item:
-    """Such an item, with a type that keeps it out of every pattern."""
+    """An item that the migration keeps for itself. Its type keeps it out of every pattern."""
     typed = {} if model.type_attribute is None else {model.type_attribute: {"S": name}}
     return {**own_key(model, name, number), **typed}
 

@@ -35,12 +35,12 @@ class Requests:
     # ---- conditions ----
 
     def not_above(self, expression: Expression) -> str:
-        """No item, or one whose last write is not of a later epoch."""
+        """A condition: there is no item, or its last write is not of a later epoch."""
         name, value = expression.name(EPOCH), expression.value({"N": str(self.epoch)})
         return f"(attribute_not_exists({name}) OR {name} <= {value})"
 
     def as_read(self, image: Item | None, owned: Iterable[str], expression: Expression) -> str:
-        """The stored item is the image, in every attribute that it has or that a model knows."""
+        """A condition: the stored item equals the image, in its attributes and those in `owned`."""
         if image is None:
             return expression.as_read(self.names[0], None)
         absent = {EPOCH, *owned} - image.keys()
@@ -77,7 +77,10 @@ class Requests:
         return self._action("Update", parameters, condition, expression)
 
     def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
-        """Only stamp an item. Items with the same attributes share the texts of the action."""
+        """Write the epoch into an item and change nothing else.
+
+        Items with the same attributes share the texts of the action.
+        """
         known = owned, *image
         shared = self._stamps.get(known)
         if shared is None:
@@ -138,7 +141,7 @@ class Requests:
         return self._action("Update", {"Key": key, "UpdateExpression": text}, condition, expression)
 
     def fenced(self, member: Member) -> Member:
-        """A program's write of one item, stamped, and conditional on the epoch too."""
+        """A program's write of one item, with a stamp and with the epoch as a further condition."""
         parameters = dict(member.parameters)
         condition = "(attribute_not_exists(#zz) OR #zz <= :zz)"
         own = parameters.get("ConditionExpression")

@@ -28,7 +28,10 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass
 class ShadowEntity(Entity):
-    """`twin` is seen from the old model."""
+    """An entity of the old model with the keys and attributes of the new one.
+
+    `twin` takes the view of the old model.
+    """
 
     twin: Twin | None = None
 
@@ -59,13 +62,16 @@ class ShadowEntity(Entity):
 
     @cached_property
     def _read_as_old(self) -> Reader:
-        """Raises KeyError for an item that cannot be read in one step."""
+        """Reads a new item's values as those of the old entity.
+
+        Raises KeyError for an item that cannot be read in one step.
+        """
         assert self.twin is not None
         return _refuse if self.twin.retyped else self.reader(self._renamed)
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
-        """The old attribute for each new one."""
+        """Maps each attribute of the new entity to the old entity's attribute."""
         assert self.twin is not None
         return {mine: self.twin.own.attributes[name] for name, mine in self.attributes.items()}
 
@@ -93,7 +99,10 @@ def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> Tab
 
 
 def shadow_entity(twin: Twin) -> ShadowEntity:
-    """Raises DesignError if the new primary key holds a field whose values change."""
+    """The shadow of a re-keyed entity.
+
+    Raises DesignError if the new primary key holds a field whose values change.
+    """
     new = twin.other
     back = {field.name: name for name, field in twin.fields.items()}
     retyped = {twin.fields[name].name for name in twin.retyped}

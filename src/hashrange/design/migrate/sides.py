@@ -14,7 +14,7 @@ from hashrange.model.values import Item
 
 @dataclass(frozen=True)
 class Side:
-    """The view of a program of the old or the new model. `twins` take the same view.
+    """The view of a program of the old or the new model. Its `twins` take the same view.
 
     `guards` is the number of guard items, 0 if there are none.
     """
@@ -29,7 +29,7 @@ class Side:
         return tuple(column.attribute for column in self.model.table.columns)
 
     def twin_of(self, image: Item) -> Twin | None:
-        """The changed entity that an item or a key looks like. It may still be of another one."""
+        """The changed entity that an item or a key seems to belong to. A key can fit others too."""
         return next((twin for twin in self.twins if twin.owns(image)), None)
 
     # ---- unique markers ----
@@ -41,11 +41,11 @@ class Side:
 
     @property
     def marker_patterns(self) -> list[str]:
-        """What the keys of such markers are like, as IAM's policies write it."""
+        """The partition keys of markers of re-keyed entities, as patterns of an IAM policy."""
         return [f"{namespace}*" for namespace in self._namespaces]
 
     def is_marker(self, key: Item) -> bool:
-        """Whether it is the key of a marker whose owner may be of a re-keyed entity."""
+        """Whether this is the key of a marker whose owner may be of a re-keyed entity."""
         texts = [key[name].get("S", "") for name in self.names]
         named = bool(self._namespaces) and texts[0].startswith(self._namespaces)
         return named and texts[1:] in ([], [MARKER_TYPE])
@@ -58,7 +58,7 @@ class Side:
         return {name: value for name, value in owned.items() if name != OTHER_OWNER}
 
     def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
-        """The form in which a marker of the own model is stored: with the owners in both models.
+        """A marker of the program's own model as it is stored: with the owners in both models.
 
         `mirrored` has the owner's key in the other model by its key in the own model.
         """

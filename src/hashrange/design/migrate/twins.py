@@ -24,7 +24,10 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class FieldOf:
-    """The other entity's field for an own field, and the functions that convert there and back."""
+    """The field `name` of the other entity that holds a field of the own entity.
+
+    `there` converts its values from the own entity, and `back` converts them to it.
+    """
 
     name: str
     there: Convert | None = None
@@ -33,7 +36,10 @@ class FieldOf:
 
 @dataclass(frozen=True)
 class Twin:
-    """`own` and `other` are the entity in the two models. `fields` maps own fields to others."""
+    """A changed entity: `own` in one model, `other` in the other one.
+
+    `fields` maps fields of `own` to fields of `other`.
+    """
 
     own: Entity
     other: Entity
@@ -47,11 +53,11 @@ class Twin:
 
     @cached_property
     def retyped(self) -> frozenset[str]:
-        """The own fields whose values change."""
+        """The fields of `own` whose values are converted."""
         return frozenset(name for name, field in self.fields.items() if field.there is not None)
 
     def owns(self, image: WireItem) -> bool:
-        """Whether a stored item, or only its key, is of the own entity."""
+        """Whether a stored item, or only its key, belongs to `own`."""
         attribute = self.own.type_attribute
         if attribute is not None and attribute in image:
             return image[attribute] == {"S": self.own.name}
@@ -63,7 +69,7 @@ class Twin:
     # ---- conversion ----
 
     def mirror(self, image: WireItem) -> WireItem:
-        """The other model's stored item. Raises BadValue if the way back leads elsewhere."""
+        """The other model's stored item. BadValue if converting it back gives another item."""
         item = self.own.load(image)
         other = self._converted(item)
         if not self._returns(item, other):
@@ -95,7 +101,7 @@ class Twin:
             raise BadValue(f"{item!r} cannot become {self.other}: {reason}") from error
 
     def _values(self, item: Item) -> dict[str, Any]:
-        """The values of the other entity's fields, which are not validated yet."""
+        """The values of the fields of `other`, not validated yet."""
         own = vars(item)
         return {
             field.name: own[name] if field.there is None else field.there(own[name])
@@ -103,7 +109,7 @@ class Twin:
         }
 
     def _returns(self, item: Item, other: Item) -> bool:
-        """Whether the way back leads to the same item."""
+        """Whether converting the other item back gives the same item."""
         mine, back = vars(item), self.reversed._values(other)
         if all(mine[name] == value for name, value in back.items()):
             return True

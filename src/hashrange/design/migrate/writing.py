@@ -25,7 +25,10 @@ from hashrange.model.values import Item
 
 
 class Part(NamedTuple):
-    """An action of a transaction. `member` is its number if it is one of the caller's own."""
+    """An action of a transaction.
+
+    `member` is the number of the caller's write that it carries out, or else None.
+    """
 
     action: dict[str, Any]
     member: int | None = None
@@ -34,7 +37,10 @@ class Part(NamedTuple):
 
 @dataclass
 class Changed:
-    """A member that writes a changed item or its marker, with the images before and after it."""
+    """A write or check of the request that concerns a changed item or its unique marker.
+
+    `old` and `new` are the stored item before and after the write.
+    """
 
     number: int
     member: Member
@@ -46,7 +52,7 @@ class Changed:
 
 @dataclass
 class Translation:
-    """The transaction of one request. `changed` are its members that are not sent as they are."""
+    """The transaction of one request. `changed` are the writes that are not sent as they are."""
 
     side: Side
     state: State
@@ -58,7 +64,7 @@ class Translation:
 
     @property
     def images_of_first(self) -> tuple[Item | None, Item | None]:
-        """The item of a request of one write, before and after it."""
+        """The first changed item before and after the write."""
         first = next(iter(self.changed), None)
         return (None, None) if first is None else (first.old, first.new)
 
@@ -144,7 +150,7 @@ class Translation:
             self._remove(old_key)
 
     def _mirror(self, twin: Twin, image: Item | None) -> Item | None:
-        """The mirror of an image. While mirrors are only deleted, an item may have none."""
+        """The mirror of an image. None if the phase only deletes mirrors and it has none."""
         if image is None:
             return None
         try:
@@ -155,7 +161,7 @@ class Translation:
             return None
 
     def _rename_markers(self, twin: Twin, new: Item, key: Item) -> None:
-        """Give the kept markers of an item the key of its mirror, if that is new or has changed."""
+        """Write the mirror's key into those unique markers that the request does not write."""
         for marker in markers_of(self.side.model, twin.own, new).values():
             written = any(change.key == marker.key for change in self.changed)
             if not written:
@@ -173,7 +179,7 @@ class Translation:
         self._put(change.key, self.requests.own(change.key, change.old, new, owned))
 
     def _mirrored(self, change: Changed, key: Item, image: Item, *, fresh: bool) -> None:
-        """Put a mirror. The old key of a new item is its own: no other new item may have it."""
+        """Put a mirror. If a program of the new model makes a new mirror, its key must be free."""
         name = identity(key)
         if fresh and self.side.is_new and name not in self.parts:
             action = self.requests.mirror(image, absent=True)
@@ -186,14 +192,14 @@ class Translation:
         name = identity(key)
         if name not in self.parts:
             self.parts[name] = Part(self.requests.remove_mirror(key))
-        elif self.parts[name].member is not None:  # its key is free after all
+        elif self.parts[name].member is not None:  # this removal frees its key
             self.parts[name] = Part(self.requests.mirror(self.parts[name].action["Put"]["Item"]))
 
     def _put(self, key: Item, action: dict[str, Any]) -> None:
         self.parts[identity(key)] = Part(action)
 
     def _guards(self) -> Iterator[Part]:
-        """Checks that the epoch is still this one. Before the first start there are no guards."""
+        """Checks that guards still have this epoch. Before the first start there are no guards."""
         most = self.side.guards
         numbers = {crc32(identity(c.key).encode()) % most for c in self.changed} if most else set()
         for number in sorted(numbers):
@@ -219,7 +225,7 @@ def needs_images(side: Side, state: State, call: ApiCall) -> bool:
 
 
 def fenced(side: Side, state: State, call: ApiCall) -> ApiCall:
-    """The request with stamps, and conditional on the epoch."""
+    """The request, with stamps and with the epoch as a condition of its writes."""
     requests = Requests(side.model, state.epoch)
     members = []
     for member in members_of(call):

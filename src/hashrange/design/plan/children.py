@@ -42,9 +42,9 @@ def children_of(model: TableModel, parent: Entity) -> list[Children]:
 
 @dataclass(frozen=True)
 class Tree:
-    """What is below an entity: `lost` are the children that nothing finds.
+    """The problems of what is below an entity. `lost` are the children that nothing finds.
 
-    `doubts` has (entity, reason) for each entity that may be below, if that is unclear.
+    `doubts` has (entity, reason) for each entity of which it is unclear whether it is below.
     """
 
     lost: list[Children]
@@ -52,7 +52,10 @@ class Tree:
 
 
 def tree_of(model: TableModel, root: Entity) -> Tree:
-    """The children that are found neither from an item of `root` nor from the items between."""
+    """The problems of what is below `root`.
+
+    A child is lost if no key finds its items from an item of `root` or from an item in between.
+    """
     reached: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     lost: list[tuple[Children, frozenset[tuple[str, str]]]] = []
     doubts: dict[tuple[str, str], tuple[Entity, str]] = {}
@@ -105,7 +108,7 @@ def _plan(
         asynchronous=False,
         facts=Facts(consistent=True),
     )
-    # A count needs no projected fields, so an index of keys only can serve it.
+    # Planned as a count, which needs no projected fields, so that an index of keys can serve it.
     counted = replace(pattern, shape="count")
     for one in (counted, replace(counted, facts=Facts())):
         try:
@@ -118,6 +121,6 @@ def _plan(
 
 
 def _finds_all(plan: Plan) -> bool:
-    """Whether no item is left out because a field of the key is None."""
+    """Whether the plan finds all items: none is left out because a field of the key is None."""
     fields = plan.route.entity.fields
     return not any(fields[name].optional for name in plan.route.key.fields)

@@ -190,7 +190,7 @@ class _Planner:
             raise KeyRefusal(f"{others} would be counted too, since {reason}", rule="I16")
 
     def _expect_start(self, routes: Sequence[Route]) -> None:
-        """Raise KeyRefusal if partitions would be read back to the beginning of time."""
+        """Raise KeyRefusal if the partitions to read have no earliest one (@st.buckets)."""
         newest = self.pattern.facts.latest and self.pattern.shape == "one"
         for route in routes:
             if route.bucket is not None and route.bucket.low is None and not newest:
@@ -239,7 +239,10 @@ class _Planner:
         return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
 
     def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
-        """Raise KeyRefusal if a global index lacks a field. (A local one reads the table.)"""
+        """Raise KeyRefusal if a global index lacks a field that is returned.
+
+        DynamoDB gets a field that a local index lacks from the table.
+        """
         if source.kind != "GSI" or self.pattern.shape == "count":
             return
         for route in routes:
@@ -287,7 +290,7 @@ class _Planner:
     def _asked(
         self, route: Route, common: tuple[Part, ...] | None, column: KeyColumn, number: int
     ) -> list[CharRun] | None:
-        """The texts that the query allows for the n-th sort column; None: any."""
+        """The texts of the n-th sort column that the query reads; None if it reads all."""
         if column.tag != "S":
             return None
         clean = self.model.clean

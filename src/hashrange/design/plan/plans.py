@@ -25,9 +25,9 @@ class Plan:
     """How one pattern is served, with one route for each entity that comes back.
 
     `common` is the known beginning of the sort key that several routes share. `outsiders` are other
-    entities in the same range of keys. `given` are the names of the arguments. `followed` is the
-    entity whose items a follow-up read gets by the keys in the routes' items (`@st.through`);
-    `held` maps its key fields to theirs.
+    entities in the same range of keys. `given` are the names of the arguments. With `@st.through`,
+    `followed` is the entity whose items a second read gets by the keys that the first items hold;
+    `held` maps its key fields to the fields of the first items.
     """
 
     pattern: Pattern
@@ -41,7 +41,7 @@ class Plan:
     followed: Entity | None = None
     held: Mapping[str, str] = field(default_factory=dict)
     search: VectorIndex | None = None
-    """The index of a SearchVectors."""
+    """The vector index, if the operation is SearchVectors."""
 
     @property
     def route(self) -> Route:
@@ -86,7 +86,7 @@ class Plan:
 
     @property
     def queries_max(self) -> int:
-        """The most queries of a call, as far as the declarations tell it."""
+        """The largest number of queries of a call, as far as it follows from the declarations."""
         count = max(1, self.route_shards)
         for argument in self.route.scattered if self.routes else ():
             count *= max(1, len(argument.values or known_values(self._kind(argument))))
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def open_ended(self) -> bool:
-        """Whether older items than those that were read may exist."""
+        """Whether there may be items in units of time before those that are read (@st.buckets)."""
         bucket = self.route.bucket if self.routes else None
         return bucket is not None and bucket.low is None
 

@@ -26,7 +26,7 @@ BUCKETS = 24
 _WIDTHS = {int: ":010d", Decimal: ":013.2f"}
 _SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
 KeyText = str | tuple[str, ...] | None
-"""A template, fields as they are, or no sort key."""
+"""A template, fields that are key attributes themselves, or None for no sort key."""
 
 
 def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
@@ -42,7 +42,7 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
 
 def _several_partitions(pattern: Pattern, model: TableModel) -> Iterator[str]:
-    """Decorators with which a key that the table has would serve the pattern."""
+    """Decorators with which one of the table's present keys would serve the pattern."""
     for fact, text in _spread(pattern, model):
         try:
             spread = replace(pattern, facts=replace(pattern.facts, **fact))
@@ -117,7 +117,10 @@ def _proposal(pattern: Pattern, model: TableModel) -> str:
 def _candidates(
     pattern: Pattern, model: TableModel, entities: Sequence[Entity]
 ) -> Iterator[_Candidate]:
-    """Without a filter, then with one: a local index if it is enough, then global ones."""
+    """The candidates in order: without a filter before those with one.
+
+    For a consistent pattern, local indexes come before global ones.
+    """
     plain = replace(pattern, facts=replace(pattern.facts, using=None))
     for text in _filters(plain):
         filtered = replace(plain, facts=replace(plain.facts, where=text or plain.facts.where))
@@ -187,7 +190,7 @@ def _keys(
 
 
 def _sharded(entity: Entity, entities: int) -> str:
-    """A partition key without arguments: one key for all items would be hot."""
+    """A partition key for a pattern without arguments: shards, as one key would be hot."""
     alone = entities == 1 and bool(entity.key.fields)
     return f"{entity.name}#{{{entity.key.fields[-1]}|shard:10}}" if alone else entity.name
 

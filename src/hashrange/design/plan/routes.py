@@ -21,9 +21,9 @@ from hashrange.design.plan.time_buckets import Bucket, bucket_of
 class SortTest:
     """The comparison of a Query on a sort key attribute whose value is not completely known.
 
-    `parts` are the known leading parts of the template. `low` and `high` are the bounds of the
-    placeholder after them; `begins` is an argument that it begins with: a prefix, or a period of
-    time that the placeholder shows first.
+    `parts` are the known leading parts of the template. `low` and `high` are the bounds of the next
+    placeholder. `begins` is an argument with which that placeholder's text begins: a prefix, or a
+    period of time.
     """
 
     column: KeyColumn
@@ -40,7 +40,7 @@ class SortTest:
         return part
 
     def end(self, side: int) -> Argument | None:
-        """The bound of the values from below (0) or above (1)."""
+        """The lower (0) or upper (1) bound of the values."""
         return self.high if side else self.low
 
     @property
@@ -55,8 +55,8 @@ class Route:
 
     `equals` are the completely known sort columns, `test` is the comparison on the next one.
     `shards` is a shard placeholder of the partition key whose field is not known, so that every
-    shard is queried. `bound` maps fields to arguments. `beginnings` has the fields whose first
-    characters in the partition key come from an argument that is a prefix, with their number.
+    shard is queried. `bound` maps fields to arguments. `beginnings` has the fields of which the
+    partition key shows only the first characters, and how many. Their arguments are prefixes.
     """
 
     entity: Entity
@@ -74,7 +74,7 @@ class Route:
 
     @property
     def scattered(self) -> tuple[Argument, ...]:
-        """The arguments of which each value is a query of its own."""
+        """The arguments with several values, each of which needs a query of its own."""
         return tuple(a for a in self.bound.values() if a.operator == "any of")
 
     @property
@@ -96,9 +96,9 @@ class Route:
 
 
 class KeyRefusal(Exception):
-    """A key does not serve a pattern. `missing` are partition key fields without argument.
+    """A key does not serve a pattern. `missing` are partition key fields without an argument.
 
-    `proposal` is a change of the model with which it would.
+    `proposal` is a change of the model with which the key would serve the pattern.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class _Walk:
         return self.bucket is not None
 
     def _use_bucket(self) -> None:
-        """Note the ends of the range. A bucket that shows the whole field needs no sort key."""
+        """Set the bucket's range. If it shows the whole field, no sort key needs the arguments."""
         if self.bucket is None:
             if self.buckets:
                 raise KeyRefusal("@st.buckets: its partition key has no unit of time left open")
@@ -271,7 +271,7 @@ class _Walk:
             self.shown.setdefault(name, []).append((column, placeholder))
 
     def _inputs(self, placeholder: Placeholder) -> tuple[str, ...] | None:
-        """The fields from which a derived field can be computed, if all of them are known."""
+        """The inputs of a derived field, if arguments give all of them; else None."""
         derived = self.entity.derived.get(placeholder.field)
         if derived is None:
             return None
@@ -307,7 +307,7 @@ class _Walk:
         return test
 
     def _period(self, column: KeyColumn, part: Placeholder) -> Argument | None:
-        """The argument whose period of time the placeholder's text begins with."""
+        """The argument that is the period of time with which the placeholder's text begins."""
         argument = self.equal.get(part.field)
         if argument is None or argument.operator not in PERIODS or part.shards:
             return None

@@ -16,7 +16,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class _Unit(NamedTuple):
-    """Numbers the units of time without a gap, and tells the first moment of one."""
+    """A unit of time. `number` counts its periods without a gap, `start` is the start of one."""
 
     name: str
     number: Callable[[datetime], int]
@@ -60,16 +60,16 @@ class Bucket:
         return self.unit.number(_moment(value))
 
     def start(self, number: int) -> Any:
-        """A value of the field in the bucket."""
+        """The first moment (or day) of the bucket with this number."""
         start = self.unit.start(number)
         return start if self.python is datetime else start.date()
 
     def first(self, value: Any) -> int | None:
-        """The bucket of the lower end; None if nothing is above it."""
+        """The number of the bucket of the range's lower end; None if nothing is above that end."""
         return self._inside(self.low, value, self._step)
 
     def last(self, value: Any) -> int | None:
-        """The bucket of the upper end; None if nothing is below it."""
+        """The number of the bucket of the range's upper end; None if nothing is below that end."""
         return self._inside(self.high, value, -self._step)
 
     def _inside(self, end: Argument | None, value: Any, step: timedelta) -> int | None:
@@ -85,9 +85,9 @@ class Bucket:
 
 
 def bucket_of(placeholder: Placeholder, python: Any, units: frozenset[str]) -> Bucket | None:
-    """The bucket that the placeholder shows, if its units are whole years, months, days or hours.
+    """The bucket of a placeholder that shows whole years, months, days or hours, else None.
 
-    The unit of a field that shows its own smallest unit divides nothing, except for days.
+    A placeholder that shows a whole date is a bucket of one day.
     """
     unit = _UNITS.get(tuple(sorted(units)))
     if unit is None or python not in (date, datetime):

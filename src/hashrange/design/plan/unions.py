@@ -10,7 +10,7 @@ from hashrange.design.plan.routes import KeyRefusal, Route
 def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
     """The known beginning of the sort key that all routes share, with the first route's fields.
 
-    Raises KeyRefusal if the partition or the meaning of an argument differs between them.
+    Raises KeyRefusal if the routes differ in the partition or in the meaning of an argument.
     """
     first = routes[0]
     for route in routes[1:]:

@@ -24,9 +24,10 @@ PYTHON = {
 
 
 def bare_table(shape: TableShape, types: Mapping[str, str] | None = None) -> TableSource:
-    """Fields for key attributes (optional if only an index uses them) and projected ones.
+    """A table with one entity, whose fields are the key attributes and the projected attributes.
 
-    `types` are other attributes that are known, with their DynamoDB types.
+    A key attribute of an index alone is optional. `types` has the DynamoDB types of other known
+    attributes, which become fields too.
     """
     names: dict[str, str] = {}
     fields = []

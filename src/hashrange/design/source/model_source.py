@@ -15,7 +15,7 @@ IMPORTS = {
     "Annotated": "typing", "Any": "typing", "Literal": "typing", "Protocol": "typing",
     "TypeVar": "typing", "UUID": "uuid", "Field": "pydantic",
 }  # fmt: skip
-"""The modules of the names that a model's annotations can use."""
+"""The module that each name in a model's annotations is imported from."""
 
 
 RESERVED = {
@@ -142,7 +142,7 @@ class PatternSource:
     arguments: Sequence[tuple[str, str]]
     returns: str
     using: str = ""
-    """The declaration of an index with a condition, which only such patterns read."""
+    """The argument of the pattern's `@st.using`: an index with a condition. "" if there is none."""
 
     def source(self) -> Iterator[str]:
         if self.using:
@@ -155,7 +155,7 @@ class PatternSource:
 
 @dataclass
 class TableSource:
-    """A table, with comments on what is doubtful."""
+    """A table. Its comments say what is doubtful."""
 
     name: str
     entities: list[EntitySource]
@@ -175,7 +175,7 @@ class TableSource:
 
 
 def write(tables: Sequence[TableSource], docstring: str) -> str:
-    """The source of a module. The names of the tables' variables are distinct."""
+    """The source of a module that declares the tables, each as a variable of its own."""
     body: list[str] = []
     taken = {entity.name for table in tables for entity in table.entities}
     variables: set[str] = set()

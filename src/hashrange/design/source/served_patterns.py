@@ -20,7 +20,7 @@ from hashrange.design.source.model_source import (
 def served_patterns(
     entities: Sequence[EntitySource],
 ) -> tuple[list[PatternSource], list[ViewSource]]:
-    """Patterns for each primary key and index, and views of indexes that do not hold all."""
+    """Patterns for each primary key and index, and views of indexes that do not hold all fields."""
     patterns: list[PatternSource] = []
     views: list[ViewSource] = []
     for entity in entities:
@@ -91,11 +91,11 @@ def _placeholders(part: Part) -> Iterator[tuple[str, str]]:
 
 
 _PERIODS = {"%Y-%m": "st.Month", "%Y-%m-%d": "st.Day", "%Y-%m-%dT%H": "st.Hour"}
-"""The arguments that fit a placeholder that shows only the beginning of a time."""
+"""By the format of a placeholder that shows only the beginning of a time: the argument's type."""
 
 
 def _period(part: Part) -> dict[str, str]:
-    """By field, the annotation for a time of which the template shows only the beginning."""
+    """The argument's type, by field, for each time whose template shows only the beginning."""
     return {name: _PERIODS[spec] for name, spec in _placeholders(part) if spec in _PERIODS}
 
 

@@ -69,7 +69,7 @@ class Dispatcher:
             return  # it has been deleted since
 
     def _correct(self, item: Item) -> Steps[None]:
-        """Compare a written item with its owners, which can have changed just before."""
+        """Correct the copies of a written item, whose owners may have changed just before."""
         entity = self.model.entity(type(item))
         for attempt in range(ATTEMPTS):
             raw = yield from self.core.writer.copying.read(entity.primary_key(vars(item)))
@@ -88,7 +88,7 @@ class Dispatcher:
                     raise
 
     def _owned(self, entity: Entity, item: Item) -> Steps[dict[str, Any]]:
-        """The present values of the copied fields, of the owners that exist."""
+        """The values that the copied fields should have now, for those of existing owners."""
         values: dict[str, Any] = {}
         for name in _stream_copies(entity):
             reference = self.model.references.of_copy(entity, name)

@@ -102,7 +102,7 @@ class _StreamReader:
         return arn
 
     def _read(self, shards: Shards, shard: Shard) -> Steps[int]:
-        """Handle the records of a shard after its checkpoint, until there are no more now."""
+        """Handle the records of a shard after its checkpoint, until no more are there."""
         key = checkpoint_key(self.model, self.name, shard.id)
         shard.after = after = yield from last(self.model, key)
         handled = passed = 0

@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 EXPIRED = "ExpiredIteratorException"
 TRIMMED = "TrimmedDataAccessException"
-"""The code of the ApiFailure if the stream no longer has the record that follows."""
+"""The error code if the stream no longer has the record after the last one read."""
 
 
 @dataclass

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def request_of_texts(table: "Table", pattern: Pattern, texts: Mapping[str, str]) -> Explanation:
     """The requests of a pattern whose arguments are given as texts.
 
-    An optional argument may be left out or empty. An argument that names an entity takes its name.
-    A tuple is written as a JSON array. Raises BadValue, or DeclarationError if nothing serves the
-    pattern.
+    An optional argument may be left out or empty. An argument that selects an entity is the
+    entity's name. A tuple is written as a JSON array. Raises BadValue, or DeclarationError if
+    nothing serves the pattern.
     """
     values: dict[str, Any] = {}
     if pattern.by_type:

@@ -1,6 +1,6 @@
 """`st.diff`: the consequences of a change of a model for items that are already stored.
 
-Each change is one of four kinds, from harmless to costly:
+Each change is one of five kinds, from harmless to costly:
 
 nothing     stored items stay as they are and can be read
 additive    DynamoDB does the work, or only new items have something new
@@ -34,8 +34,9 @@ KINDS: tuple[Kind, ...] = ("nothing", "additive", "breaking", "backfill", "new k
 class Change:
     """One change. `where` is the table, an index, an entity or a field.
 
-    `items` is how many stored items it concerns, `usd` an estimate of what it costs on demand in
-    us-east-1; both are None if the number of items is not declared, or if nothing is written.
+    `items` is the number of stored items that it concerns, and `usd` an estimate of its cost on
+    demand in us-east-1. Both are None if the number of items is not declared; `usd` is also None if
+    nothing is written.
     """
 
     kind: Kind
@@ -319,7 +320,10 @@ class _Comparison:
         return next((count for count in counts if count is not None), None)
 
     def _usd(self, kind: Kind, entity: Entity, count: float) -> float:
-        """A Scan of the items, and for each a write; for new keys a put and a delete."""
+        """The cost of one write for each item, or of a put and a delete for new keys.
+
+        Unless the change is additive, a Scan of the items is added.
+        """
         size = self._size(entity)
         prices = prices_of("us-east-1")
         writes = write_units(size) * (2 if kind == "new keys" else 1)
@@ -350,7 +354,7 @@ def _texts(entity: Entity, key: EntityKey) -> list[str]:
 
 
 def _rule(entity: Entity, key: EntityKey | None) -> Any:
-    """The templates and the condition of an index entry, with their values."""
+    """The templates of an index entry, and its condition with the values."""
     if key is None:
         return None
     when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()
@@ -366,7 +370,7 @@ def _alike(old: Entity, new: Entity) -> bool:
 
 
 def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
-    """Both keys, in the first of several forms in which they differ."""
+    """'... becomes ...' for a changed key, in the first of several forms that shows the change."""
     views: tuple[Callable[[Entity, EntityKey], str], ...] = (
         lambda _, key: " / ".join(str(column.template) for column in key.columns),
         lambda entity, key: " / ".join(

@@ -95,7 +95,7 @@ def _plan_differences(old: Table, new: Table, name: str) -> Iterator[str]:
 
 
 def _order(plan: Plan) -> list[list[str]]:
-    """The sort keys of the items that come back, with the names of attributes."""
+    """The templates of the sort keys, with the names of attributes."""
     if plan.followed is not None:
         return []
     return [

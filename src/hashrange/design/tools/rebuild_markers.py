@@ -45,7 +45,7 @@ def rebuild_markers(table: Table, connection: Any) -> RebuiltMarkers:
 
     Reads the whole table twice. Each marker is written or deleted in a transaction that checks its
     item, so other programs may write meanwhile, if their model has the same unique texts. An item
-    that they change is read again, up to ten times: then Conflict is raised. The call can be
+    that they change is read again, up to ten times; after that, Conflict is raised. The call can be
     repeated at any time.
     """
     rebuild = _Rebuild(table.model)
@@ -53,7 +53,7 @@ def rebuild_markers(table: Table, connection: Any) -> RebuiltMarkers:
 
 
 class _Rebuild:
-    """`there` are the markers found, by name; `needed` are the names that items have."""
+    """One run. `there` has the stored markers by name; `needed` has the names that items need."""
 
     def __init__(self, model: TableModel) -> None:
         self.model = model
@@ -84,7 +84,7 @@ class _Rebuild:
         return {} if entity is None else markers_of(self.model, entity, raw)
 
     def _write(self, raw: Item) -> Steps[None]:
-        """Write an item's missing markers, again if another program changes the item meanwhile."""
+        """Write an item's missing markers, and try again if another program changes the item."""
         clashes: list[str] = []
         conflict: Conflict | None = None
         for _ in range(ATTEMPTS):
@@ -119,7 +119,7 @@ class _Rebuild:
         self.rebuilt.written += 1
 
     def _clear(self, name: str, raw: Item) -> Steps[None]:
-        """Delete a marker, unless its owner has meanwhile come to need it."""
+        """Delete a marker, unless a program has changed its owner so that it needs the marker."""
         key = raw[OWNER_ATTRIBUTE]["M"]
         for _ in range(ATTEMPTS):
             owner = yield from get_one(self.model.name, key)

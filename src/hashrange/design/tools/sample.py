@@ -42,7 +42,7 @@ ATTEMPTS = 20
 NUMBERS = 12
 """The difference between the smallest and the largest generated integer."""
 PLACES, FRACTIONS = 2, 999
-"""The decimal places of generated decimals, and the same difference in units of the last place."""
+"""The places of generated decimals, and the largest difference in units of the last place."""
 NONE_SHARE = 0.25
 """The probability that an optional field is None."""
 
@@ -82,7 +82,7 @@ class _Inventor:
         return [item for entity in order for item in self.made[entity.name]]
 
     def _order(self) -> list[Entity]:
-        """Parents before their children, and the owners of copies first where there is a choice."""
+        """The entities, parents before children. If there is a choice, owners of copies first."""
         left = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
         owners = {self.model.entity(c.owner).name for e in left for c in e.copies.values()}
         left.sort(key=lambda entity: entity.name not in owners)
@@ -108,10 +108,10 @@ class _Inventor:
         return list(items.values())
 
     def _may_have_texts(self, entity: Entity, item: Item) -> bool:
-        """Whether no other item has its unique texts, and those that several entities share are
-        left for this entity.
+        """Whether the item may have its unique texts: no other item has them.
 
-        There are few texts, and the first entity would take all of them.
+        Texts in a namespace of several entities are divided between these entities. Otherwise the
+        first entity would take all of them, since there are few texts.
         """
         texts = _unique_texts(entity, item)
         if not self.texts.isdisjoint(texts):
@@ -153,7 +153,7 @@ class _Inventor:
         return True
 
     def _one(self, entity: Entity, above: Sequence[Entity], number: int) -> Item | None:
-        """The `number`-th item; None if no generated values fit the keys, e.g. delimiters."""
+        """The `number`-th item; None if all generated values fail, e.g. by a delimiter in a key."""
         error: Exception | None = None
         for attempt in range(ATTEMPTS):
             readable = self.readable and attempt < ATTEMPTS // 2
@@ -251,7 +251,7 @@ class _Inventor:
 
     @staticmethod
     def _written(entity: Entity, field: str) -> list[Any]:
-        """What templates write of the field: negative numbers, or the beginning of a text."""
+        """Constraints from templates of the field: negative numbers, or texts that are cut."""
         columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
         placed = [
             (part, column.template.formats[part])
@@ -305,7 +305,10 @@ def _unique_texts(entity: Entity, item: Item) -> dict[tuple[str, str], UniqueTem
 
 
 def _range(metadata: Sequence[Any], span: int, unit: int) -> tuple[int, int]:
-    """The smallest and largest number to generate, in `unit`ths: some of both signs if allowed."""
+    """The smallest and largest number to generate, in units of 1/`unit`.
+
+    If negative and positive numbers are allowed, the range has both.
+    """
     lows, highs = [], []
     for sign, bound in bounds_of(metadata):
         if sign in (">=", ">"):

@@ -54,7 +54,7 @@ class Examples:
             self.stored = self.filled().items
 
     def filled(self) -> MeteredTable:
-        """A table with all examples, whose meter is at zero."""
+        """A new table that holds all examples. Its meter is at zero."""
         table = MeteredTable(self.model, self.declared)
         for item in self.items:
             try:
@@ -137,7 +137,7 @@ def _indexes(model: TableModel, entity: Entity, item: Item) -> list[str | None]:
 
 
 def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[Item]) -> list[Any]:
-    """Values of a field that a condition of the index may ask for: the example's own first."""
+    """Values of a field that may put an item into the index. Those of the examples come first."""
     own = [value for item in examples if not isinstance(value := getattr(item, field), Copy)]
     constants = [*key.when.values.values()] if key.when else []
     numbers = [Decimal(value["N"]) for value in constants if "N" in value]
@@ -152,7 +152,7 @@ def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[I
 
 
 def other_values(item: Item, field: str, known: Sequence[Any]) -> Iterator[Any]:
-    """Other valid values of an item's field: known ones, then variations of its own."""
+    """Other valid values of an item's field: known values, then variations of its present value."""
     now = getattr(item, field)
     for value in [*known, *_variations(now)]:
         if value == now or value is None or isinstance(value, Copy):

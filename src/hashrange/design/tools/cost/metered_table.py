@@ -15,12 +15,12 @@ from hashrange.expressions import Expressions
 from hashrange.model.values import Item, item_size
 
 PADDING = "~"
-"""The attribute that brings an item to the declared size of its entity."""
+"""An attribute that is added to an item so that it has the declared size of its entity."""
 
 
 @dataclass(frozen=True)
 class MeteredRead:
-    """`sizes` are the bytes of the items by entity; `source` is the index, or None."""
+    """A read. `sizes` has the bytes of the items by entity; `source` is the index, or None."""
 
     operation: str
     source: str | None
@@ -30,7 +30,7 @@ class MeteredRead:
 
 @dataclass(frozen=True)
 class MeteredWrite:
-    """`entity` is the name of the written item's entity, or "" for a unique marker."""
+    """A write. `entity` is the name of the item's entity, or "" for a unique marker."""
 
     kind: str
     entity: str
@@ -47,7 +47,7 @@ class Meter:
 
 
 class MeteredTable:
-    """A connection of a store. `sizes` are the bytes of an item of each entity, if declared."""
+    """A connection for a store. `sizes` has the declared bytes of an item, by entity."""
 
     def __init__(self, model: TableModel, sizes: Mapping[str, int]) -> None:
         self.model = model
@@ -69,7 +69,7 @@ class MeteredTable:
         return repr([key[column.attribute] for column in self.model.table.columns])
 
     def _padded(self, item: Item) -> Item:
-        """The item with its declared size, if it is smaller."""
+        """The item, padded to its declared size if it is smaller."""
         bare = {name: value for name, value in item.items() if name != PADDING}
         missing = self.sizes.get(self.entity_of(bare), 0) - item_size(bare)
         return bare if missing < 1 else {**bare, PADDING: {"S": "x" * (missing - 1)}}

@@ -48,7 +48,7 @@ class Cost:
     """The names of local indexes, whose units count as the table's."""
 
     def line(self, name: str) -> CostLine:
-        """Raises KeyError."""
+        """The line of a pattern or write, by its name. Raises KeyError."""
         lines = [line for line in self.lines if line.name == name]
         if not lines:
             raise KeyError(name)
@@ -57,7 +57,7 @@ class Cost:
     # ---- money per month ----
 
     def usd_of(self, line: CostLine) -> float | None:
-        """The dollars on demand; None if the rate is not declared."""
+        """The dollars per month for a line on demand; None if its rate is not declared."""
         if line.calls is None:
             return None
         reads = self.prices["on_demand_reads"].of(line.read_units * line.calls)
@@ -72,7 +72,7 @@ class Cost:
 
     @property
     def fixed_usd(self) -> float:
-        """Storage and features, which cost the same in both modes."""
+        """The dollars per month for storage and features, which cost the same in both modes."""
         return self.storage_usd(self.stored_bytes) + sum(f.usd for f in self.features)
 
     @property

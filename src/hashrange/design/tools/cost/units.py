@@ -51,7 +51,7 @@ def entry(model: TableModel, source: Source, item: Item | None) -> Item | None:
 
 
 def stored_size(model: TableModel, item: Item) -> int:
-    """The bytes that a write and the storage count: four for each number of an indexed vector."""
+    """The bytes of an item for writes and storage: an indexed vector has four for each number."""
     size = item_size(item)
     for attribute, vector in {index.attribute: index for index in model.vectors}.items():
         if attribute in item and all(c.attribute in item for c in vector.partition):

@@ -108,7 +108,7 @@ class WriteCosts:
         ]
 
     def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
-        """An example of the owner that other examples have copied from, if there is one."""
+        """The example of the owner from which most other examples copy."""
         copying = self._copying(owner)
         return max(
             items,
@@ -179,7 +179,7 @@ def _checks(write: MeteredWrite, entity: Entity) -> bool:
 
 
 def _get(table: MeteredTable, raw: WireItem) -> None:
-    """The read before an edit."""
+    """Do the read that comes before an edit, so that it is metered."""
     key = {column.attribute: raw[column.attribute] for column in table.model.table.columns}
     table.call("GetItem", {"Key": key, "ConsistentRead": True})
 

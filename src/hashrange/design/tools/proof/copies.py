@@ -18,11 +18,11 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROUNDS = 20
-"""How often the stream is read. Each round can write copies, whose records come in the next."""
+"""How often the stream is read at most. Copies written in one round are records of the next."""
 
 
 class StreamReader:
-    """Reads the table's stream, if copies are left to it."""
+    """Reads the table's stream, if some copies are updated by its reader (sync="stream")."""
 
     def __init__(self, table: Table, database: Any) -> None:
         declared = [copy for e in table.model.entities for copy in e.copies.values()]
@@ -35,7 +35,7 @@ class StreamReader:
         return 0 if self.follower is None else self.follower.catch_up()
 
     def catch_up(self) -> list[str]:
-        """Read the stream to its end; returns a line if there is none."""
+        """Read the stream to its end. Returns a line if the end is not reached."""
         if any(not self.step() for _ in range(ROUNDS)):
             return []
         return [f"the stream was not read in {ROUNDS} rounds"]
@@ -50,7 +50,7 @@ def unequal_copies(
 ) -> Iterator[str]:
     """Change every owner, then delete and create some; yield a line for each unequal copy.
 
-    `asked` takes the number of owners.
+    The number of owners is added to `asked`.
     """
     fields: dict[type[Item], list[str]] = {}
     for entity in table.model.entities:

@@ -19,7 +19,7 @@ from hashrange.design.declare.types import core_type
 _PLACEHOLDER = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}]*))?\}")
 Model = type[Item]
 Held = dict[str, str]
-"""The fields of an owner's primary key, each with the field of another entity that holds it."""
+"""Maps each field of an entity's primary key to the field of another entity that holds it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +176,10 @@ class Relations:
         fields: Sequence[Sequence[tuple[str, str | None]]],
         roles: set[str],
     ) -> bool:
-        """Whether no field without a role was chosen where there is one with one of the `roles`."""
+        """Whether the fields belong together.
+
+        A field without a role is wrong if another field of the same part has one of the `roles`.
+        """
         return not any(
             role is None and roles & {other for _, other in options}
             for (_, role), options in zip(chosen, fields, strict=True)
@@ -203,7 +206,7 @@ class Relations:
         return pairs
 
     def _shares(self, child: Model, parent: Model, part: str) -> bool:
-        """Whether the fields of one name refer to the same field of a third entity."""
+        """Whether the child's and the parent's field of this name refer to the same field."""
         theirs = self._targets(parent, part)
         for model, field in self._targets(child, part):
             plain = not refs(parent, part) and not refs(model, field) and field == part

@@ -43,7 +43,7 @@ Place = list[Any]
 
 @dataclass
 class Answer:
-    """The records that a pattern returns. `left_out` are others that the index does not hold."""
+    """The records that a pattern returns. `left_out` fit it too, but its index lacks them."""
 
     records: list[Record]
     left_out: list[Record]
@@ -161,7 +161,10 @@ class Oracle:
         ]
 
     def _followed_by(self, pattern: Pattern) -> Held:
-        """The reference that `@st.through` follows: the one it names, or that is not known yet."""
+        """The reference that `@st.through` follows.
+
+        It is the one that `field` names, or else the one that the arguments do not determine.
+        """
         assert pattern.facts.through is not None
         held = self.relations.between(pattern.facts.through, pattern.entities[0])
         wanted = pattern.facts.through_field
@@ -192,7 +195,7 @@ def _hash_part(model: Model, source: str | None) -> Any:
 
 
 def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
-    """(field, format) of the times in a partition key; a date without format is a day."""
+    """(field, format) of the times in a partition key; a date without a format is a day."""
     placed = placeholders(_hash_part(model, source))
     kinds = {name: core_type(info.annotation, [])[0] for name, info in model.model_fields.items()}
     return [(name, spec or "%Y-%m-%d") for name, spec, function in placed
@@ -200,7 +203,7 @@ def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
 
 
 def _count(value: Any, unit: int) -> int:
-    """The number of years, months, days or hours (0 to 3) since the beginning."""
+    """A running number of the year, month, day or hour (`unit` 0 to 3) of a time."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     if unit < 2:
         return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))
@@ -251,7 +254,7 @@ def day_of(value: Any) -> Any:
 
 
 def _period(unit: OperatorName, value: Any) -> tuple[int, ...]:
-    """The month, day or hour of a time, with what is above it."""
+    """The month, day or hour of a time, together with the larger units: e.g. (2024, 10, 14)."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     return tuple(moment.timetuple())[: len(PERIODS[unit])]
 

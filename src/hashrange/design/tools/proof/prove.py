@@ -34,10 +34,10 @@ from hashrange.design.tools.proof.trees import wrong_trees
 from hashrange.design.tools.sample import sample
 
 PARENTS, CHILDREN = 20, 40
-"""More items than a sample has, so that several share each part of a key."""
+"""More items than `sample` makes by default, so that several items share each part of a key."""
 PAGE = 2
 EDITED = 3
-"""One of so many items is edited."""
+"""One of this many items is edited."""
 
 
 @dataclass
@@ -75,7 +75,8 @@ class Proof:
 
 
 def prove(table: Table, database: Any, *, seed: int = 0, asking: Any = None) -> Proof:
-    """Create and fill the table in an empty database and compare every pattern's answers.
+    """Create and fill the table in an empty database, and compare each pattern's answers with those
+    of the oracle.
 
     The patterns are asked through `asking`, a client that may be allowed less than the database
     itself; by default through the database.
@@ -163,12 +164,12 @@ class Denied(Exception):
 
 @dataclass
 class _Limited:
-    """A connection that may not do everything."""
+    """A connection that policies restrict."""
 
     connection: Connection
 
     def call(self, operation: str, payload: dict[str, Any], /) -> dict[str, Any]:
-        """Raises Denied or ApiFailure."""
+        """Send a request. Raises Denied, or ApiFailure for any other failure."""
         try:
             return self.connection.call(operation, payload)
         except ApiFailure as failure:
@@ -179,7 +180,7 @@ class _Limited:
 
 @dataclass
 class _Asking:
-    """Asks one pattern."""
+    """Asks the questions of one pattern, and compares the answers with the oracle's."""
 
     table: Table
     plan: Plan

@@ -13,7 +13,7 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROOTS, PREVIEWS = 2, 5
-"""How many items of each entity are deleted, and of how many only the numbers are asked."""
+"""How many items of each entity are deleted, and for how many `preview` only counts the items."""
 
 
 def wrong_trees(
@@ -21,8 +21,8 @@ def wrong_trees(
 ) -> Iterator[str]:
     """Delete some items of each entity with what is below them; yield a line for each mistake.
 
-    `asked` takes the number of trees of each entity. An entity of which `delete_tree` refuses
-    to say what is below it is not tested.
+    The number of trees of each entity is added to `asked`. An entity whose trees `delete_tree`
+    refuses to delete is not tested.
     """
     models = [entity.model for entity in table.model.entities]
     for model in sorted(models, key=lambda one: -len(key_fields(one))):

@@ -107,7 +107,7 @@ class Context:
     def _identities(self, entity: Entity, parent: Entity) -> list[frozenset[str]]:
         """The fields of the entity that hold the parent's key, for each of its references.
 
-        Declared volumes relate the two too, by the names of the fields if there is no reference.
+        If there is no reference, the fields have the names of the parent's key fields.
         """
         references = self.model.references.between(entity, parent)
         return [one.fields for one in references] or [parent.key_fields]

@@ -21,7 +21,7 @@ from hashrange.model import limits
 READ_UNITS_MAX = 3000
 WRITE_UNITS_MAX = 1000
 VALUES_MAX = 10_000
-"""If there are more values, they are not listed: none of them is hot by itself."""
+"""The most values that are listed. If there are more, no value is hot by itself."""
 What = Literal["read", "write"]
 
 
@@ -29,7 +29,8 @@ What = Literal["read", "write"]
 class Traffic:
     """Capacity units per second on one partition key value, by entity key or pattern.
 
-    `value` is a template if its values cannot be listed; then `which` says which of them it is.
+    If the values cannot be listed, `value` is their template, and `which` says which of them is
+    meant, e.g. "the largest ".
     """
 
     what: What
@@ -143,11 +144,11 @@ def _largest(c: Context, entity: Entity, parent: Entity) -> float:
 
 
 def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
-    """The traffic on keys that have more of it than a partition allows.
+    """The partition key values with more traffic than a partition allows.
 
     With `largest`, a parent's share of the traffic is its share of the items, and the traffic of
-    the largest parent is returned.
-    If several values have the same shares, only the first is returned.
+    the largest parent is returned. If several values have the same shares, only the first of them
+    is returned.
     """
     traffics: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:
@@ -164,7 +165,7 @@ def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
 
 
 Share = tuple[What, str | None, str, _Spread, float]
-"""(what, index, where, partition key values, units per second on all of them together)"""
+"""(what, index, where, partition key values, units per second on all these values together)"""
 
 
 def _writes(c: Context, rule: str) -> Iterator[Share]:
