@@ -135,7 +135,9 @@ def test_rolling_deploys_lose_nothing(opened: Opened, database: hashrange.Databa
     book = old.book("1")
     assert (book.name, book.sold) == ("", 0)
     for write in (old.save, old.put, old.create):
-        with pytest.raises(st.BadValue, match="writing it back would lose what is new"):
+        with pytest.raises(
+            st.BadValue, match="writing it back would lose what the newer program added"
+        ):
             write(book.replace(sold=1))
     with pytest.raises(st.BadValue, match="writing it back"), old.edit(old.book, "1") as item:
         item.sold = 2

@@ -263,8 +263,8 @@ def test_what_is_below_an_item(
         ),
         (
             GAMES, "Team", {"league": "1", "team": "2"},
-            "Game: league/other_league and team/other can be combined in several ways to the key "
-            "of a Team",
+            "Game: league/other_league and team/other can be combined into the key "
+            "of a Team in several ways",
         ),
     ],
 )  # fmt: skip

@@ -12,9 +12,9 @@ from hashrange.design.errors import DeclarationError, suggest
 _MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
 """Operators for which a date can stand for its midnight without ambiguity."""
 _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
-    "month": (date, (date, datetime), "st.Month is a date, for a date or datetime field"),
-    "day": (date, (datetime,), "st.Day is a date, for a datetime field"),
-    "hour": (datetime, (datetime,), "st.Hour is a datetime, for a datetime field"),
+    "month": (date, (date, datetime), "st.Month takes a date, for a date or datetime field"),
+    "day": (date, (datetime,), "st.Day takes a date, for a datetime field"),
+    "hour": (datetime, (datetime,), "st.Hour takes a datetime, for a datetime field"),
 }
 """By operator: the argument's type, the field's possible types, and the message for others."""
 
@@ -26,7 +26,7 @@ def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
         return
     if argument.operator == "shard":
         if own is not int:
-            raise DeclarationError(f"{argument.name!r}: the number of a shard is an int", at=at)
+            raise DeclarationError(f"{argument.name!r}: a shard number must be an int", at=at)
         return
     unit = argument.unit or argument.operator
     if unit in PERIODS:

@@ -104,7 +104,7 @@ class References:
             several = [fields for fields in parts.values() if len(fields) > 1]
             if len(several) > 1 and all(child.key_fields.issuperset(fields) for fields in several):
                 names = " and ".join("/".join(fields) for fields in several)
-                return f"{names} can be combined in several ways to the key of a {parent}"
+                return f"{names} can be combined into the key of a {parent} in several ways"
         if any(one.fields < child.key_fields for one in self.between(child, parent)):
             twin = self._twin(child, parent)
             return None if twin is None else f"it can belong to a {parent} or to a {twin}"
@@ -121,7 +121,7 @@ class References:
         for name, fields in parts.items():
             if not fields:
                 return (
-                    f"{relation} has no field with {name} of a {followed}: "
+                    f"{relation} has no field that holds the {name} of a {followed}: "
                     f"declare it with st.ref({followed}, {name!r})"
                 )
         fields = [field for fields in parts.values() for field in fields if len(fields) > 1]

@@ -18,7 +18,7 @@ from hashrange.design.source.exported import Exported
 from hashrange.design.table import Table
 
 HEAD = """// Reads what hashrange.design wrote. Generated: change the model and export it again.
-// Write with the toolkit: writes from here would go around unique texts, copies and versions.
+// Write with the toolkit: writes from here would bypass unique texts, copies and versions.
 """
 _TYPES = {"S": "string", "N": "number", "BOOL": "boolean", "B": "Uint8Array"}
 _MEMBERS = {"SS": "string", "NS": "number", "BS": "Uint8Array"}

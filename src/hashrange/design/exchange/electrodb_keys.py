@@ -59,7 +59,7 @@ def _placeholder(
         return f"beginning({value}, {beginning[1]})"
     if kind.python is str or kind.python is UUID or kind.choices:
         return f"text({value}{f', {quoted(delimiter)}' if written.free and delimiter else ''})"
-    raise Refusal(f"{part} in a key has no counterpart")
+    raise Refusal(f"{part} in a key has no counterpart in TypeScript")
 
 
 def _width(part: Placeholder) -> str:
@@ -89,7 +89,7 @@ def value_type(python: Any, choices: tuple[str, ...] = ()) -> str:
     if isinstance(python, type) and issubclass(python, IntEnum):
         return "Whole"
     if python not in types:
-        raise Refusal(f"an argument of the type {getattr(python, '__name__', python)}")
+        raise Refusal(f"it has an argument of the type {getattr(python, '__name__', python)}")
     return types[python]
 
 
@@ -102,7 +102,7 @@ def stored(entity: Entity, field: str, value: str) -> str:
         return f"Number({value})"
     if kind.tag in ("S", "BOOL"):
         return value
-    raise Refusal(f"{entity}.{field}, which is stored as {kind.tag or 'any type'}, is compared")
+    raise Refusal(f"it compares {entity}.{field}, which is stored as {kind.tag or 'any type'}")
 
 
 # ---- sort keys ----
@@ -150,7 +150,7 @@ def _end(
     kind, excluded = entity.fields[part.field], end.operator in ("after", "before")
     if kind.tag == "N":
         if not part.spec:
-            raise Refusal(f"a range of {part}, which has no fixed width")
+            raise Refusal(f"it has a range of {part}, which has no fixed width")
         ends = {at: f"end({value}, {_width(part)}, {quoted(side)}, {str(excluded).lower()})"}
         return ends | ({"highMore": "HIGHEST"} if at == "high" and test.rest else {})
     text = value if kind.python is str else f"time({value}, {quoted(_spec(kind.python, part))})"
@@ -166,13 +166,13 @@ def _end(
 
 def _spec(python: Any, part: Placeholder) -> str:
     if python not in _DEFAULTS:
-        raise Refusal(f"a range of {part}")
+        raise Refusal(f"it has a range of {part}, which is neither a date nor a datetime")
     return part.spec or _DEFAULTS[python]
 
 
 def _expect_whole(python: Any, written: Format, part: Placeholder) -> None:
     if not UNITS[python] <= written.units:
-        raise Refusal(f"a range of {part}, which does not show the whole value")
+        raise Refusal(f"it has a range of {part}, which does not show the whole value")
 
 
 def _begins(entity: Entity, test: SortTest, value: str) -> str:

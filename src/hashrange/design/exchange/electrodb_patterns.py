@@ -63,7 +63,7 @@ class PatternWriter:
             if entity.shapes.shape > 1:
                 raise Refusal(f"{entity} has upgrades, which are functions in Python")
         if self.model.type_attribute is None and len(self.model.entities) > 1:
-            raise Refusal("the items have no attribute with their entity")
+            raise Refusal("no attribute says which entity an item belongs to")
 
     def _plans(self) -> Iterator[Plan]:
         """The plan with all arguments, then the plans with fewer and fewer optional arguments."""

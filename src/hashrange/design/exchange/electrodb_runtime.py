@@ -6,7 +6,7 @@ import { Entity } from "electrodb";
 
 type Item = Record<string, unknown>;
 type Whole = number | bigint | string;
-/** A date or time: a Date, or a text in ISO 8601 and UTC, also the beginning of one. */
+/** A date or time: a Date, or a text in ISO 8601 and UTC, or the beginning of such a text. */
 export type Moment = Date | string;
 
 const HIGHEST = "\u{10ffff}";
@@ -35,7 +35,7 @@ const MOMENT = new RegExp(
 function moment(value: Moment): string {
   const given = value instanceof Date ? value.toISOString() : value;
   const read = MOMENT.exec(given);
-  if (read === null) throw new RangeError(`${JSON.stringify(given)} is no time in UTC`);
+  if (read === null) throw new RangeError(`${JSON.stringify(given)} is not a time in UTC`);
   const [, year, month, day = "01", hour = "00", minute = "00", second = "00", rest = ""] = read;
   return `${year}-${month}-${day}T${hour}:${minute}:${second}.${rest.padEnd(6, "0")}Z`;
 }
@@ -51,7 +51,7 @@ function time(value: Moment, format: string): string {
   return format.replace(/%[YmdHMSf]/g, (part) => whole.slice(...PLACES[part]));
 }
 
-/** The number times 10**digits; if it has more places, the next one above or below. */
+/** The number times 10**digits. If it has more places, it is rounded up or down, or refused. */
 function scaled(value: Whole, digits: number, round: "up" | "down" | "exact"): bigint {
   const read = /^(-?)(\d+)(?:\.(\d*))?$/.exec(String(value));
   if (read === null) throw new RangeError(`${value} is not a plain decimal number`);
@@ -64,7 +64,7 @@ function scaled(value: Whole, digits: number, round: "up" | "down" | "exact"): b
   return more && round === "up" ? floor + 1n : floor;
 }
 
-/** Numbers of fixed width from `least` to `most`, with so many digits after the point. */
+/** Numbers of fixed width from `least` to `most`, with `digits` digits after the point. */
 interface Width {
   width: number;
   digits: number;
@@ -89,7 +89,7 @@ function fixed(value: Whole, format: Width): string {
 
 // ---- reading ----
 
-/** What a sort key is compared with. Both ends belong, but for those in `except`. */
+/** The range of a sort key. It includes both ends, except those in `except`. */
 interface Sort {
   begins?: string;
   from?: string | number;
@@ -113,7 +113,7 @@ interface Options {
   where?: (attributes: any, operations: any) => string;
 }
 
-/** The ends of a range in one namespace: an end that is null leaves nothing, an absent one all. */
+/** The ends of a range after a known text. A null end makes it empty, an absent one is no limit. */
 interface Ends {
   low?: string | null;
   high?: string | null;
@@ -141,7 +141,7 @@ function end(value: Whole, format: Width, side: "low" | "high", excluded: boolea
   return found < format.least || found > format.most ? null : shown(found, format);
 }
 
-/** Those partitions in which something can be in the range. */
+/** Leaves out partitions whose range is empty. */
 function partitions(asked: (Omit<Partition, "test"> & { test: Sort | undefined })[]): Partition[] {
   return asked.filter((one): one is Partition => one.test !== undefined);
 }
@@ -186,7 +186,7 @@ function compared(a: unknown, b: unknown): number {
   return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
 }
 
-/** The items that an entity's class reads, as `made` makes them. */
+/** By the stored name of an entity: the function that makes its items from stored items. */
 type Makers = Record<string, (raw: Item) => unknown>;
 
 /** Without the items that have expired. */

@@ -74,7 +74,7 @@ class _Policy:
             if entity not in kept:
                 self.warnings.append(
                     f"{entity}: {self.tenant} is not in its partition key, so the policy does not "
-                    "allow to write it"
+                    "allow writing it"
                 )
         leading = self._entity_keys(kept)
         for entity in kept:

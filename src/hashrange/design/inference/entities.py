@@ -87,8 +87,8 @@ class _Search:
             if self.plain and _named_as_key(attribute):
                 example = having[0][attribute]["S"]
                 self.comments.append(
-                    f"{attribute} is in no template: no attributes have the values in keys such "
-                    f"as {example!r}, so it is a field."
+                    f"{attribute} is a field: no template writes it, as keys such as {example!r} "
+                    "do not consist of the values of other attributes."
                 )
             return
         constant = not template.pieces
@@ -99,7 +99,10 @@ class _Search:
         self.templates[attribute] = template
         missing = len(having) - template.made
         if missing:
-            self.comments.append(f"{missing} of {len(having)} items have another {attribute}.")
+            self.comments.append(
+                f"{attribute}: {missing} of {len(having)} items have a key that the template does "
+                "not make."
+            )
 
     # ---- the source ----
 

@@ -161,7 +161,7 @@ def _doubts(shape: TableShape, verified: Verified) -> Iterator[str]:
     if not verified.different:
         yield f"The keys of all {total:,} are reproduced exactly."
         return
-    yield f"The keys of {verified.same:,} are reproduced exactly, those of others are not:"
+    yield f"The keys of {verified.same:,} are reproduced exactly. Others are not:"
     for raw, reason in verified.different[:EXAMPLES]:
         yield f"- {_key(shape, raw)}: {reason}"
 

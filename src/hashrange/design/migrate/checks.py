@@ -142,7 +142,7 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
     for name in targets:
         if name not in other.fields:
             yield (
-                f"{own} has {name!r} and {other} has not: a migration keeps all fields; name the "
+                f"{own} has {name!r}, but {other} does not: a migration keeps all fields; name the "
                 "new one with st.pair, or drop the field afterwards"
             )
     for name in other.fields:
@@ -253,7 +253,7 @@ def _patterns(
     try:
         shadow = shadow_model(old, new, moved)
     except DesignError as error:
-        yield f"{error}: keep it as it is in the key, and store the other form in another field"
+        yield f"{error}: keep the old values in the key, and store the new ones in another field"
         return
     retyped = {twin.own.model: twin.retyped for twin in moved}
     for pattern in patterns:

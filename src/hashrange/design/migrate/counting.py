@@ -114,9 +114,9 @@ class Counts:
         peak = max((rate.peak for rate in self.items.values()), default=0) / WINDOW_SECONDS
         return (
             f"Programs have counted {self.writes:,} writes of changed items since "
-            f"{datetime.fromtimestamp(self.since, UTC):%Y-%m-%d %H:%M} UTC: of one item at most "
-            f"{peak:.1f} a second, and at most {self.largest.may_have} actions in a transaction "
-            "with its mirrors."
+            f"{datetime.fromtimestamp(self.since, UTC):%Y-%m-%d %H:%M} UTC: at most "
+            f"{peak:.1f} a second of one item, and at most {self.largest.may_have} actions in a "
+            "transaction with its mirrors."
         )
 
 

@@ -129,7 +129,7 @@ def _shown(twin: Twin) -> str:
         return " / ".join(str(column.template) for column in columns)
 
     if twin.keeps_key:
-        return f"{twin.own} is filled into new indexes"
+        return f"{twin.own} items are added to new indexes"
     return f"{twin.own} {key(twin.own)} becomes {twin.other} {key(twin.other)}"
 
 

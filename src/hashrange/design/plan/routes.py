@@ -201,7 +201,7 @@ class _Walk:
                     missing.append(placeholder.field)
         if missing:
             names = ", ".join(column.attribute for column in self.key.hash)
-            raise KeyRefusal(f"needs {names} from {missing}", missing)
+            raise KeyRefusal(f"no argument gives {', '.join(missing)} for {names}", missing)
         return shards
 
     def _known_parts(self, column: KeyColumn) -> tuple[Part, ...]:
@@ -246,7 +246,7 @@ class _Walk:
         """Set the bucket's range. If it shows the whole field, no sort key needs the arguments."""
         if self.bucket is None:
             if self.buckets:
-                raise KeyRefusal("@st.buckets: its partition key has no unit of time left open")
+                raise KeyRefusal("@st.buckets: no unit of time in the partition key is open")
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])

@@ -121,7 +121,7 @@ class _Comparison:
             text = "its key attributes change, which needs a new table"
             yield self._all("new keys", "table", text)
         if old.type_attribute != new.type_attribute:
-            text = f"items tell their type by {new.type_attribute}, not {old.type_attribute}"
+            text = f"an item's type is given by {new.type_attribute}, not by {old.type_attribute}"
             yield self._all("backfill", "table", text)
         if old.ttl_attribute != new.ttl_attribute and old.ttl_attribute is not None:
             text = f"items expire by {new.ttl_attribute}, not by {old.ttl_attribute}"

@@ -127,7 +127,7 @@ def copy_change(old: Entity, old_name: str, new: Entity, name: str) -> str:
         source = f"{was.owner.__name__}.{was.field} becomes {now.owner.__name__}.{now.field}"
         return f"its source {source}: run db.sync for each owner"
     if was.sync == "stream" != now.sync:
-        return "its copies can be behind: let the reader of the stream end, and run db.sync"
+        return "its copies can be out of date: let the stream's reader catch up, and run db.sync"
     return ""
 
 

@@ -67,7 +67,7 @@ def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) ->
         group, text = more
         now = datetime.fromisoformat(text)
         if type(group) is not int or now > present:
-            raise ValueError("no cursor of ours")
+            raise ValueError("not a cursor that this module made")
         return Cursor(pattern, digest, positions, group, now)
     except (ValueError, TypeError, RecursionError) as error:
         if isinstance(error, InvalidCursor):

@@ -39,7 +39,7 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
     kind = entity.fields[argument.field]
     distinct = {repr(kind.encode(value)): value for value in values}
     if len(distinct) > KNOWN_MAX:
-        reason = f"{len(distinct)} values, each of them a query, but at most {KNOWN_MAX} fit"
+        reason = f"{len(distinct)} values, each of them a query, but a call has at most {KNOWN_MAX}"
         raise BadValue(reason, field=argument.name, value=values)
     return [distinct[text] for text in sorted(distinct)]
 

@@ -65,7 +65,10 @@ def _expect_alone(writer: Writer, entity: Entity) -> None:
 def _expect_empty_sets(entity: Entity, image: WireItem, amounts: Mapping[str, Any]) -> None:
     for name, amount in amounts.items():
         if "N" not in image.get(entity.attributes[name], {"N": "0"}):
-            reason = "leave this set of the item empty: a new item would have its members too"
+            reason = (
+                "leave this set of the item empty: a new item would have its members besides the "
+                "added ones"
+            )
             raise BadValue(reason, entity=entity, field=name, value=amount)
 
 

@@ -34,7 +34,7 @@ def _read(line: CostLine, plan: Plan, usd: float) -> str:
     if plan.operation == "Scan":
         return "An index of the wanted items would replace the scan."
     if plan.filter is not None:
-        return "A sparse index (when=) of the wanted items would leave out those that it drops."
+        return "A sparse index (when=) of the wanted items would leave out what the filter drops."
     if plan.outsiders:
         others = " and ".join(str(entity) for entity in plan.outsiders)
         return f"With another delimiter in its keys it would not read {others}."
@@ -63,8 +63,8 @@ def _written(line: CostLine) -> str:
             'units: copies with sync="stream" need none.'
         )
     if line.writes.get(TABLE, 0) > 1:
-        return "A write costs the whole item: split off the part that changes, or shorten it."
-    return "One unit is the least that a write costs: write less often, or several facts at once."
+        return "A write costs the whole item: split off the part that changes, or shorten the item."
+    return "A write costs at least one unit: write less often, or several facts in one item."
 
 
 def _stored(cost: Cost) -> Iterator[Expense]:

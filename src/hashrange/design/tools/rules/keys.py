@@ -218,7 +218,7 @@ def time_out_of_order(c: Context) -> Iterator[Found]:
     "error",
     "a range that also reads another entity",
     "A range without an upper bound extends to the end of the partition. The toolkit limits ranges "
-    "over templates to their prefix, but cannot limit ranges over natural key attributes.",
+    "over templates to their prefix, not ranges over fields that are key attributes themselves.",
 )
 def unbounded_range(c: Context) -> Iterator[Found]:
     for plan in c.plans:
