@@ -1,4 +1,4 @@
-"""Checked tree -> bound tree: puts in names and types of values, and checks operands."""
+"""Checked tree -> bound tree: replaces aliases and placeholders, and checks operands."""
 
 from collections.abc import Sequence
 

@@ -69,7 +69,7 @@ class StreamView:
     def _shown(
         self, record: Record, members: dict[str, Any], content: dict[str, Any]
     ) -> dict[str, Any]:
-        """A stream record of these members, the content of its `dynamodb` among them."""
+        """A stream record with these members. `content` is that of its member `dynamodb`."""
         content["SequenceNumber"] = record.place.sequence_number
         return {
             "eventID": record.place.event_id(self._space),

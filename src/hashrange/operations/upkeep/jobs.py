@@ -12,7 +12,7 @@ from hashrange.engine.fetch import Moment
 from hashrange.model.jobs import Job, Kind
 
 FAULTY = "Some of the items failed validation checks. Please check the log for more details."
-"""(?) The service names CloudWatch's log."""
+"""(?) The service's text names CloudWatch's log instead."""
 CANCELLED = "The operation was cancelled by a request"
 """(?)"""
 
