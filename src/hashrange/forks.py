@@ -5,8 +5,8 @@ that they began is never finished. SQLite's connections and file locks do not su
 they have to be closed before the fork and opened again after it, in both processes.
 
 When the main thread has ended, Python shuts the interpreter down while daemon threads still run.
-If one of them returns from SQLite after that, the process may crash. So their work must have ended
-by then, and no more may begin.
+If a daemon thread returns from SQLite after that, the process may crash. So the threads' work must
+have ended by then, and no more may begin.
 """
 
 import atexit

@@ -70,8 +70,8 @@ class Get(Struct, gc=False):
     """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`.
 
     With `weight_max`, all rows are as of one moment, even in a store whose machines share no
-    snapshot. After rows whose weights together exceed it, the rest may be cut to their headers.
-    With `bytes_max`, never used in transactions, larger values are answered as `TOO_LARGE`.
+    snapshot. Once the weights of the rows together exceed it, later rows may be cut to their
+    headers. With `bytes_max`, never used in transactions, TOO_LARGE replaces larger values.
     """
 
     keys: tuple[Key, ...]

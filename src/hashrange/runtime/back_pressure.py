@@ -29,7 +29,7 @@ class Lag:
         """The age of the oldest change that waits, and of the oldest change that the store cannot
         apply."""
         self.cause = ""
-        """The store's error for the latter."""
+        """The store's error when it last tried to apply the oldest such change."""
 
     def add(self, seconds: float, cause: str) -> None:
         if not cause:

@@ -44,7 +44,7 @@ class BaseRuntime(forks.Forkable):
 
     def __init__(self, store: kv.Store, environment: Environment, jobs: Jobs) -> None:
         self.operations = API
-        """The names of the operations that `call` and `submit` know: those of the API."""
+        """The names of the operations that `call` and `submit` know: the operations of the API."""
         self.environment = environment
         self._threads = store
         self._jobs = jobs

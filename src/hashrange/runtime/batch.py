@@ -298,7 +298,7 @@ class Batch(Struct, eq=False):
             self.environment.meter.redefine(change.new, _gone(change))
 
     def _leave(self, costly: list[Submission], decided: int) -> None:
-        """Take out the costly submissions, and those after the first `decided`."""
+        """Take out the costly submissions, and the submissions after the first `decided` ones."""
         late = list(self.submissions[decided:])
         for submission in late:
             submission.outcome = submission.earlier = None  # it may be from before a conflict

@@ -35,8 +35,8 @@ class Changed(NamedTuple):
 def changed_items(
     snapshot: kv.Snapshot, table: Table, after: int, until: int, chosen: Selection
 ) -> Iterator[Changed]:
-    """The items that `chosen` selects among those that changed after one time and not after
-    another, both in milliseconds.
+    """The items that changed after the time `after` and not after `until`, both in milliseconds, as
+    far as `chosen` selects them.
 
     They are collected in a temporary file, because there may be many. Items that were inserted and
     deleted in between are left out.

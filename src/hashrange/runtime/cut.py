@@ -47,8 +47,8 @@ class Cut:
     def items(self, at: int, specification: dict[str, Any]) -> Iterator[bytes]:
         """The items that a FilterSpecification chooses, as DynamoDB JSON, as of a time.
 
-        The time is in milliseconds, and within the history of the table; without one, they are as
-        of now. Raises ValidationException if the specification does not fit the table.
+        The time is in milliseconds, and within the history of the table; without a time, the items
+        are as of now. Raises ValidationException if the specification does not fit the table.
         """
         assert self.table is not None, "there is a table"
         chosen = selection.of(specification, self.table)

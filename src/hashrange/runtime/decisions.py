@@ -91,10 +91,10 @@ def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
 
 
 class Suspended(NamedTuple):
-    """The decision of an operation `on_table` that waits for the answer to its first read.
+    """The decision of an operation on a table, which waits for the answer to its first read.
 
-    That read is a timeless one, so the decision can go on at any time, if the tables are still
-    those of `version`.
+    The read is timeless (see `is_timeless`), so the decision can go on at any time, as long as the
+    catalog still has this `version`.
     """
 
     steps: Steps

@@ -6,11 +6,11 @@ from hashrange.engine.keyspace.keys import partition
 
 
 def hash_position(value: dict[str, Any]) -> bytes:
-    """The position of the items with this partition key value, among those of their table.
+    """The position of the items with this partition key value in their table.
 
     Items are stored in the order of their positions. Writing them in this order changes fewer pages
-    of a file at a time. It is empty for a value that cannot be a key, because such an item will be
-    refused.
+    of a file at a time. The position is empty for a value that cannot be a key, because such an
+    item will be refused.
     """
     try:
         return partition([value])

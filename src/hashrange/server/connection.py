@@ -51,8 +51,8 @@ LINGER_SECONDS = 2
 that it sends is handled."""
 
 THROTTLED_SECONDS = 0.5
-"""A throttled client gets its answer after this time, or up to twice that: it may not wait by
-itself before it tries again, and hundreds of clients should not try again at the same moment."""
+"""A throttled client gets its answer after this time, or up to twice that. Some clients do not
+pause before they try again, and hundreds of them should not try again at the same moment."""
 
 LARGE_REFUSAL_SECONDS = 0.01
 """The delay of the answer to a large refused request, for each of its megabytes. Otherwise clients

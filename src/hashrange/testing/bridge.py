@@ -43,8 +43,8 @@ def _running() -> LoopThread:
 class BridgedStore(StoreOnLoop):
     """An asynchronous store as a synchronous one. `make` is called on the store's loop.
 
-    It remembers which spaces exist and how many rows dropped ones still hold, because transactions
-    of an asynchronous store get their writes only with the commit.
+    It remembers which spaces exist, and how many rows the dropped spaces still have, because
+    transactions of an asynchronous store get their writes only with the commit.
     """
 
     def __init__(self, make: Callable[[], AsyncStore]) -> None:

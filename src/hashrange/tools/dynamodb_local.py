@@ -27,8 +27,8 @@ def main() -> None:
 
 
 def arguments(words: Sequence[str]) -> list[str]:
-    """The arguments of hashrange for those of `java`. If they have no equivalent here, the process
-    ends with one line."""
+    """The arguments of hashrange that have the effect of the arguments of `java`. If there are
+    none, the process ends with one line."""
     options = dict(_options(iter(words)))
     if "-version" in options:
         return ["--version"]

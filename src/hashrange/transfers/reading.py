@@ -41,7 +41,7 @@ class _Interruptible(Source):
 
 
 class Way(NamedTuple):
-    """How a job reads its objects. For CSV, `types` are those of key attributes. With
+    """How a job reads its objects. For CSV, `types` are the types of key attributes. With
     `conditions`, items may have conditions."""
 
     format: str

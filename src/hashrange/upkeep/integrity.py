@@ -151,7 +151,8 @@ class TableCheck:
 
     @cached_property
     def _checked(self) -> tuple[AnyIndex, ...]:
-        """The indexes of which it is known whether they have the rows of an item."""
+        """The indexes that are checked for missing rows. An index that is being built from the log
+        does not have all rows yet."""
         table = self._table
         return tuple(index for index in table.maintained if index not in table.built_from_log)
 

@@ -29,7 +29,8 @@ class TooLargeError(Exception):
 def preferred(accepted: bytes) -> bytes:
     """The preferred coding of an Accept-Encoding header; empty for none.
 
-    If two are equal, the first one counts; `*` stands for all codings that are not named.
+    If two codings have the same quality, the first one counts; `*` stands for all codings that are
+    not named.
     """
     qualities: dict[bytes, float] = {}
     for entry in accepted.lower().split(b","):

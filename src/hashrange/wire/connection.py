@@ -115,12 +115,12 @@ class Connection:
 
     Without a `verifier` any well-formed credentials are accepted, but no foreign Host.
 
-    With a `verifier` a second Authorization header is refused. Without one, the first of several
-    headers with the same name in the same case is used: to detect the others would cost each
-    request a Python call per header.
+    With a `verifier` a second Authorization header is refused. Without a verifier, the first of
+    several headers with the same name in the same case is used: detecting repeated headers would
+    cost each request a Python call per header.
 
-    `non_api` answers requests that are not calls of the API. `origins` are those whose pages may
-    call the server. With `tells_attempts`, each `Caller` has the number of the request's attempt.
+    `non_api` answers requests that are not calls of the API. Pages of the `origins` may call the
+    server. With `tells_attempts`, each `Caller` has the number of the request's attempt.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from hashrange.operations import OPERATIONS
 from hashrange.runtime.decisions import Proposal, begin, concluded
 
 Evaluation = Generator[Any, Any, Proposal]
-"""Yields reads of `kv`, including those of table definitions, and `Admit`. Raises ApiError for a
+"""Yields reads of `kv`, also for the definitions of tables, and `Admit`. Raises ApiError for a
 refusal. The proposal has no reads: the caller knows them."""
 
 

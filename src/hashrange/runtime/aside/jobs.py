@@ -78,7 +78,8 @@ class Jobs(forks.Forkable):
     Without an `executor`, the thread is started when it is needed.
 
     At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all
-    snapshots of the store, the thread would wait for one that only its own next step can release.
+    snapshots of the store, the thread would wait for a snapshot that only its own next step can
+    release.
     """
 
     def __init__(

@@ -113,7 +113,7 @@ async def drive_together(
 async def _advance_all(
     running: Sequence[QueuedRead], snapshot: kv.AsyncSnapshot, slices: Slices
 ) -> None:
-    """Make one round trip or, if all only pause, wait for one turn of the loop.
+    """Make one round trip or, if all requests only pause, wait for one turn of the loop.
 
     Unanswered reads are repeated in the next round trip.
     """

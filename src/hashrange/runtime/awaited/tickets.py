@@ -42,7 +42,8 @@ def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
 def take(
     waiting: deque[Submission], held: set[Ticket], wanted: set[Ticket], requests_max: int
 ) -> list[Submission]:
-    """The requests of the next batch, in the order they came: those whose tickets are free.
+    """The requests of the next batch: the waiting requests whose tickets are free, in the order
+    they came.
 
     `wanted` are tickets that other requests wait for; the tickets of skipped requests are added.
     """

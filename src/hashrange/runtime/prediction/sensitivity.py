@@ -1,8 +1,8 @@
 """The dependence of a prediction on constants that nobody outside DynamoDB knows.
 
 Each constant is varied by itself, and so are the positions of the keys. The result is not a
-confidence interval: the values are our own (docs/reference/predict.md), and the true one may be
-outside of their range.
+confidence interval: we have chosen the values (docs/reference/predict.md), and the true value may
+be outside of their range.
 """
 
 from typing import NamedTuple
@@ -62,8 +62,8 @@ class Varied(Struct):
 class Range(Struct):
     """The least and the largest figures of a scenario, over all variations.
 
-    `base` are the figures of the requests that the variations replay, one of `thinned`; those of
-    the whole load are `whole`. What a variation changes is its difference from `base`.
+    `base` are the figures of the requests that the variations replay, one of `thinned`; `whole` are
+    the figures of the whole load. The effect of a variation is its difference from `base`.
     """
 
     whole: Result

@@ -120,7 +120,8 @@ class Metrics:
 def rendered(
     counts: Callable[[], Counts], process: "Callable[[], Iterable[Metric]] | None" = None
 ) -> Answer:
-    """The page of metrics. `process` returns the metrics of processes, by default of this one."""
+    """The page of metrics. `process` returns the metrics of the process or processes, by default of
+    this process."""
     try:
         from prometheus_client import CollectorRegistry, ProcessCollector, exposition
     except ModuleNotFoundError:

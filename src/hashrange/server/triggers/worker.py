@@ -1,4 +1,4 @@
-"""Reads the streams of a table and calls its function: only one server does, one batch at a time.
+"""Reads the streams of a table and calls its function, with one batch at a time, on one server.
 
 The checkpoint of a shard is stored after its batch has been handled. If the server ends in between,
 the batch is handled again: each record arrives at least once, and the records of an item arrive in

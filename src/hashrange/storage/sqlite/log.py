@@ -7,9 +7,9 @@
 All numbers have four bytes (https://sqlite.org/fileformat2.html#the_write_ahead_log). A checksum is
 over the header or frame and all frames before it. When SQLite opens a log after a crash, it uses
 the frames up to the first bad one and ignores the rest. A bad frame in the last transaction may
-come from an interrupted write. An earlier bad frame cannot, if each commit was synced before the
-next one began. So the following frames distinguish damage from a power cut: if a whole transaction
-follows the end of another one after the bad frame, there were later commits.
+come from an interrupted write. An earlier bad frame is damage, if each commit was synced before the
+next one began. So the frames after a bad frame distinguish damage from a power cut: if they have
+the end of a transaction and then another whole transaction, there were later commits.
 
 Frames with other salts were written before the log was last restarted, and prove nothing. Neither
 do the frames of a transaction that was rolled back, failed, or was interrupted by an earlier power
@@ -58,8 +58,8 @@ class Log:
     """The file of a log, open for reading. Closing it does not release SQLite's locks.
 
     `sound` says whether the checksum of the header is right. `sums` are the checksums that the
-    first frame may continue: the stored one, and the right one. `copied` says whether the content
-    is a copy from the time of opening.
+    first frame may continue: the header's stored checksum, and its correct one. `copied` says
+    whether the content is a copy from the time of opening.
     """
 
     def __init__(self, path: str, page_size: int) -> None:

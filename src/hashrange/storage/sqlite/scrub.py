@@ -1,8 +1,8 @@
 """Searches for damage part by part: rows that cannot be found, and values that have changed.
 
-Each table has two trees, its rows and its index by key. A damaged page usually hides rows of one of
-them; then reads find no row and raise no error. Therefore each row is looked up by its key, and
-each key of the index among the rows.
+Each table has two trees, its rows and its index by key. A damaged page usually hides rows in one of
+the trees; then reads find no row and raise no error. Therefore each row is looked up by its key,
+and each key of the index among the rows.
 """
 
 from collections.abc import Callable, Iterator

@@ -264,7 +264,8 @@ class SqliteStore(forks.Forkable):
     def _snapshot_of_writer(self) -> SqliteSnapshot | None:
         """A snapshot on the write connection; None if it would have to wait.
 
-        The caller holds `_using`. It is released when the snapshot is closed, or at once for None.
+        The caller holds `_using`. The lock is released when the snapshot is closed, or at once if
+        None is returned.
         """
         writer = self._writer
         if writer is None:
@@ -333,7 +334,7 @@ class SqliteStore(forks.Forkable):
         return problem
 
     def _disconnect(self, checkpoint: bool) -> None:
-        """Close the idle connections. With `checkpoint`, the last one moves the log into the
+        """Close the idle connections. With `checkpoint`, the last connection moves the log into the
         file."""
         self._checkpointer.wait()
         self._write_queue.close()

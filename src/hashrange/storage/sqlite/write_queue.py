@@ -15,7 +15,7 @@ and locks on places of the file, which need not exist:
 
     PRESENT          shared by all that have the file open; the last one removes it
     COUNTER          while a number is drawn or given back
-    ELECTED          by the process that does the work of all (`elected`)
+    ELECTED          by the process that does the common work (`elected`)
     ARCHIVING        by the process that ships the log to an archive
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
@@ -134,7 +134,7 @@ class WriteQueue:
     def elected(self, duty: int = ELECTED) -> bool:
         """Whether this process does the work that is done once for all processes.
 
-        It does until it closes the file or ends; then the next process that asks is elected.
+        It does so until it closes the file or ends; then the next process that asks is elected.
         """
         with self._using:
             if duty not in self._elected and self._file is not None and self._lock(duty):

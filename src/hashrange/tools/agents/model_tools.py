@@ -1,8 +1,8 @@
 """What an agent may do with a model: the commands of `hashrange design`, on the one file that the
 user has named.
 
-The file is read again for each call, so that an agent sees what its changes do. It is a program:
-it runs in a process of its own, which is ended if it takes too long.
+The file is read again for each call, so that an agent sees what its changes do. The file is a
+program, so it runs in a process of its own, which is ended if it takes too long.
 """
 
 import os

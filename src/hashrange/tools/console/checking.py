@@ -29,7 +29,8 @@ def faults_of(shape: TableShape, item: Item) -> dict[str, str]:
 
 
 def _of_keys(shape: TableShape, source: Source, item: Item) -> dict[str, str]:
-    """Faults of the key attributes of the table, or of those of an index that the item has."""
+    """Faults of the key attributes of a table or an index. An item need not have the key attributes
+    of an index."""
     faults = {}
     of = f"of the index {source.name}" if source.name else "of the table"
     for name, most in zip(source.keys, KEY_BYTES_MAX, strict=False):

@@ -122,7 +122,7 @@ class TableShape:
 
     @cached_property
     def leading(self) -> tuple[str, ...]:
-        """The key attributes, those of the table before those of its indexes."""
+        """The key attributes: first those of the table, then those of its indexes."""
         return tuple(dict.fromkeys(name for source in self.sources for name in source.keys))
 
     @cached_property

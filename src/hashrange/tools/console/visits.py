@@ -26,7 +26,7 @@ class Mistake(Exception):
 
 @dataclass(frozen=True)
 class Visit:
-    """One request. `parameters` are the fields of its form, or those of its address."""
+    """One request. `parameters` are the fields of its form, or the parameters of its address."""
 
     console: Console
     environment: Environment

@@ -74,8 +74,8 @@ def _text(value: Value) -> str:
 
 
 def lit(visit: Visit, paths: Iterable[str]) -> str:
-    """The path, of those in a navigation, that is to be marked as current: the path of this page or
-    the nearest one above it."""
+    """The path that a navigation marks as current: the path of this page, or else the nearest path
+    above it."""
     here = visit.url.path
     above = (path for path in paths if here == path or here.startswith(path.rstrip("/") + "/"))
     return max(above, key=len, default="")

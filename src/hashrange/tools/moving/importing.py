@@ -38,7 +38,7 @@ class _State(msgspec.Struct):
 
 
 class _Changed(Exception):
-    """The stored records are not those at the beginning of the file."""
+    """The file does not begin with the stored records any more."""
 
 
 class Imported(NamedTuple):

@@ -67,10 +67,10 @@ class Scan:
         self._pace = pace
 
     def pages(self) -> Iterator[list[bytes]]:
-        """The items, page by page. When the next page is requested, `positions` are those after the
-        previous one.
+        """The items, page by page. When the caller requests a page, `positions` are the positions
+        after the previous page.
 
-        The next page of each segment is read while the previous one is used.
+        The next page of each segment is read while the caller uses the previous page.
         """
         pool = ThreadPoolExecutor(len(self.positions), "hashrange-scan")
         try:

@@ -36,7 +36,7 @@ def named_file(path: Path) -> Iterator[tuple[Path, str]]:
 
 @contextmanager
 def printed_file(path: Path) -> Iterator[Path]:
-    """The file to write; for `-`, one that is then copied to standard output."""
+    """The file to write; for `-`, a temporary file that is then copied to standard output."""
     if path != STANDARD:
         yield path
         return

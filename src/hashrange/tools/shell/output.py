@@ -42,7 +42,7 @@ class Output:
 class Writer(Protocol):
     """Takes the items of a result, page by page.
 
-    `end` is called after the last one, with whether the result has more items.
+    `end` is called after the last page; `more` says whether the result has more items.
     """
 
     pages: bool
@@ -55,7 +55,8 @@ class Writer(Protocol):
 class TableWriter:
     """A table for each page, as wide as the terminal, and the number of items at the end.
 
-    `columns` are those of the statement; None for all attributes, those of `key` first.
+    `columns` are the columns that the statement names; None stands for all attributes, of which the
+    `key` attributes come first.
     """
 
     pages = True

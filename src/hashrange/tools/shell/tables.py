@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
 
 def columns_of(items: Iterable[Item], first: Sequence[str]) -> list[str]:
-    """The names of the items' attributes: `first` those of the key, then the others by name."""
+    """The names of the items' attributes: the ones in `first`, then the others by name."""
     names = {name for item in items for name in item}
     return [*(name for name in first if name in names), *sorted(names - {*first})]
 
@@ -78,7 +78,7 @@ def lay_out(
 def print_table(
     console: Console, names: Sequence[str], items: Sequence[Item], key: Sequence[str] = ()
 ) -> None:
-    """Print the items as wide as the console; `names` are the columns, `key` those of the key."""
+    """Print the items as wide as the console; `names` are the columns, `key` the key attributes."""
     if not names:
         console.print(f"{len(items)} items without any of the columns", markup=False)
         return

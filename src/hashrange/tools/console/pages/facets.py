@@ -22,7 +22,7 @@ FOUND_MAX = 10**12
 
 
 def show(visit: Visit) -> Response:
-    """One round of a search. The page joins its counts to those of the rounds before."""
+    """One round of a search. The page adds its counts to the counts of earlier rounds."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     name = visit.parameters.get("of", "")

@@ -16,7 +16,8 @@ ITEMS_MAX = 250
 
 
 def show(visit: Visit) -> Response:
-    """One table or index, or all of them side by side, each of which then asks for its rows."""
+    """Show the table or one index; or all of them side by side in panes, which then request their
+    rows."""
     shape = visit.console.table(visit.path["table"])
     if visit.parameters.get("view") == "side":
         return visit.page("side.html", shape=shape)

@@ -1,4 +1,4 @@
-"""A stale read: an item is written and read at once, and the old one comes back."""
+"""A stale read: an item is written and read at once, and the read returns the old item."""
 
 from dataclasses import dataclass
 from itertools import pairwise
