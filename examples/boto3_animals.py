@@ -2,9 +2,9 @@
 
 `index1sk` begins with a namespace, `dog:command:` or `parrot:words:`, so one index serves every
 kind: `begins_with` for names and hierarchies, BETWEEN for numbers (padded with zeros) and dates
-(ISO 8601). BETWEEN includes both ends. Each namespace is a query of its own.
+(ISO 8601). BETWEEN includes both ends. A query reads one namespace.
 
-animals.py is the same table, declared.
+animals.py declares the same table.
 """
 
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def animal_key(name: str, sk: str) -> Item:
 
 
 def words_key(words: int) -> str:
-    """Padded with zeros, because texts are compared from the left: "9" would come after "10"."""
+    """Padded with zeros, because strings are compared from the left: "9" would come after "10"."""
     return f"parrot:words:{words:0{WORDS_DIGITS}}"
 
 
@@ -123,7 +123,10 @@ def load(client: Client) -> None:
 
 
 def addresses(client: Client, *place: str) -> list[Item]:
-    """From the largest to the smallest: `addresses(client, "London", "Westminster")`."""
+    """The addresses of a place, whose parts are given from the largest to the smallest.
+
+    For example, `addresses(client, "London", "Westminster")`.
+    """
     beginning = "".join(f"{part}:" for part in place)
     return _index(client, 1, "addresses", Key("index1sk").begins_with(beginning))
 
@@ -148,7 +151,7 @@ def parrots_between(client: Client, words: tuple[int, int]) -> list[Item]:
 
 
 def parrots_above(client: Client, words: int) -> list[Item]:
-    """BETWEEN, because `>` alone would also read the next namespace."""
+    """Uses BETWEEN, because `>` alone would also read the next namespace."""
     return parrots_between(client, (words + 1, WORDS_MAX))
 
 
@@ -157,13 +160,16 @@ def parrots_below(client: Client, words: int) -> list[Item]:
 
 
 def dogs_born(client: Client, since: date, until: date) -> list[Item]:
-    """The last day is not included: its keys continue after the date, so they sort after it."""
+    """Dogs born from `since` on, and before `until`.
+
+    An upper bound without an id sorts before all keys of its day.
+    """
     between = Key("index2sk").between(f"dog:{since}", f"dog:{until}")
     return _index(client, 2, "birthdays", between)
 
 
 def cats_born(client: Client, since: date, until: date) -> list[Item]:
-    """Like dogs_born: every namespace needs a query of its own."""
+    """Like dogs_born, with a query of its own, because a query reads one namespace."""
     between = Key("index2sk").between(f"cat:{since}", f"cat:{until}")
     return _index(client, 2, "birthdays", between)
 

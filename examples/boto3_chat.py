@@ -1,12 +1,12 @@
 """Users, organisations, chats and servers with boto3: many kinds of items in one table.
 
-A user has one item per way to log in, each found by its own key in the index gs1: another way
-takes no other index. Ids are attributes of their own, so that nobody takes a key apart. Index
-keys are made for each kind of item (`gs1pk`, `gs1sk`) where it needs them, rather than turning
-the whole table around. A membership carries the user's name, as a user is in a few servers, and
-not the server's name, as a server has many users.
+A user has an item for each way to log in, whose key in the index gs1 is the login: a new way to
+log in needs no new index. Ids are stored as attributes too, so that no program has to parse a key.
+Each kind of item has the keys of the index (`gs1pk`, `gs1sk`) that it needs, instead of an index
+that swaps the table's keys for all items. A membership has a copy of the user's name, because a
+user is in few servers, but no copy of the server's name, because a server has many users.
 
-chat.py is the same table, declared.
+chat.py declares the same table.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -92,7 +92,7 @@ def new_message(chat_id: str, at: datetime, message_id: str, text: str) -> Item:
 
 
 def time_text(at: datetime) -> str:
-    """In UTC and with a fixed width: `01.0Z` would sort after `01.05Z`."""
+    """The time in UTC, with a fixed width: otherwise `01.0Z` would sort after `01.05Z`."""
     return f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
@@ -102,7 +102,7 @@ def new_server(server_id: str, name: str) -> Item:
 
 
 def new_membership(server_id: str, user_id: str, username: str, role: str = "Member") -> Item:
-    """In the server's partition; in the index gs1, in the user's."""
+    """A membership: in the server's partition of the table, and the user's partition of gs1."""
     server_key, user_key = f"SERVER#{server_id}", f"USER#{user_id}"
     return {
         "entityType": "Membership",
@@ -147,7 +147,7 @@ def user(client: Client, user_id: str) -> Item | None:
 
 
 def login(client: Client, method: str, handle: str) -> Item | None:
-    """The first login found; nothing here prevents two users from having the same one."""
+    """The first login with this handle; nothing here prevents two users from having the same."""
     return next(iter(_gs1(client, f"{method}#{handle}")), None)
 
 
@@ -165,13 +165,13 @@ def organisations(client: Client, user_id: str) -> list[Item]:
 
 
 def messages(client: Client, chat_id: str) -> list[Item]:
-    """The newest first."""
+    """The messages of a chat, the newest first."""
     of_chat = Key("pk").eq(f"CHAT#{chat_id}") & Key("sk").begins_with("MSG#")
     return _query(client, of_chat, ScanIndexForward=False)
 
 
 def messages_since(client: Client, chat_id: str, at: datetime) -> list[Item]:
-    """The oldest first; messages of the same moment are in the order of their ids."""
+    """Messages since a time, the oldest first; those of the same time are ordered by their ids."""
     between = Key("sk").between(f"MSG#{time_text(at)}", "MSG#~")
     return _query(client, Key("pk").eq(f"CHAT#{chat_id}") & between)
 
@@ -185,7 +185,7 @@ def membership(client: Client, server_id: str, user_id: str) -> Item | None:
 
 
 def members(client: Client, server_id: str) -> list[Item]:
-    """With their names, in one query, however many members there are."""
+    """The members of a server with their names: one query, however many members there are."""
     return _query(client, _members_of(server_id))
 
 
@@ -205,13 +205,13 @@ def servers_of(client: Client, user_id: str) -> list[Item]:
 
 
 def server_list(client: Client, user_id: str) -> list[Item]:
-    """With their names: a query for the memberships, then one batch for the few servers."""
+    """A user's servers with their names: a query for the memberships, then a batch of gets."""
     keys = [{"pk": item["pk"], "sk": METADATA} for item in servers_of(client, user_id)]
     return get_all(client, TABLE, keys)
 
 
 def rename_server(client: Client, server_id: str, name: str) -> int:
-    """The number of items that it changes: one, because no membership repeats the name."""
+    """Rename a server. Returns the number of changed items: one, because there are no copies."""
     client.update_item(
         TableName=TABLE,
         Key={"pk": f"SERVER#{server_id}", "sk": METADATA},
@@ -223,9 +223,10 @@ def rename_server(client: Client, server_id: str, name: str) -> int:
 
 
 def rename_user(client: Client, user_id: str, username: str) -> int:
-    """The number of items that it changes, all at once: the user and each membership.
+    """Rename a user, and all copies of the name in memberships, in one transaction.
 
-    The old user name remains a way to log in until its item is deleted.
+    Returns the number of changed items. The old name is still a way to log in until its login item
+    is deleted.
     """
     keys = [{"pk": f"USER#{user_id}", "sk": METADATA}]
     keys += [{"pk": item["pk"], "sk": item["sk"]} for item in servers_of(client, user_id)]

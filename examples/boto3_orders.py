@@ -1,11 +1,12 @@
 """A shop with boto3: customers, their carts and orders, and products, in one table.
 
-What belongs to a customer lies under the customer's partition key. An order has the keys of the
-index only until it is shipped, so the index is sparse: it holds open orders and nothing else, on
-ten keys, since one would be a hot one. A product is two items: a large one that hardly changes,
-and a small one that changes all the time, because an update is paid by the size of the whole item.
+All items of a customer have the customer's partition key. An order has the index's keys only until
+it is shipped, so the index is sparse: it holds open orders and nothing else. Its entries are spread
+over ten partition keys, because a single one would be hot. A product is stored as two items: a
+large one that hardly changes, and a small one that changes often, because an update consumes
+capacity for the size of the whole item.
 
-orders.py is the same table, declared.
+orders.py declares the same table.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ def new_customer(customer_id: str, name: str, email: str) -> Item:
 
 
 def new_product(product_id: str, title: str, price: str, available: int) -> list[Item]:
-    """The static part, which a page shows, and the dynamic part, which a sale changes."""
+    """The two items of a product: its content, which a page shows, and its stock, which changes."""
     both = {"pk": f"product#{product_id}", "product_id": product_id}
     content = {"title": title, "description": LONG_DESCRIPTION, "price": Decimal(price)}
     stock = {"available": available, "version": 1}
@@ -69,7 +70,7 @@ def cart_key(customer_id: str, product_id: str) -> Item:
 
 
 def time_text(at: datetime) -> str:
-    """In UTC and with a fixed width, so that texts sort in the order of time."""
+    """The time in UTC, with a fixed width, so that the strings sort in the order of time."""
     return f"{at:%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
@@ -96,7 +97,7 @@ def new_order(
 
 
 def shard(order_id: str) -> int:
-    """It is the same for an order at any time and on any machine."""
+    """The shard of an order, from 0 to 9. It depends on the id alone, so it never changes."""
     digest = hashlib.blake2b(order_id.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") % SHARDS
 
@@ -123,7 +124,7 @@ def load(client: Client) -> None:
 
 
 def add_to_cart(client: Client, customer_id: str, product_id: str, quantity: int) -> int:
-    """The quantity that is then in the cart."""
+    """Add to the quantity of a product in the cart. Returns the new quantity."""
     response = client.update_item(
         TableName=TABLE,
         Key=cart_key(customer_id, product_id),
@@ -148,7 +149,7 @@ def cart_line(client: Client, customer_id: str, product_id: str) -> Item | None:
 
 
 def place_order(client: Client, customer_id: str, placed: datetime, order_id: str) -> Item:
-    """Turn the cart into an order and take it out of the stock: all of it, or nothing.
+    """Turn the cart into an order and reduce the stock, in one transaction.
 
     Raises TransactionCanceledException if there is not enough of a product.
     """
@@ -182,12 +183,12 @@ def customer(client: Client, customer_id: str) -> Item | None:
 
 
 def orders(client: Client, customer_id: str) -> list[Item]:
-    """The oldest first."""
+    """The orders of a customer, the oldest first."""
     return _of_customer(client, customer_id, Key("sk").begins_with("order#"))
 
 
 def orders_since(client: Client, customer_id: str, since: datetime) -> list[Item]:
-    """`>=` alone would also read what follows the orders: the profile."""
+    """Orders since a time. `>=` alone would also read the profile, which follows the orders."""
     between = Key("sk").between(f"order#{time_text(since)}", "order#~")
     return _of_customer(client, customer_id, between)
 
@@ -221,7 +222,7 @@ def _of_customer(client: Client, customer_id: str, sort_key: Any) -> list[Item]:
 
 
 def unfulfilled(client: Client) -> list[Item]:
-    """The open orders, the oldest first: queries all ten keys and merges the results."""
+    """The open orders, the oldest first: queries all ten keys, and merges the results."""
     shards = (
         items(
             client.query,
@@ -235,7 +236,7 @@ def unfulfilled(client: Client) -> list[Item]:
 
 
 def ship(client: Client, customer_id: str, placed: datetime, order_id: str) -> None:
-    """Without its keys the order leaves the index."""
+    """Ship an order. This removes the index's keys from the item, so the order leaves the index."""
     client.update_item(
         TableName=TABLE,
         Key=order_key(customer_id, placed, order_id),
@@ -251,7 +252,7 @@ def ship(client: Client, customer_id: str, placed: datetime, order_id: str) -> N
 
 
 def restock(client: Client, product_id: str, quantity: int) -> float:
-    """The capacity that it consumes: one unit, because the long description is another item."""
+    """Add to the stock. Returns the consumed capacity: one unit, because the item is small."""
     response = client.update_item(
         TableName=TABLE,
         Key={"pk": f"product#{product_id}", "sk": "stock"},
@@ -271,7 +272,7 @@ def stock(client: Client, product_id: str) -> Item | None:
 
 
 def product_in_full(client: Client, product_id: str) -> list[Item]:
-    """Both parts, from one query."""
+    """Both items of a product, in one query."""
     condition = Key("pk").eq(f"product#{product_id}")
     return items(client.query, TableName=TABLE, KeyConditionExpression=condition)
 

@@ -1,7 +1,8 @@
 """Organisations and their projects with boto3: a local index by date, a global one by owner.
 
-`projects` is read by organisation, so that is its partition key. The local index keeps the
-partitions and orders each by `last_updated`; the global index makes new ones, by `owner`.
+Projects are read by organisation, so `organisation_id` is the partition key of `projects`. The
+local index has the same partition key, and sorts by `last_updated`; the partition key of the global
+index is `owner`.
 
 organisations.py declares the same tables.
 """
@@ -30,7 +31,7 @@ PROJECTS: list[Item] = [
 
 
 def create(client: Client) -> None:
-    """Both tables. The indexes hold only keys, the least that an index can hold."""
+    """Create both tables. The indexes hold only keys, the least that an index can hold."""
     keys_only = {"ProjectionType": "KEYS_ONLY"}
     client.create_table(
         TableName="organisations",
@@ -82,7 +83,10 @@ def project(client: Client, organisation_id: str, name: str) -> Item | None:
 
 
 def updated_since(client: Client, organisation_id: str, since: date) -> list[Item]:
-    """The oldest first. A local index fetches attributes that it does not hold, at extra cost."""
+    """Projects updated since a day, the oldest first.
+
+    A local index fetches attributes that it does not hold, at extra cost.
+    """
     return _query(
         client,
         Key("organisation_id").eq(organisation_id) & Key("last_updated").gte(f"{since}"),
@@ -92,12 +96,12 @@ def updated_since(client: Client, organisation_id: str, since: date) -> list[Ite
 
 
 def owned_by(client: Client, owner: str) -> list[Item]:
-    """The attributes that the index holds: `owner`, `organisation_id` and `name`."""
+    """An owner's projects, with the indexed attributes: `owner`, `organisation_id` and `name`."""
     return _query(client, Key("owner").eq(owner), IndexName="by_owner")
 
 
 def owned_by_in_full(client: Client, owner: str) -> list[Item]:
-    """A global index fetches nothing: attributes that it does not hold need a second request."""
+    """An owner's projects: a global index fetches nothing, so whole items need a second request."""
     index_keys = owned_by(client, owner)
     keys = [{name: key[name] for name in ("organisation_id", "name")} for key in index_keys]
     return get_all(client, "projects", keys)

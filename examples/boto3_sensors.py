@@ -1,7 +1,7 @@
 """Sensor management with boto3: buildings, floors, rooms, sensors and measurements in one table.
 
-Sensors carry the keys of three sparse indexes, so that they are found by building, floor and
-room; a fourth index, by `entityType`, holds every item.
+Sensors have the keys of three sparse indexes, so that they can be found by building, floor and
+room. A fourth index, by `entityType`, holds every item.
 
 sensors.py declares the same table.
 """
@@ -26,7 +26,7 @@ MEASUREMENTS_PER_SENSOR = 100
 
 
 def create(client: Client) -> None:
-    """The table with the keys pk and sk; GSI1 to GSI3 are sparse, GSI4 has every item."""
+    """Create the table, with the keys pk and sk. GSI1 to GSI3 are sparse; GSI4 has every item."""
     sparse = [(f"GSI{number}", (f"GSI{number}-pk", f"GSI{number}-sk")) for number in (1, 2, 3)]
     indexes: list[tuple[str, tuple[str, ...]]] = [*sparse, ("GSI4", ("entityType",))]
     attributes = ["pk", "sk", *(name for _, names in indexes for name in names)]
@@ -62,7 +62,7 @@ def new_floor(building_id: str, floor_id: str) -> Item:
 
 
 def new_room(building_id: str, floor_id: str, room_id: str) -> Item:
-    """The @ keeps rooms out of `begins_with(sk, "floor#")`, which finds floors."""
+    """A room. Because of the @, `begins_with(sk, "floor#")` finds floors but no rooms."""
     key = {"pk": f"building#{building_id}", "sk": f"floor@{floor_id}@room#{room_id}"}
     fields = {"building_id": building_id, "floor_id": floor_id, "room_id": room_id}
     return {"entityType": "Room", **key, **fields}
@@ -97,7 +97,7 @@ def places() -> Iterator[Item]:
 
 
 def measurements(day: date = DAY) -> Iterator[Item]:
-    """Each sensor's day: evenly spaced from midnight on."""
+    """The measurements of all sensors on one day, evenly spaced from midnight on."""
     step = timedelta(days=1) / MEASUREMENTS_PER_SENSOR
     ids = [place["sensor_id"] for place in places() if place["entityType"] == "Sensor"]
     for tick in range(MEASUREMENTS_PER_SENSOR):
@@ -107,7 +107,7 @@ def measurements(day: date = DAY) -> Iterator[Item]:
 
 
 def load(client: Client, day: date = DAY) -> Iterator[int]:
-    """Put everything; yields the number of items as they are stored."""
+    """Put all items. Yields the number of items in each batch once the batch is stored."""
     yield from put_all(client, TABLE, places())
     yield from put_all(client, TABLE, measurements(day))
 
@@ -148,7 +148,7 @@ def room_sensors(client: Client, room_id: str) -> list[Item]:
 
 
 def latest(client: Client, sensor_id: str, day: date = DAY) -> Item | None:
-    """One page with one item is enough, so this does not read further."""
+    """The latest measurement of a day: the first item in descending order, with Limit=1."""
     page = client.query(
         TableName=TABLE,
         KeyConditionExpression=Key("pk").eq(f"sensor#{sensor_id}#{day:%Y-%m-%d}"),

@@ -1,4 +1,4 @@
-"""Customers, orders and carts; fields that change often are in items of their own."""
+"""Customers, orders and carts. Fields that change often are in items of their own."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -42,7 +42,7 @@ class CartLine(st.Item):
 
 
 class Product(st.Item):
-    """The static part: large, and rarely written."""
+    """The content of a product: large, and rarely written."""
 
     key = st.key("product#{product_id}", "content")
 
@@ -53,7 +53,7 @@ class Product(st.Item):
 
 
 class Stock(st.Item):
-    """The dynamic part: small, and written at every sale."""
+    """The stock of a product: small, and written at every sale."""
 
     key = st.key("product#{product_id}", "stock")
 

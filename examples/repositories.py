@@ -15,7 +15,7 @@ Count = Annotated[int, Field(ge=0)]
 class User(st.Item):
     key = st.key("user#{login}", "info")
     by_owner = st.index("GSI1", "owner#{login}", "info")
-    one_login = st.unique("{login}", namespace="logins")  # shared with organisations
+    one_login = st.unique("{login}", namespace="logins")  # a namespace that organisations share
     one_email = st.unique("{email}")
 
     login: Login
@@ -50,7 +50,7 @@ class Repository(st.Item):
     stars: Count = 0
     forks: Count = 0
     open_issues: Count = 0
-    last_number: Count = 0  # of its issues and pull requests together
+    last_number: Count = 0  # of the latest issue or pull request
 
 
 class Issue(st.Item):
@@ -86,7 +86,7 @@ class PullRequest(st.Item):
 
 
 class Comment(st.Item):
-    """On an issue or a pull request, which share their numbers."""
+    """A comment on an issue or a pull request; both are numbered in one sequence."""
 
     key = st.key("talk#{owner}#{name}#{number:07d}", "{written}#{comment_id}")
 
@@ -206,21 +206,21 @@ table = st.Table("hub", Hub)
 
 
 def give_star(db: Hub, owner: str, name: str, login: str) -> None:
-    """Star a repository and count the star. Raises AlreadyExists for a second one."""
+    """Star a repository and count the star. Raises AlreadyExists if the user has starred it."""
     with db.transaction() as t:
         t.create(Star(owner=owner, name=name, login=login))
         t.add(Repository(owner=owner, name=name), stars=1)
 
 
 def take_star(db: Hub, owner: str, name: str, login: str) -> None:
-    """Raises ConditionFailed if there is no such star."""
+    """Remove a star. Raises ConditionFailed if there is no such star."""
     with db.transaction() as t:
         t.delete(Star(owner=owner, name=name, login=login), where="attribute_exists(login)")
         t.add(Repository(owner=owner, name=name), stars=-1)
 
 
 def fork(db: Hub, owner: str, name: str, by: str) -> Repository:
-    """Copy a repository to another owner. Raises AlreadyExists for a second fork."""
+    """Copy a repository to another owner. Raises AlreadyExists if that owner has a copy."""
     copy = Repository(owner=by, name=name, forked_from=f"{owner}/{name}")
     with db.transaction() as t:
         t.create(copy)
@@ -241,20 +241,24 @@ def open_issue(db: Hub, owner: str, name: str, author: str, title: str) -> Issue
 
 
 def close_issue(db: Hub, issue: Issue) -> None:
-    """Raises Conflict if the issue was changed after it was read."""
+    """Close an issue. Raises Conflict if it was changed after it was read."""
     with db.transaction() as t:
         t.save(issue.replace(status="closed"))
         t.add(Repository(owner=issue.owner, name=issue.name), open_issues=-1)
 
 
 def open_pull_request(db: Hub, owner: str, name: str, author: str, title: str) -> PullRequest:
-    """Open a pull request. Its number is the next one of issues and pull requests together."""
+    """Open a pull request with the next number, in the sequence that it shares with issues."""
     number = db.add(Repository(owner=owner, name=name), last_number=1).last_number
     return db.create(PullRequest(owner=owner, name=name, number=number, title=title, author=author))
 
 
 def merge(db: Hub, owner: str, name: str, number: int) -> None:
-    """Merge an open pull request, and say so in a comment. Raises Conflict, ConditionFailed."""
+    """Merge an open pull request, and add a comment that says so.
+
+    Raises ConditionFailed if the pull request is not open, and Conflict if another program changed
+    it meanwhile.
+    """
     with db.transaction() as t:
         with t.edit(db.pull_request, owner, name, number) as pull:
             pull.status = "merged"

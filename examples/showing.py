@@ -1,4 +1,4 @@
-"""What the boto3 examples share: a client, whole answers, and the table of access patterns.
+"""Code that the boto3 examples share: a client, paging, and the table of access patterns.
 
 The client is that of a boto3 resource: it takes and returns Python values (`"a"`, `5`, `{"x"}`)
 where the plain client wants `{"S": "a"}`, and has the same operations and parameters otherwise.
@@ -32,7 +32,7 @@ _AFTER = "after-call.dynamodb"
 
 
 def connect(endpoint: str | None = None) -> Client:
-    """A client of this endpoint, with made-up credentials; without one, of a new database."""
+    """A client of an endpoint, with made-up credentials; by default, of a new database."""
     if endpoint is None:
         return hashrange.connect().boto3_session().resource("dynamodb").meta.client
     return boto3.resource(
@@ -82,7 +82,7 @@ def get_all(client: Client, table: str, keys: Sequence[Item]) -> list[Item]:
 
 
 def put_all(client: Client, table: str, new: Iterable[Item]) -> Iterator[int]:
-    """Put the items in batches; yields the size of each batch once it is stored."""
+    """Put the items in batches. Yields the size of each batch once the batch is stored."""
     rest = iter(new)
     while batch := list(islice(rest, BATCH_WRITES_MAX)):
         requests: Any = {table: [{"PutRequest": {"Item": item}} for item in batch]}
@@ -96,7 +96,7 @@ def put_all(client: Client, table: str, new: Iterable[Item]) -> Iterator[int]:
 
 @dataclass
 class Meter:
-    """Counts the requests of a client and the capacity they consume, while it is in use."""
+    """Within its `with` block, counts a client's requests and the capacity that they consume."""
 
     client: Client
     requests: int = field(default=0, init=False)
@@ -151,7 +151,7 @@ MEASURED = ("Items\nfound", "Pages\nread", "Capacity\nconsumed")
 
 
 def measured(client: Client, patterns: Iterable[Pattern]) -> Table:
-    """Run the patterns; a table of what serves each one, and what it found, read and cost."""
+    """Run the patterns. Returns a table: how each is served, and what it found, read and cost."""
     rows = list(patterns)
     table = Table(
         box=box.HORIZONTALS,
@@ -180,13 +180,13 @@ def measured(client: Client, patterns: Iterable[Pattern]) -> Table:
 
 
 def console() -> Console:
-    """As wide as the terminal; without a terminal, wide enough for the table."""
+    """A console as wide as the terminal or, without a terminal, wide enough for the table."""
     console = Console()
     return console if console.is_terminal else Console(width=COLUMNS_UNLESS_TERMINAL)
 
 
 def main(title: str, prepare: Callable[[Client], object], patterns: Iterable[Pattern]) -> None:
-    """The command line of an example: make its tables, fill them, show its access patterns."""
+    """The command line of an example: creates and fills its tables, and runs its patterns."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--endpoint", metavar="URL", help="default: a database in this process")
     client = connect(parser.parse_args().endpoint)

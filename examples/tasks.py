@@ -21,7 +21,7 @@ class Tenant(st.Item):
 
 class User(st.Item):
     key = st.key("tenant#{tenant_id}", "user#{user_id}")
-    one_email = st.unique("email#{email}")  # in all tenants
+    one_email = st.unique("email#{email}")  # unique over all tenants
 
     tenant_id: Id
     user_id: Id
@@ -30,7 +30,7 @@ class User(st.Item):
 
 
 class Session(st.Item):
-    """Expires by itself. Reads leave it out from that moment on."""
+    """A login that expires. From that moment on, reads leave it out."""
 
     key = st.key("tenant#{tenant_id}#sessions", "{token}")
 
@@ -50,7 +50,7 @@ class Project(st.Item):
 
 class Task(st.Item):
     key = st.key("tenant#{tenant_id}#project#{project_id}", "task#{task_id}")
-    # Sparse: only tasks with the flag are in this index, and only open ones with a date in that.
+    # Sparse indexes: GSI2 has only tasks with the flag, and GSI3 only open tasks with a date.
     flagged_ones = st.index(
         "GSI2", "tenant#{tenant_id}#flagged", "{task_id}", when="flagged = :yes", yes=True
     )
@@ -69,7 +69,7 @@ class Task(st.Item):
 
 
 class Assignment(st.Item):
-    """Tasks and users: many to many, found from both sides."""
+    """A user of a task: a many-to-many relation, which can be read from both sides."""
 
     key = st.key("tenant#{tenant_id}#task#{project_id}#{task_id}", "user#{user_id}")
     of_user = st.index("GSI1", "tenant#{tenant_id}#user#{user_id}", "task#{task_id}")
@@ -82,7 +82,7 @@ class Assignment(st.Item):
 
 
 class Event(st.Item):
-    """The tenant's feed, spread over four partitions since everybody writes to it."""
+    """An entry of the tenant's feed, which has four partitions because everybody writes to it."""
 
     key = st.key("tenant#{tenant_id}#feed#{event_id|shard:4}", "{at}#{event_id}")
 
@@ -111,7 +111,7 @@ class Reservation(st.Item):
 
 
 class Reading(st.Item):
-    """A time series, in one partition for each device and month."""
+    """A value of a time series, which has one partition for each device and month."""
 
     key = st.key("tenant#{tenant_id}#device#{device_id}#{at:%Y-%m}", "{at}")
 

@@ -1,4 +1,4 @@
-// Sensors in buildings and rooms, with ElectroDB: beside sensors_hashrange.py.
+// Sensors in buildings and rooms, with ElectroDB, to compare with sensors_hashrange.py.
 // Needs a server: ENDPOINT=http://127.0.0.1:8000 node sensors_electrodb.mjs
 // (with any AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment)
 

@@ -1,4 +1,4 @@
-"""Sensors in buildings and rooms, with hashrange.design: beside sensors_electrodb.mjs and others.
+"""Sensors in buildings and rooms, with hashrange.design, to compare with the other programs here.
 
 Needs a server: ENDPOINT=http://127.0.0.1:8000 python sensors_hashrange.py
 (with any AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment)

@@ -1,4 +1,4 @@
-"""Sensors in buildings and rooms, with PynamoDB: beside sensors_hashrange.py.
+"""Sensors in buildings and rooms, with PynamoDB, to compare with sensors_hashrange.py.
 
 Needs a server: ENDPOINT=http://127.0.0.1:8000 python sensors_pynamodb.py
 (with any AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment)
@@ -38,7 +38,7 @@ class Sensor(Model):
 
 
 def sensor(building_id: str, sensor_id: str, room_id: str) -> Sensor:
-    """The keys are written by hand."""
+    """A sensor with its keys, which PynamoDB leaves to the program."""
     return Sensor(
         pk=f"building#{building_id}", sk=f"sensor#{sensor_id}",
         room_key=f"room#{room_id}", sensor_key=f"sensor#{sensor_id}",
@@ -58,7 +58,7 @@ def main() -> None:
     print("building:", *(one.sensor_id for one in sensors))
 
     one = Sensor.get("building#b", "sensor#1")
-    one.update(actions=[Sensor.room_id.set("r2")])  # the key is forgotten, and nothing says so
+    one.update(actions=[Sensor.room_id.set("r2")])  # without the index key: no error
     print("r1 with a forgotten key:", *of_room("r1"))
     one.update(actions=[Sensor.room_id.set("r2"), Sensor.room_key.set("room#r2")])
     print("r1:", *of_room("r1"))

@@ -1,8 +1,8 @@
 """`make demo-migrate`: the key of measurements changes while programs write and read them.
 
-The article about sensors ends with a query that its table cannot answer: all measurements of a
-sensor for two or more days. Here the table gets the key that can, on a real server, while one
-program of the old model writes and reads all the time. Every answer is checked.
+The table of sensors_by_day.py cannot answer one query: all measurements of a sensor on two or more
+days. Here the table gets a key that serves this query, on a real server, while a program of the old
+model writes and reads all the time. Every answer is checked.
 """
 
 import os
@@ -31,7 +31,7 @@ SENSORS, HOURS = 5, int(os.environ.get("HOURS", "200"))
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 PHASES = ("dual", "backfill", "verify", "read-new", "new", "contracting")
 MIGRATION = st.Migration(by_day, by_time, lease_seconds=0.2, signature_seconds=0)
-"""On loopback no request is under way for long. For AWS, leave out both settings."""
+"""The waits are short, because the server is local. For AWS, leave out both settings."""
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def client(url: str) -> Any:
 
 
 class OldProgram(threading.Thread):
-    """Writes the next measurement, and reads back its day, until its model is refused."""
+    """Writes a measurement and reads back its day, again and again, until the migration refuses."""
 
     def __init__(self, url: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Measurements of sensors, one partition for each sensor and day, as the article ends."""
+"""The old model of demo_migrate.py: a partition for the measurements of each sensor and day."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The same measurements in one partition for each sensor, so that one query spans any days."""
+"""The new model of demo_migrate.py: a partition for each sensor, so a query can span days."""
 
 from datetime import datetime
 from decimal import Decimal

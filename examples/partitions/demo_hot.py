@@ -1,8 +1,8 @@
 """`make demo-hot`: an index with one hot key, live, until the base table refuses writes.
 
-The same measurements are written three times, with other values of the index's key. The clock is
-set by hand, so that twenty minutes of measurements take seconds. Without a terminal, only the end
-is printed.
+The same measurements are written three times, each time with different values of the index's key.
+The demo sets the clock itself, so twenty minutes of measurements take seconds. Without a terminal,
+only the final state is printed.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ BAR, CURVE = 8, 12
 BLOCKS = " ▁▂▃▄▅▆▇█"
 COLUMNS_UNLESS_TERMINAL = 80
 SHOWN_EVERY_SECONDS = 30
-"""After how many seconds of the clock the display changes."""
+"""The simulated seconds between two updates of the display."""
 
 INTRODUCTION = f"""
 [bold]One hot key in an index[/bold]
@@ -30,7 +30,7 @@ A partition serves 10 write units a second, a hundredth of DynamoDB's.
 
 
 def shown(runs: Sequence[Run]) -> RenderableType:
-    """The runs side by side, and what the first refusal of each one said."""
+    """A table of the runs, and why and by what resource each run was refused, if it was."""
     return Group(_table(runs), *(_refusal(run) for run in runs if run.reasons))
 
 
@@ -63,7 +63,7 @@ def _table(runs: Sequence[Run]) -> Table:
 
 
 def _curve(written: Sequence[int]) -> str:
-    """The height of each block is the writes per second in some minutes."""
+    """A curve of blocks; the height of each block is the mean of the writes per second."""
     width = 2 * LOAD_SECONDS // CURVE
     means = [sum(part) / len(part) for part in _parts(written, width)]
     most = len(BLOCKS) - 1

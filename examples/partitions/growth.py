@@ -1,19 +1,19 @@
-"""A table that grows into partitions: one that is full is split in the middle of its bytes."""
+"""A growing table: whenever a partition is full, it is split in the middle of its bytes."""
 
 from typing import Any, NamedTuple
 
 from simulated import Simulated
 
 PARTITION_BYTES = 1024 * 1024
-"""A partition of DynamoDB has 10 GB. Here it has 1 MB, so that the table is full in a second."""
+"""DynamoDB's partitions have 10 GB. Here they have 1 MB, so that few items fill them."""
 
 ITEM_BYTES = 4096
 STEPS = (250, 300, 600, 1000, 1500)
-"""How many items there are whenever the partitions are looked at."""
+"""The numbers of items at which the partitions are recorded."""
 
 
 class Moment(NamedTuple):
-    """The partitions as `Database.inspect` shows them, at a number of items."""
+    """The partitions, as `Database.inspect` shows them, when the table has a number of items."""
 
     items: int
     partitions: list[dict[str, Any]]
@@ -28,7 +28,7 @@ def grow() -> list[Moment]:
             customer, order = f"customer#{written % 400}", f"order#{written // 400:04d}"
             padding = "x" * (ITEM_BYTES - 60)
             refused = db.put("orders", customer=customer, order=order, padding=padding)
-            db.wait(0.04)  # 4 units each, and 100 units a second
+            db.wait(0.04)  # a write takes 4 units, and the table has 100 a second
             written += refused is None
         [table] = db.inspect("orders")
         moments.append(Moment(items, table["partitions"]))

@@ -1,11 +1,11 @@
 """An index with one hot key: the measurements of all sensors under `entityType` = `Measurement`.
 
 GSI4 of examples/sensors.py finds all items of a kind, and its partition key is the kind. So the
-entries of all measurements lie in one partition of the index, whatever partitions the measurements
-lie in.
+entries of all measurements are in one partition of the index, although the measurements are in many
+partitions of the table.
 
-Everything is a hundredth of DynamoDB's: a partition serves 10 write units a second, and 20
-measurements come in a second.
+Limits and load are a hundredth of DynamoDB's: a partition serves 10 write units a second, and 20
+measurements arrive in a second.
 """
 
 from collections import Counter, deque
@@ -21,7 +21,7 @@ LOAD_SECONDS, MEASUREMENTS_PER_SECOND, ATTEMPTS_PER_SECOND = 20 * 60, 20, 30
 SENSORS, SHARDS = 500, 16
 
 Kind = Callable[[int], str | None]
-"""The `entityType` of the nth measurement; None leaves it out, and so the item out of GSI4."""
+"""Returns the `entityType` of the nth measurement; None leaves the item out of GSI4."""
 
 
 def _one(_: int) -> str | None:
@@ -41,15 +41,15 @@ DESIGNS: dict[str, Kind] = {
     f"Measurement#0-{SHARDS - 1}": _sharded,
     "not in GSI4": _none,
 }
-"""By the name of a design, what it has as `entityType`."""
+"""The `entityType` of each design, by the design's name."""
 
 
 @dataclass
 class Run:
-    """The load on one design. `step` lets a second pass.
+    """The load on one design.
 
-    Measurements wait in a queue of the client, which sends up to 30 in a second. Refused ones are
-    sent again in the next second.
+    Measurements wait in a queue of the client, which sends up to 30 of them in a second. Refused
+    measurements are sent again in the next second.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Run:
     """The write units that the table and GSI4 have consumed in all; None until the run is over."""
     written: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
-    """How many writes there were in each second."""
+    """`written` and `refused` have the numbers of writes in each second."""
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Refusals by their reason and the ARN of the table or index that was short of units."""
     wait_seconds_max: int = 0
@@ -76,11 +76,11 @@ class Run:
 
     @property
     def done(self) -> float:
-        """Which part of the measurements is written: 0 to 1."""
+        """The share of the measurements that has been written, from 0 to 1."""
         return sum(self.written) / (self.load_seconds * MEASUREMENTS_PER_SECOND)
 
     def steps(self) -> Iterator[None]:
-        """A second at a time, until every measurement is written."""
+        """Let one second pass in each step, until every measurement is written."""
         while self._waiting or self.seconds < self.load_seconds:
             self._step()
             yield
@@ -127,7 +127,7 @@ class Run:
 
 @cache
 def finished(name: str) -> Run:
-    """The whole run of a design."""
+    """A run of a design from its beginning to its end."""
     run = Run(name)
     for _ in run.steps():
         pass

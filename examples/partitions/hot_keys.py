@@ -1,7 +1,7 @@
-"""A hot partition: one whose load has many keys is split, one with a single hot key is not, and a
-hot key among others gets a partition of its own.
+"""Hot partitions: a partition with many loaded keys is split, a partition with one hot key is not,
+and a hot key among others gets a partition of its own.
 
-Everything is a hundredth of DynamoDB's: a partition serves 10 write units a second.
+Limits and load are a hundredth of DynamoDB's: a partition serves 10 write units a second.
 """
 
 from collections import Counter, defaultdict
@@ -15,7 +15,7 @@ WINDOW_SECONDS = 10
 
 
 class Window(NamedTuple):
-    """Writes per second that were written and refused in ten seconds, by the partition's number."""
+    """Writes per second in a window of ten seconds; `written` has them by partition number."""
 
     seconds: float
     written: dict[int, float]
@@ -54,7 +54,7 @@ def one_key() -> list[Window]:
 
 
 def one_among_others() -> list[Window]:
-    """Four of five writes are to one key."""
+    """A load with four of five writes to one key."""
     return run(lambda number: "page#1" if number % 5 else f"page#{number // 5 % 40 + 2}")
 
 

@@ -1,7 +1,7 @@
 """An index that falls behind: its debt grows until all writes of the table are refused.
 
-The table has 40 write units a second, and its index 10. The load is 20 writes a second for three
-minutes, each of which is one unit in the table and one in the index.
+The table has 40 write units a second, and its index has 10. The load is 20 writes a second for
+three minutes. Each write consumes one unit of the table and one of the index.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simulated import Simulated
 
 BACKLOG_UNITS = 100
-"""How far an index may fall behind. DynamoDB does not publish its limit."""
+"""The units by which an index may fall behind. DynamoDB does not publish its limit."""
 
 IDLE_SECONDS, LOAD_SECONDS, SECONDS, WRITES = 30, 180, 270, 20
 

@@ -16,13 +16,13 @@ KEYS = (
     "cat:treeclimbed:oak",
 )
 WORDS = (3, 101, 201)
-"""How many words each of three parrots knows."""
+"""The number of words that each of three parrots knows."""
 
 PADDED, UNPADDED = "parrot:words:{:06d}", "parrot:words:{}"
 
 
 class Pattern(NamedTuple):
-    """A condition on the sort key, what it asks for, the keys found with it, and those wanted."""
+    """A condition on the sort key, its meaning, the keys that it finds, and the keys wanted."""
 
     condition: str
     meaning: str
@@ -31,14 +31,14 @@ class Pattern(NamedTuple):
 
 
 class Line(NamedTuple):
-    """All keys in their order, and the patterns."""
+    """All keys in sorted order, and the patterns that read them."""
 
     keys: list[str]
     patterns: list[Pattern]
 
 
 def prefixes() -> Line:
-    """A range for each prefix."""
+    """The range of keys that each prefix selects."""
     line = _Facts([*KEYS, *map(PADDED.format, WORDS)])
     meanings = {
         "London:": "addresses in London",
@@ -60,7 +60,7 @@ def prefixes() -> Line:
 
 
 def numbers(form: str) -> Line:
-    """The parrots by the words they know, with the numbers in this form."""
+    """The ranges of parrots by the words they know, with numbers written in the format `form`."""
     line = _Facts([KEYS[4], *map(form.format, WORDS)])
     patterns = []
     for low, high, meaning in (
@@ -86,7 +86,7 @@ class _Facts:
             self._db.put("facts", pk="all", sk=key)
 
     def query(self, condition: str = "", *operands: str) -> list[str]:
-        """The sort keys that a Query finds, in their order."""
+        """The sort keys that a Query returns, in its order."""
         values = {f":{number}": {"S": operand} for number, operand in enumerate(operands)}
         request = {
             "TableName": "facts",

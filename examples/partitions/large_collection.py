@@ -1,7 +1,7 @@
 """A large item collection: with a local index it has a limit, without one it is divided.
 
-Everything is a hundred-thousandth of DynamoDB's: partitions, and item collections with a local
-index, have 100 KB.
+Sizes are a hundred-thousandth of DynamoDB's: partitions, and item collections of a table with a
+local index, have at most 100 KB.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ TEXT = "x" * 7_900
 
 
 class Moment(NamedTuple):
-    """The bytes of the item collection after so many writes, and how many partitions have it."""
+    """After a number of writes: the bytes of the item collection, and its number of partitions."""
 
     writes: int
     bytes: int
@@ -21,14 +21,14 @@ class Moment(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """`refusal` is the error of the first write that was refused."""
+    """The growth of a collection; `refusal` is the name of the first error, if there was one."""
 
     moments: list[Moment]
     refusal: str | None
 
 
 def grow(local: bool) -> Growth:
-    """Put messages of 8 KB into one chat. A clock that is set by hand lets upkeep follow."""
+    """Put messages of 8 KB into one chat. After each message, the upkeep splits partitions."""
     db = Simulated(partition_bytes=LIMIT_BYTES, collection_bytes_max=LIMIT_BYTES)
     index = {
         "IndexName": "by_author",

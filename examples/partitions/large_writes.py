@@ -1,18 +1,18 @@
-"""Large writes: a bucket may go into debt, and a table saves units that it does not use."""
+"""Large writes: a partition may go into debt, and a table saves units that it does not use."""
 
 from typing import NamedTuple
 
 from simulated import Simulated
 
 LARGE = "x" * (400 * 1024 - len("id0content"))
-"""With it, an item has 400 KB: the maximum, and 400 write units."""
+"""An attribute that makes an item 400 KB large, the maximum; a write takes 400 units."""
 
 SAVING_SECONDS, LOAD_SECONDS = 300, 300
 UNITS, LOAD_UNITS = 100, 400
 
 
 class Write(NamedTuple):
-    """The credit of the partition before and after a write at a time, and why it was refused."""
+    """The partition's credit before and after a write, and the reason if it was refused."""
 
     seconds: float
     before: float
@@ -33,7 +33,7 @@ def four_writes() -> list[Write]:
     """Writes of 400 KB to one partition, which serves 1,000 units a second."""
     db = Simulated()
     db.create("documents", "id", read=1000, write=600)
-    db.wait(60)  # so that the table has saved units, and only the partition is short of them
+    db.wait(60)  # the table saves units, so that only the partition can run out of them
     writes = []
     for number, pause in enumerate((0.1, 0.05, 0.05, 0.05, 0.2, 0.05)):
         db.wait(pause)

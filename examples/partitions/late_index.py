@@ -1,7 +1,7 @@
-"""A stale index: entries that wait in a queue, and are shown when their units have been served.
+"""A stale index: entries wait in a queue, and are shown when the index has units for them.
 
-An index of one write unit gets 800 entries at once. Nothing is refused, because its debt stays
-below what an index may owe.
+An index of one write unit gets 800 entries at once. No write is refused, because the debt of the
+index stays below the limit.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ ENTRIES, INDEX_UNITS, SECONDS, STEP = 800, 1, 840, 20
 
 
 class Moment(NamedTuple):
-    """How many items the table has at a time, and how many the index shows."""
+    """The number of items in the table at a time, and the number that the index shows."""
 
     seconds: float
     written: int

@@ -1,8 +1,9 @@
 """The same items three times: in a table, in a local index, and in a global index.
 
-A partition has a range of the hash, and so the items of many partition keys. A local index lies in
-the partitions of its table and sorts the items of each key in another way. A global index has
-partitions of its own, and the hash of its own key decides which entry is in which of them.
+A partition has a range of the hash, and so the items of many partition keys. A local index is
+stored in the partitions of its table, and sorts the items of each partition key in another way. A
+global index has partitions of its own, and the hash of its own partition key decides which
+partition has an entry.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ ATTRIBUTES = ("organisation_id", "name", "owner", "last_updated")
 
 
 class Box(NamedTuple):
-    """A partition: its number, its range of the hash, and its rows in their order."""
+    """A partition: its number, its range of the hash, and its rows in sorted order."""
 
     number: int
     start: str
@@ -57,7 +58,7 @@ def boxes() -> dict[str, list[Box]]:
 def _boxes(
     db: Simulated, partitions: list[dict[str, Any]], index: str | None, key: str
 ) -> list[Box]:
-    """Scan the table or the index; `explain` tells which partition has the items of a key."""
+    """The items of the table or index by partition, from a Scan and `explain`."""
     boxes = {
         each["number"]: Box(each["number"], each["from"], each["to"], []) for each in partitions
     }

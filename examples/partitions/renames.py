@@ -1,8 +1,9 @@
-"""What it costs to change a name that has been copied: a user's, and a server's.
+"""The cost of changing a name that has copies: the name of a user, and the name of a server.
 
 A user is in 50 servers, and each membership has a copy of the user's name. A server has 1,000,000
-members, and each membership might have a copy of the server's name as well. The 50 are renamed as
-they are; of the million, as many as MEMBERS are, and the figures for all are computed from that.
+members, and each membership might have a copy of the server's name as well. All 50 copies of the
+user's name are changed. Of the million copies of the server's name, only MEMBERS are changed, and
+the figures for all are computed from that.
 """
 
 from typing import NamedTuple
@@ -15,7 +16,7 @@ PARTITION_WRITE_UNITS = 1000
 
 
 class Rename(NamedTuple):
-    """Write units of the table and of its index, and the seconds until all copies were changed.
+    """A rename: the write units of the table and of its index, and the seconds that it took.
 
     A write that is refused is sent again after a tenth of a second.
     """
@@ -73,7 +74,7 @@ def _rename(db: Simulated, keys: list[tuple[str, str]], attribute: str) -> Renam
 
 
 def _units(db: Simulated) -> tuple[float, float]:
-    """Write units so far, of the table and of its index."""
+    """The write units that the table and its index have consumed so far."""
     [table] = db.inspect("chat")
     [index] = table["indexes"]
     return table["load"]["write_units"], index["load"]["write_units"]

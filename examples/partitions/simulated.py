@@ -1,8 +1,8 @@
-"""What the examples about partitions share: a database whose time passes when they say so.
+"""A database for the examples about partitions, with a clock that the examples move.
 
-Throughput is enforced as on DynamoDB, and a clock that is set by hand lets hours pass in
-milliseconds. The upkeep that splits partitions runs between the steps of an example instead of in a
-thread, so an example prints the same figures each time.
+Throughput is enforced as on DynamoDB, and hours of the clock pass in milliseconds. The upkeep that
+splits partitions runs between the steps of an example instead of in a thread, so an example prints
+the same figures each time.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
 
 SMALL: dict[str, Any] = {"partition_write_units": 10, "partition_read_units": 30}
-"""Partitions that serve a hundredth of what those of DynamoDB do."""
+"""Settings for partitions that serve a hundredth of the units of DynamoDB's partitions."""
 
 
 class Simulated(Database):
-    """A database in memory. `settings` are those of `hashrange.Settings`."""
+    """A database in memory. `settings` are fields of `hashrange.Settings`."""
 
     def __init__(self, **settings: Any) -> None:
         self.clock = TestClock("2026-11-21")
@@ -30,11 +30,11 @@ class Simulated(Database):
         self._began = self.clock.now()
 
     def start_upkeep(self) -> None:
-        """No thread is started: `wait` does the upkeep that is due."""
+        """Does not start a thread, because `wait` does the upkeep that is due."""
 
     @property
     def seconds(self) -> float:
-        """How much time has passed."""
+        """The seconds that have passed on the clock."""
         return round(self.clock.now() - self._began, 3)
 
     def wait(self, seconds: float) -> None:
@@ -51,9 +51,9 @@ class Simulated(Database):
         index_write: int = 0,
         **members: Any,
     ) -> None:
-        """A table of this key, whose key attributes are strings; on demand unless units are given.
+        """Create a table with string keys; it is on demand unless `write` is given.
 
-        `indexes` are global indexes by name, with their keys; `members` are more of CreateTable's.
+        `indexes` has the keys of global indexes by name; `members` are more members of CreateTable.
         """
         indexes = indexes or {}
         attributes = {*key, *(attribute for names in indexes.values() for attribute in names)}
@@ -81,7 +81,7 @@ class Simulated(Database):
         self.execute("CreateTable", request)
 
     def refused(self, operation: str, request: dict[str, Any]) -> dict[str, str] | None:
-        """Send a request. Returns the reason of a refusal and its resource, an ARN; else None."""
+        """Send a request. If it is throttled, returns the reason and the resource, an ARN."""
         try:
             self.execute(operation, request)
         except ApiError as error:
@@ -94,12 +94,12 @@ class Simulated(Database):
         return None
 
     def put(self, table: str, **values: str) -> dict[str, str] | None:
-        """Put an item of strings; the reason of its refusal, if it is refused."""
+        """Put an item of strings. If it is throttled, returns the reason and the resource."""
         item = {name: {"S": value} for name, value in values.items()}
         return self.refused("PutItem", {"TableName": table, "Item": item})
 
     def partition_of(self, table: str, **key: str) -> int:
-        """The number of the partition that has the item of this key."""
+        """The number of the partition that has the item with this key."""
         request = {"TableName": table, "Key": {name: {"S": text} for name, text in key.items()}}
         number: int = self.explain("GetItem", request)["consumed"][0]["partition"]
         return number

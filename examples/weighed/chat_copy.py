@@ -1,4 +1,4 @@
-"""A copy: each membership has the name of its user, which a change has to write to all."""
+"""A copy: each membership has its user's name, and a new name is written to all of them."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""A follow-up read: the member list gets each user, and a change is one write."""
+"""A follow-up read: the member list reads each user, and a new name is written once."""
 
 from typing import Protocol
 

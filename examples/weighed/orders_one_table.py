@@ -1,4 +1,4 @@
-"""One table: a customer and the orders are one item collection, read by one query."""
+"""One table: a customer and the customer's orders are one item collection, read by one query."""
 
 from datetime import datetime
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""A chain: the rooms are in their building's partition, below their floors."""
+"""A chain of keys: rooms are in their building's partition, ordered by their floors."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""A key of its own: a room is found by its id alone, its floor and building by indexes."""
+"""A key of its own: a room is read by its id, and indexes find the rooms of a floor or building."""
 
 from typing import Protocol
 
