@@ -32,7 +32,7 @@ def told_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Add to the error for a missing library how to install it."""
+    """Add a note to the error for a missing library: the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -361,7 +361,7 @@ class AsyncStore(Protocol):
 
 
 def check_durability(durability: str) -> None:
-    """Raises ValueError unless it is one of the words of `Durability`."""
+    """Check the name of a durability. Raises ValueError unless it is one of `Durability`."""
     if durability not in get_args(Durability):
         raise ValueError(f"durability must be one of {get_args(Durability)}, not {durability!r}")
 

@@ -17,7 +17,7 @@ from hashrange.runtime.ending import complaints
 LAG_SECONDS_MAX = 10.0
 """Writes are throttled while an index does not show a change that is older than this."""
 AWAY_SECONDS_MAX = 300.0
-"""The same for a change that the store has failed to apply. This gives a standby time to take
+"""The limit for a change that the store has failed to apply. It gives a standby time to take
 over."""
 
 
@@ -43,7 +43,8 @@ class Lag:
 
 
 class BackPressure:
-    """`lags` returns how far the indexes of each table are behind, by the table's name."""
+    """Tells which writes to throttle. `lags` returns how far the indexes of each table are behind,
+    by the table's name."""
 
     def __init__(self, lags: Callable[[], dict[str, Lag]]) -> None:
         self._lags = lags

@@ -36,7 +36,7 @@ BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_SECONDS_MAX = 0.01
 """After this time a batch ends; the rest of its requests wait for the next one."""
 BULK_SECONDS_MAX = 0.1
-"""The same for a batch of bulk writes: enough for all writes that are submitted together."""
+"""The limit for a batch of bulk writes: enough for all writes that are submitted together."""
 
 ENTROPY_BYTES = 16
 

@@ -25,7 +25,7 @@ def wall_clock() -> float:
 
 
 class Clock(forks.Forkable):
-    """`source` gives epoch seconds and may jump; `now()` never goes back.
+    """The clock of a runtime. `source` gives epoch seconds and may jump; `now()` never goes back.
 
     `timer` measures how long something takes, in seconds from an arbitrary start.
     """

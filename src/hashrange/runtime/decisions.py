@@ -58,7 +58,7 @@ def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables
 
 
 def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any, Any, T]:
-    """The same steps, which get definitions of tables from the cache if it has them."""
+    """The steps of a decision, which get definitions of tables from the cache if it has them."""
     reply: Any = None
     try:
         while True:
@@ -77,8 +77,8 @@ class Costly(Exception):
 
 
 def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
-    """The same steps, but Costly is raised instead of passing on an answer that would take too
-    long."""
+    """The steps of a decision. If evaluating an answer would take too long, Costly is raised
+    instead."""
     reply: Any = None
     try:
         while True:

@@ -21,8 +21,8 @@ def closed() -> Closed:
 
 
 def check_database(function: str, database: object) -> None:
-    """Raise TypeError unless `database` is a database or None; some callers pass the name of a
-    file."""
+    """Raise TypeError unless `database` is a database or None. The check is there because some
+    callers pass the name of a file."""
     if database is not None and not hasattr(database, "runtime"):
         raise TypeError(f"hashrange.{function}() takes a database of hashrange, not {database!r}")
 

@@ -28,7 +28,7 @@ class Overlay:
 
     def __init__(self) -> None:
         self.writes: list[kv.Write] = []
-        """In order, for the commit."""
+        """The pending writes in their order, for the commit."""
         self._rows: dict[int, dict[bytes, bytes | None]] = {}  # None: deleted
         self._own_spaces: set[int] = set()  # created or dropped here: the store has no rows in them
         self._dropped: list[int] = []

@@ -25,7 +25,7 @@ STRANGER_BYTES = 4 * KB
 stranger have the same size."""
 
 CLIENT_BYTES = 16 * KB
-"""The same for other clients."""
+"""The same part for other clients."""
 
 BODY_READ_BYTES = 256 * KB
 """The size of a read into a body with a reservation."""

@@ -72,7 +72,7 @@ def open_listener(
 
 
 def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
-    """Raises ServerError if every machine of a network could use the server."""
+    """Check who could use the server. Raises ServerError if every machine of a network could."""
     if keys is None and not trusting and not is_loopback(host):
         raise ServerError(
             f"{host} is not a loopback address: name the accepted keys with "

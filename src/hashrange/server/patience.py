@@ -9,7 +9,8 @@ average over `SLOW_SECONDS_MAX` is disconnected."""
 SLOW_SECONDS_MAX = 20
 
 CONTENDED_RATE_MIN = 64 * 1024
-"""The same, after `CONTENDED_SECONDS_MAX`, for a request whose memory other clients wait for."""
+"""The least rate, on average over `CONTENDED_SECONDS_MAX`, of a client whose request has reserved
+memory that other clients wait for."""
 
 CONTENDED_SECONDS_MAX = 5
 

@@ -329,12 +329,12 @@ class History(RuleBasedStateMachine):
 
 
 def in_order(read: Read, answer: Answer) -> Answer:
-    """`Dropped` may be answered in any order."""
+    """The answer to a read; an answer to `Dropped`, which may be in any order, is sorted."""
     return sorted(cast(list[int], answer)) if isinstance(read, Dropped) else answer
 
 
 def run_histories(make: Callable[[], Store], examples: int, steps: int) -> None:
-    """`make` gives an empty store each time."""
+    """Compare random histories of a store with the model. `make` gives an empty store each time."""
 
     class Histories(History):
         def __init__(self) -> None:

@@ -133,7 +133,7 @@ def _rows(what: Read, answer: Answer) -> Answer:
 
 
 def run_races(make: Callable[[], Store], examples: int, steps: int) -> None:
-    """`make` gives an empty store each time."""
+    """Run random races on a store. `make` gives an empty store each time."""
 
     class AllRaces(Races):
         def __init__(self) -> None:

@@ -108,7 +108,7 @@ _UNPACK: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
 
 
 def needed_library(way: Way) -> None:
-    """Raises DataError if a library that an import needs is missing."""
+    """Check that the libraries that an import needs are installed. Raises DataError."""
     if way.format == "ION":
         ion.library()
     if way.compression == "ZSTD":

@@ -19,8 +19,8 @@ PAUSE_SECONDS = 2.0
 """The interval of looking for work that no commit of this process has announced."""
 
 ROUND_SECONDS = 45.0
-"""The same interval in a shared database, unless a process has asked for work. Each time takes
-several statements."""
+"""The interval in a shared database, unless a process has asked for work. Looking for work takes
+several statements there."""
 
 RETRY_GROWTH = 1.1
 """A partition that could not be split is tried again when it has grown by this factor, because each

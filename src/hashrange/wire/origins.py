@@ -64,7 +64,8 @@ class Origins:
         return origin if origin in self._allowed else b""
 
     def check_host(self, host: bytes) -> None:
-        """Raises ForeignHostError for a name that is neither local nor of an allowed origin."""
+        """Check a Host header. Raises ForeignHostError for a name that is neither local nor of an
+        allowed origin."""
         match = _HOST.fullmatch(host.decode("latin-1").strip().lower())
         if not match:
             raise ForeignHostError

@@ -91,7 +91,7 @@ class Key(NamedTuple):
 
 
 Keys = Mapping[str, Key]
-"""By access key: one generation, which never changes."""
+"""The keys of one generation, by access key. They never change."""
 
 
 class KeyRing:
@@ -139,7 +139,8 @@ class Verifier:
         self._clock = clock
 
     def check_clock(self, claim: Claim) -> None:
-        """Raises InvalidSignatureException if the signature is too old, or from the future."""
+        """Check the time of a signature. Raises InvalidSignatureException if it is too old, or in
+        the future."""
         now = datetime.fromtimestamp(int(self._clock()), UTC)
         if claim.moment < now - _SKEW:
             raise InvalidSignatureException(

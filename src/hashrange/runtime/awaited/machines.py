@@ -11,7 +11,8 @@ from hashrange import kv
 ONE = 0
 """The machine of all requests if a store has only one."""
 SEVERAL = -1
-"""For requests that concern several machines, or whose machine is not known."""
+"""Stands for the machine of requests that concern several machines, or whose machine is not
+known."""
 
 
 def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:

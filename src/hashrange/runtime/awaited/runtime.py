@@ -244,7 +244,7 @@ class AsyncRuntime(BaseRuntime):
 
 
 def _check_processes(settings: Settings) -> None:
-    """Raises StoreError for settings that need a database with a single process."""
+    """Check that the settings work with several processes on one database. Raises StoreError."""
     if settings.record is not None:
         raise kv.StoreError(NEEDS_ONE_PROCESS.format("record"))
     if settings.throughput == "enforced":

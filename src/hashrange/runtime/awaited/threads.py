@@ -68,8 +68,8 @@ def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None
 
 
 class StoreOnLoop:
-    """`kv.Store` for threads other than the loop's. If there is an `own` loop, it is closed with
-    the store."""
+    """The store as a `kv.Store`, for threads other than the loop's. If there is an `own` loop, it
+    is closed with the store."""
 
     slow_commits = True
 

@@ -32,7 +32,8 @@ class Drawing:
     """Draws faults at random: the same seed and order of requests give the same faults."""
 
     def __init__(self, faults: Faults) -> None:
-        """Raises ValueError for operations that do not exist, and faults that they cannot have."""
+        """Check the faults. Raises ValueError for an operation that does not exist, and for a fault
+        that an operation cannot have."""
         for name in (*faults.operations, *faults.on):
             if name not in API:
                 raise ValueError(f"the faults are about {name!r}, which is not an operation")

@@ -45,7 +45,8 @@ class Plan(NamedTuple):
 
 
 class UnreliableRuntime(Runtime):
-    """`drawing` chooses the faults; `latency_seconds` is how late an answer with `latency` is."""
+    """A runtime with faults. `drawing` chooses the faults; `latency_seconds` is the delay of an
+    answer with the fault `latency`."""
 
     def __init__(self, *arguments: Any, faults: Faults, **members: Any) -> None:
         super().__init__(*arguments, **members)
@@ -92,7 +93,8 @@ class UnreliableRuntime(Runtime):
             super().submit(name, plan.body, tell, caller, turn)
 
     def _plan(self, name: str, body: bytes, caller: Caller) -> Plan:
-        """Raises ApiError if the request fails before it is carried out."""
+        """Decide what happens to a request. Raises ApiError if it fails before it is carried
+        out."""
         try:
             content = msgspec.json.decode(body, type=Body)
         except msgspec.MsgspecError:

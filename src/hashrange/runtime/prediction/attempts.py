@@ -17,8 +17,8 @@ from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND
 WAITING_MAX = 100_000
-"""For at most this time and this number of lines, a refused request waits for an attempt of it that
-is not refused."""
+"""A refused request is held back until an attempt of it is not refused, but at most for this time
+and this number of lines."""
 
 
 class Held(Struct, gc=False):

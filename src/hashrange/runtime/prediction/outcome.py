@@ -76,7 +76,7 @@ class Outcome:
         self.seconds = 0.0
         self.started = started
         self.reasons: defaultdict[tuple[str, str, str | None], Refused] = defaultdict(Refused)
-        """By the reason, and the table and index whose limit was reached."""
+        """The refusals by their reason, and by the table and index whose limit was reached."""
         self.minutes: defaultdict[int, Refused] = defaultdict(Refused)
         """Refusals by the minute since the beginning."""
         self.minute_reasons: defaultdict[tuple[int, str, str, str | None], int] = defaultdict(int)

@@ -60,7 +60,8 @@ class Prediction(Struct):
 
 
 class Predictor:
-    """`progress` is called with a description of each step before it begins."""
+    """Makes the prediction for a load. `progress` is called with a description of each step before
+    the step begins."""
 
     def __init__(self, load: Load, progress: Callable[[str], None] = lambda _: None) -> None:
         self._load = load
@@ -68,7 +69,8 @@ class Predictor:
         self._settings = settings_of(load.head)
 
     def predict(self, scenarios: Sequence[Scenario], add_smallest: bool = False) -> Prediction:
-        """Raises TraceError. With `add_smallest`, the smallest provisioning is a scenario."""
+        """Predict the outcome in each scenario. With `add_smallest`, the smallest provisioning is
+        one more scenario. Raises TraceError."""
         self._progress("replaying the load")
         replays = [Replay(self._load.head, each) for each in scenarios]
         demand, first = Demand(), FirstAttempts()

@@ -17,7 +17,7 @@ OPEN_MAX = 10_000
 
 
 class Proof(Struct):
-    """`difference` describes the first answer that differs."""
+    """The result of a comparison. `difference` describes the first answer that differs."""
 
     asks: int = 0
     refusals: int = 0

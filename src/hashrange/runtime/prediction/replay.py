@@ -63,7 +63,8 @@ DEFAULT = Chosen()
 
 
 class Replay:
-    """`feed` it the lines of a load in their order; `outcome` has the result."""
+    """The replay of a load in one scenario. `feed` it the lines of the load in their order;
+    `outcome` has the result."""
 
     def __init__(self, head: Head, scenario: Scenario, chosen: Chosen = DEFAULT) -> None:
         self.settings = settings_of(head, chosen.settings)

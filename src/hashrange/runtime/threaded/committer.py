@@ -76,7 +76,7 @@ class Committer(forks.Forkable):
         return self._outcome_of(submission)
 
     def execute_all(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """From any thread: the same for several submissions, which share commits."""
+        """From any thread: like `execute`, for several submissions, which share commits."""
         self._waiting.extend(submissions)
         outcomes: list[Outcome] = []
         for submission in submissions:

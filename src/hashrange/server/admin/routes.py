@@ -35,7 +35,7 @@ class Route(NamedTuple):
 
 
 Routes = Mapping[str, Route]
-"""By path, such as `/metrics`."""
+"""The routes by their paths, such as `/metrics`."""
 
 
 def text_answer(text: str, status: int = 200) -> Answer:

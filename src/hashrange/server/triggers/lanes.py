@@ -117,7 +117,7 @@ class Lane:
         self.parts[:1] = [count // 2, count - count // 2]
 
     def fail(self) -> float:
-        """Pause before the next attempt. Returns the seconds."""
+        """Set the time of the next attempt. Returns the seconds until then."""
         pause: float = min(PAUSE_SECONDS_MIN * 2**self.pauses, PAUSE_SECONDS_MAX)
         self.pauses = min(self.pauses + 1, 10)
         self.not_before = monotonic() + pause

@@ -104,7 +104,8 @@ async def _create_tables(database: "Database", path: Path) -> None:
 
 
 async def _check_account(database: "Database", account: str) -> None:
-    """Raises ServerError if the tables belong to another account: no policy would name them."""
+    """Check the account of the tables. Raises ServerError if the tables belong to another account,
+    because no policy would name them."""
     names = (await database.execute_async("ListTables", {"Limit": 1}))["TableNames"]
     for name in names:
         described = await database.execute_async("DescribeTable", {"TableName": name})

@@ -52,7 +52,8 @@ class Apart:
             self._databases.popitem()[1].close()
 
     def _of(self, caller: Caller) -> Runtime:
-        """Raises ApiError if there can be no such database."""
+        """The runtime of the database for a caller, which is opened at its first request. Raises
+        ApiError if there can be no such database."""
         place = caller.access_key, caller.region
         with self._lock:
             if place not in self._databases:

@@ -91,7 +91,7 @@ class Options(NamedTuple):
     resettable: bool
 
     def check(self) -> None:
-        """Raises ServerError for options that cannot be combined."""
+        """Check the options together. Raises ServerError for options that cannot be combined."""
         self.settings()
         if self.record is not None and self.throughput == "off":
             raise ServerError("--record needs --throughput measured or enforced")

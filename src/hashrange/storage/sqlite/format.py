@@ -85,7 +85,8 @@ def connect(
 
 
 def check_folder(path: str) -> None:
-    """Raise a `StoreError` if SQLite could only say "unable to open database file"."""
+    """Check the path, because SQLite would only say "unable to open database file". Raises a
+    `StoreError` if the directory does not exist, or the path is itself a directory."""
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise StoreError(f"{path}: there is no directory {folder}; create it first")
@@ -119,7 +120,7 @@ def prepare(connection: apsw.Connection, path: str) -> None:
 
 
 def check_ours(connection: apsw.Connection, path: str) -> None:
-    """Raises `Damaged` unless the file is a database that this version reads."""
+    """Check that the file is a database that this version reads. Raises `Damaged`."""
     if _version(connection, path) == 0:
         raise Damaged(f"{path}: an empty file; name a database")
 

@@ -43,8 +43,8 @@ Order = Literal["<", ">"]
 
 
 class Frame(NamedTuple):
-    """`sums` is the stored checksum, and `size` is the number of pages in the file if the frame
-    ends a transaction."""
+    """A frame of the log. `sums` is the stored checksum, and `size` is the number of pages in the
+    file if the frame ends a transaction."""
 
     number: int
     page: int

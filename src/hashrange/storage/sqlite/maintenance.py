@@ -112,7 +112,8 @@ def immutable(path: str) -> closing[apsw.Connection]:
 
 
 def check(path: str, refusal: str) -> None:
-    """Raise `Damaged`, whose message begins with the refusal, if the file does not verify."""
+    """Verify a file. Raises `Damaged`, whose message begins with `refusal`, if there is a
+    problem."""
     with immutable(path) as readable:
         for problem in problems(readable):
             raise Damaged(f"{refusal}, because the copy is damaged: {problem}")

@@ -87,7 +87,8 @@ class Readers:
             self._closed(1)
 
     def _close_idle(self) -> bool:
-        """Returns whether no connection is open. The caller holds the lock."""
+        """Close the idle connections. Returns whether no other connection is open. The caller holds
+        the lock."""
         while self._idle:
             connection = self._idle.pop()
             # The store runs the last checkpoint, and reports its errors.

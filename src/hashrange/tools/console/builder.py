@@ -137,7 +137,7 @@ class _Expressions:
         self.values: dict[str, dict[str, Any]] = {}
 
     def path(self, text: str) -> str:
-        """`address.lines[0]` with placeholders for its names."""
+        """A path such as `address.lines[0]`, with placeholders for its names."""
         return "".join(self._steps(text))
 
     def _steps(self, text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ _SEEN = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 
 
 def hexdump(content: bytes) -> str:
-    """`00000000  68 61 73 68 ..  |hash..|`, for each sixteen bytes."""
+    """A line for each sixteen bytes: `00000000  68 61 73 68 ..  |hash..|`."""
     lines = []
     for start in range(0, len(content), WIDTH):
         row = content[start : start + WIDTH]

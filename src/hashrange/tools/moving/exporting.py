@@ -1,4 +1,4 @@
-"""From a table to a file.
+"""Writes the items of a table to a file.
 
 The items are first collected in `FILE.partial`, from which the file is made at the end. So an
 export in any format can be interrupted and continued, and a format that needs all items first, such

@@ -1,4 +1,4 @@
-"""From a file to a table.
+"""Writes the items of a file to a table.
 
 An item replaces the existing item with its key, so the same file may be imported again.
 `FILE.progress` records the number of stored records. An interrupted import continues after them,

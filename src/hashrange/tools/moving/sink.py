@@ -20,8 +20,8 @@ from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, patiently, pause
 GROUP_ITEMS = 3_000
 """The number of items that are written before progress is reported."""
 SORTED_GROUP_ITEMS = 50_000
-"""The same for a database file: items are written in the order in which they are stored, so the
-more there are, the fewer pages of the file each commit changes."""
+"""The number for a database file. Its items are written in the order in which they are stored, so
+the more there are, the fewer pages of the file each commit changes."""
 ROUND_BATCHES = 120
 """The number of batches under way at once."""
 GROUP_BYTES = 16 * 1024 * 1024

@@ -26,7 +26,7 @@ def state_folder() -> Path:
 
 
 class History(FileHistory):
-    """`on` says whether statements are kept."""
+    """The history of the prompt. `on` says whether statements are kept."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

@@ -57,8 +57,8 @@ class Session:
         self._yes = yes
 
     def check(self) -> None:
-        """Raise `Failed` if the database does not answer. A refusal is an answer, because a key may
-        allow only some operations."""
+        """Check that the database answers. Raises `Failed`. A refusal is an answer too, because a
+        key may allow only some operations."""
         try:
             interruptible(partial(self.target.client.list_tables, Limit=1))
         except ClientError:

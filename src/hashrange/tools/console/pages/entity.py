@@ -31,7 +31,7 @@ NEITHER = ("entity", "csrf")
 
 
 def new(visit: Visit) -> Response:
-    """The form, with the fields that the address has."""
+    """Show the form, filled in with the fields that the address has."""
     return _form(visit, {})
 
 

@@ -233,7 +233,7 @@ def _check_keys(shape: TableShape, read: Item | None, item: Item) -> None:
 
 
 def _check(visit: Visit, shape: TableShape, item: Item) -> None:
-    """Raises `FieldMistakes` if the service would refuse the item."""
+    """Check an item. Raises `FieldMistakes` if the service would refuse it."""
     names = visit.parameters.getlist("name")
     rows = {
         names.index(name) if name in names else -number: fault

@@ -1,4 +1,4 @@
-"""The same items by a Query and by a Scan with a filter."""
+"""Reads the same items by a Query, and by a Scan with a filter."""
 
 from typing import Any
 
