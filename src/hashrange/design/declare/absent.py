@@ -19,7 +19,7 @@ STORED = object()
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The value for which no attribute is stored, None or an empty set; STORED if there is none."""
+    """The field's value that is stored as no attribute: None or an empty set, or else STORED."""
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):

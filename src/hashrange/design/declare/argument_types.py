@@ -16,7 +16,7 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
     "day": (date, (datetime,), "st.Day takes a date, for a datetime field"),
     "hour": (datetime, (datetime,), "st.Hour takes a datetime, for a datetime field"),
 }
-"""By operator: the argument's type, the field's possible types, and the message for others."""
+"""(type of the argument, types of the field, message if one of them is another), by operator."""
 
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:

@@ -379,7 +379,7 @@ class Entity:
 
     @cached_property
     def feeding(self) -> Mapping[str, str]:
-        """The name of a key, `st.unique` or derived field that depends on the field, by field."""
+        """By field, the name of a key, an `st.unique` or a derived field that depends on it."""
         feeding: dict[str, str] = {}
         for derived, one in self.derived.items():
             feeding |= dict.fromkeys(one.inputs, derived)

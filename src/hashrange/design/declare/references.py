@@ -268,7 +268,7 @@ class References:
 
 
 def _origins(keys: Sequence[EntityKey]) -> dict[str, set[Origin]]:
-    """The origins of each field in the templates of these keys. A field alone has no origin."""
+    """The origins of each field in the templates of these keys. A field that is a key has none."""
     origins: dict[str, set[Origin]] = {}
     for key in keys:
         for column in key.columns:

@@ -45,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True)
 class KeyColumn:
-    """How one entity writes one key attribute. `natural` is the field, if the field is the key."""
+    """How one entity writes one key attribute. `natural` is the field, if there is no template."""
 
     attribute: str
     tag: str

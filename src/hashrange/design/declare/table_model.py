@@ -185,7 +185,7 @@ def _expect_references(model: TableModel) -> None:
 
 
 def _expect_owners(model: TableModel) -> None:
-    """Raise DeclarationError for an st.copy with no reference to its owner or of another type."""
+    """Raise DeclarationError for an st.copy whose owner is unclear, or of another type."""
     for entity in model.entities:
         for name, copy in entity.copies.items():
             owner = model.references.of_copy(entity, name).parent

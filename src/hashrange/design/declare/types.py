@@ -260,7 +260,7 @@ _DECODERS: dict[str, Decode] = {tag: _plain(tag) for tag in AS_IT_IS}
 def core_type(annotation: Any, metadata: list[Any]) -> tuple[Any, bool]:
     """(the type without `| None` and Annotated, whether None is allowed).
 
-    Adds what Annotated has beside the type to `metadata`.
+    Adds the metadata of Annotated to `metadata`.
     """
     optional = False
     while True:

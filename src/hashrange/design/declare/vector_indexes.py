@@ -133,7 +133,7 @@ def _with_entities(
 ) -> VectorIndex:
     """The index with the entities that have its vector.
 
-    If there are several, the type attribute is added to its filters.
+    If there are several such entities, the type attribute is added to its filters.
     """
     inside = []
     for entity in entities:

@@ -206,7 +206,10 @@ def _draw_box(canvas: Canvas, box: _Box) -> None:
 
 
 def _connect(canvas: Canvas, parent: _Box, child: _Box, relation: Relation) -> None:
-    """A curve from the parent's right side to the child's left side, with a foot if it has many."""
+    """A curve from the parent's right side to the child's left side.
+
+    It ends in a crow's foot if a parent can have many children.
+    """
     x, y = parent.x + parent.width, parent.y + HEADER / 2
     x2 = child.x
     y2 = child.y + HEADER / 2 + child.entering.index(relation) * 16

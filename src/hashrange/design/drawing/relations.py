@@ -1,4 +1,4 @@
-"""The relations between entities, found from the fields that hold primary keys of others."""
+"""The relations between entities, found from the fields that hold other entities' keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ TYPED_LEAST = 0.9
 TYPES_MAX = 100
 CONSTANT_LEAST = 3
 GROUP_LEAST = 0.005
-"""The least share of items with keys of one form that are an entity, if items have no type."""
+"""The least share of items that a form of keys needs to be an entity, if items have no type."""
 _SEGMENTS = re.compile(r"[^A-Za-z0-9]+|[A-Za-z0-9]+")
 _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 
@@ -123,7 +123,7 @@ def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
 
 
 FORMS_FREE = 8
-"""The most beginnings of the keys of one type. If there are more, keys begin with a value."""
+"""If the keys of one type have more beginnings, they begin with a value, not a constant."""
 
 
 def _beginning(text: str) -> str:

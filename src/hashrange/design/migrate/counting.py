@@ -49,7 +49,7 @@ class Rate(NamedTuple):
 
 
 class Largest(NamedTuple):
-    """A transaction: its actions, the most that it can have in `dual`, and its minute."""
+    """A transaction: how many actions it has, how many it may have in `dual`, and its minute."""
 
     actions: int = 0
     may_have: int = 0

@@ -43,7 +43,7 @@ class Ledger:
         return loaded(response.get("Item"))
 
     def change(self, before: State, after: State) -> Steps[State]:
-        """Change the state from `before` to `after`. MigrationError if it is no longer `before`."""
+        """Change the state to `after`. Raises MigrationError if the state is no longer `before`."""
         actions = [self._put(before, after), *self._guards(before, after)]
         try:
             yield ApiCall("TransactWriteItems", {"TransactItems": actions})

@@ -171,7 +171,10 @@ class Migrator:
     # ---- phases ----
 
     def _own_state(self) -> Steps[State]:
-        """The state of this migration. MigrationError if the table is in none or another."""
+        """The state of this migration.
+
+        Raises MigrationError if the table is in no migration, or in another one.
+        """
         state = yield from self.ledger.read()
         if not state.active:
             raise MigrationError(f"the table is in the phase {state.phase}: begin with `start`")
@@ -236,7 +239,7 @@ class Migrator:
         what: str,
         write: Callable[[Backfill, list[Item]], Steps[int]],
     ) -> Steps[State]:
-        """Read the table page by page, from where an interrupted scan stopped, and write."""
+        """Call `write` with each page of the table, from where an interrupted scan stopped."""
         while True:
             backfill = Backfill(self.side, state)
             only = backfill.unswept if state.phase is Phase.BACKFILL else NO_FILTER

@@ -150,7 +150,7 @@ class Translation:
             self._remove(old_key)
 
     def _mirror(self, twin: Twin, image: Item | None) -> Item | None:
-        """The mirror of an image. None if the phase only deletes mirrors and it has none."""
+        """The mirror of an image. None, if it cannot be made but need only be deleted."""
         if image is None:
             return None
         try:

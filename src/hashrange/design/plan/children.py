@@ -42,7 +42,7 @@ def children_of(model: TableModel, parent: Entity) -> list[Children]:
 
 @dataclass(frozen=True)
 class Tree:
-    """The problems of what is below an entity. `lost` are the children that nothing finds.
+    """The problems in the tree below an entity. `lost` are the children that nothing finds.
 
     `doubts` has (entity, reason) for each entity of which it is unclear whether it is below.
     """
@@ -52,7 +52,7 @@ class Tree:
 
 
 def tree_of(model: TableModel, root: Entity) -> Tree:
-    """The problems of what is below `root`.
+    """The problems in the tree below `root`.
 
     A child is lost if no key finds its items from an item of `root` or from an item in between.
     """

@@ -240,9 +240,9 @@ def _padded(width: int, digits: int, python: Any) -> Format:
 def _signed(width: int, digits: int, python: Any) -> Format:
     """Numbers of `width` characters that can be negative, with one more digit in front.
 
-    The digit is 1 for a positive number. For a negative one it is 0, followed by the distance from
-    the smallest number. So the texts sort as the numbers do: with `{n:+03d}`, -5, 0 and 5 are 0995,
-    1000 and 1005.
+    The digit is 1 for 0 and positive numbers. For a negative number it is 0, followed by the
+    distance from the smallest number. So the texts sort as the numbers do: with `{n:+03d}`, -5, 0
+    and 5 are 0995, 1000 and 1005.
     """
     step = Decimal(1).scaleb(-digits)
     bias = Decimal(10) ** (width - digits - 1 if digits else width)

@@ -224,8 +224,8 @@ class Store(Protocol):
     def batch(self, *, copies: bool = True) -> AbstractContextManager[Batch]:
         """Put and delete items with BatchWriteItem: cheaper than a transaction, and not atomic.
 
-        Raises BadValue for an entity with unique texts or a version. With `copies=False`, entities
-        with copies are accepted too, but copies are neither filled in nor updated.
+        Raises BadValue for an entity with unique texts, a version or copies. With `copies=False`,
+        entities with copies are accepted, but copies are neither filled in nor updated.
         """
         ...
 

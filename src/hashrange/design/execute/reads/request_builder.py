@@ -64,7 +64,7 @@ class RequestBuilder:
 
     @property
     def limited(self) -> bool:
-        """Whether the request has Limit=1. It has not if the first item may have expired."""
+        """Whether the request has Limit=1. It does not if the first item may have expired."""
         return self.plan.limited and not self.model.hide_expired
 
     @property

@@ -19,7 +19,7 @@ def commit(
 ) -> Steps[dict[str, Any]]:
     """Send one action as its own operation, several as one transaction; returns the response.
 
-    Raises the error that `error_of` makes, for the first action whose condition failed.
+    Raises the error that `error_of` makes for the first action whose condition failed.
     """
     while True:
         actions = merged(actions) if len(actions) > 1 else actions
@@ -43,7 +43,7 @@ def token_after(token: str | None) -> str | None:
 
 
 class _Failed(NamedTuple):
-    """The first action whose condition failed, with the item that is stored instead."""
+    """The first action whose condition failed, with the stored item."""
 
     action: WriteAction
     stored: Item | None

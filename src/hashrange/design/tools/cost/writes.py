@@ -108,7 +108,7 @@ class WriteCosts:
         ]
 
     def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
-        """The example of the owner from which most other examples copy."""
+        """The example of the owner that the most other examples have copied from."""
         copying = self._copying(owner)
         return max(
             items,
