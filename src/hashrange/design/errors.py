@@ -85,7 +85,7 @@ class ItemError(DesignError):
 
 
 class ConditionFailed(DesignError):
-    """A condition of a write does not hold. `item` is the item that it is about."""
+    """A condition of a write does not hold. `item` is the item that the condition concerns."""
 
     def __init__(self, message: str, item: object = None) -> None:
         super().__init__(message)

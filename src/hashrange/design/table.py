@@ -147,10 +147,11 @@ class Table:
     ) -> Explanation:
         """The requests of a pattern or a write: `table.request(Sensors.floors, "b-1")`.
 
-        For a write (`table.request(Sensors.put, item)`), the reads before it find nothing. A write
-        by a pattern takes the Protocol's method (`table.request(Sensors.delete, Sensors.sensor,
-        "s-1")`). For `edit` and `update` the result is their read; afterwards they send the same as
-        `save(item.replace(...))`. Raises TypeError for `patch`, `transaction` and `batch`.
+        For a write (`table.request(Sensors.put, item)`), the reads before it are assumed to find
+        nothing. A write by a pattern takes the Protocol's method (`table.request(Sensors.delete,
+        Sensors.sensor, "s-1")`). For `edit` and `update` the result is only their read; their write
+        is that of `save(item.replace(...))`. Raises TypeError for `patch`, `transaction` and
+        `batch`.
         """
         name = method.__name__
         if getattr(Store, name, None) is method or getattr(AsyncStore, name, None) is method:

@@ -1,1 +1,1 @@
-"""The declarations of a model: items, keys, indexes, access patterns, and their numbers."""
+"""The declarations of a model: items, keys, indexes, access patterns, and volumes."""

@@ -22,7 +22,7 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:
     """Raise DeclarationError if the argument's type does not fit the field's type."""
     own, stored = argument.python, kind.python
-    if argument.values:  # those of all the fields that it is compared with
+    if argument.values:  # they come from the field itself (@st.scatter)
         return
     if argument.operator == "shard":
         if own is not int:

@@ -1,7 +1,7 @@
 """One entity of a table: converts items to stored items and back.
 
 A stored item consists of the fields, the key attributes that the templates write, the entity's
-name in the table's type attribute, and attributes that the model does not know. Those are kept.
+name in the table's type attribute, and unknown attributes, which every write keeps.
 """
 
 import re

@@ -52,7 +52,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Index:
-    """See `index` and `local`. `hash` is None in a local index: it is the table's own."""
+    """See `index` and `local`. `hash` is None in a local index, whose hash key is the table's."""
 
     name: str
     hash: KeyPart | None

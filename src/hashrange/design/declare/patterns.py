@@ -111,8 +111,8 @@ def entity_of(result: type[Any]) -> type[Item]:
 def with_subclasses(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[Pattern]:
     """Patterns that return a class without a key return the entities that extend it.
 
-    These are the entities that other patterns return, and the listed ones. Raises
-    DeclarationError if there are none.
+    The entities are those that other patterns return or name in @st.through, and those in `listed`.
+    Raises DeclarationError if there are none.
     """
     returned = [model for pattern in patterns for model in pattern.entities]
     through = [p.facts.through for p in patterns if p.facts.through is not None]

@@ -277,7 +277,7 @@ def _projection_text(source: Source) -> str:
 
 
 def _merged(known: Source, more: Source) -> Source:
-    """An index has one projection: all attributes that any of its entities names."""
+    """The index, with all attributes that one of its entities projects: it has one projection."""
     if known.project == more.project:
         return known
     attributes = [p for s in (known, more) if s.project != "KEYS_ONLY" for p in s.project]

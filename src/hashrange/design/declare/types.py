@@ -216,7 +216,7 @@ _BASES: tuple[tuple[Any, Encode], ...] = (
 
 
 def _bytes(content: str | bytes) -> bytes:
-    """The in-process database uses base64 text, boto3 uses bytes."""
+    """The bytes of a stored binary value: base64 text in wire form, bytes in boto3."""
     return base64.b64decode(content) if isinstance(content, str) else bytes(content)
 
 

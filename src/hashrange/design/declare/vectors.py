@@ -120,9 +120,9 @@ def vectors(
 ) -> Vectors:
     """The vector index `name` of the vectors in `field`.
 
-    With `partition`, a search is among the items with one value of that field, and has to name
-    it. A search may name values of `filters`. All of them are fields, which are compared for
-    equality. An item without the vector or the partition is not in the index.
+    With `partition`, a search is among the items with one value of that field, and has to name the
+    value. A search may also name values of the fields in `filters`. All these values are compared
+    for equality. An item without the vector or the partition is not in the index.
     """
     shown: Any = project if isinstance(project, str) else tuple(project)
     return Vectors(name, field, partition, tuple(filters), distance, shown)

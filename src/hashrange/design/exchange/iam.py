@@ -1,8 +1,8 @@
 """An IAM policy that allows the requests of a model's patterns and writes, and nothing else.
 
-With a tenant, each statement has a condition on the partition keys that it may touch
-(`dynamodb:LeadingKeys`): those whose template has the caller's own tenant, which is the tag of the
-same name on the role or user.
+With a tenant, each statement has a condition (`dynamodb:LeadingKeys`), which allows only partition
+keys that contain the caller's tenant. The caller's tenant is a tag on the role or user, whose name
+is that of the field.
 """
 
 import json

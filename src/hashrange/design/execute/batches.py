@@ -60,7 +60,7 @@ def get_all(
 def write_all(
     table: str, requests: Sequence[dict[str, Any]], took: Explanation | None = None
 ) -> Steps[None]:
-    """Put and delete requests of a BatchWriteItem, in wire form. Not atomic."""
+    """Send put and delete requests, in wire form, by BatchWriteItem. Not atomic."""
     for start in range(0, len(requests), WRITES_MAX):
         waiting = list(requests[start : start + WRITES_MAX])
         for pause in _pauses():

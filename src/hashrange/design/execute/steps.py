@@ -19,7 +19,7 @@ T = TypeVar("T")
 class ApiCall(NamedTuple):
     """One API operation in wire form. The generator receives the response.
 
-    `sign_until` is the monotonic time after which no attempt of it may be signed any more.
+    `sign_until` is the monotonic time after which no attempt of the call may be signed.
     """
 
     operation: str

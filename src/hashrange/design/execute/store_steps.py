@@ -254,7 +254,7 @@ class StoreSteps(ObservedCalls):
         response = yield from call.counted(commit(actions))
         if written.updates:
             raw = response.get("Attributes")
-            if len(actions) > 1:  # a transaction does not return it
+            if len(actions) > 1:  # a transaction does not return the new item
                 key = written.actions[0].key
                 raw = yield from call.counted(self.writer.copying.read(key))
             if raw is not None:

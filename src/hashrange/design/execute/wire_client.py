@@ -47,7 +47,7 @@ def wired(client: Any) -> Any | None:
     """
     service = client.meta.service_model
     checking = vars(client).get("_serializer")
-    serializer = getattr(checking, "_serializer", checking)  # without the check of parameters
+    serializer = getattr(checking, "_serializer", checking)  # the part without validation
     is_json = getattr(service, "resolved_protocol", "") == "json"
     if serializer is None or service.service_name != "dynamodb" or not is_json:
         return None
@@ -66,7 +66,7 @@ def _take(
     try:
         customized_response_dict |= msgspec.json.decode(response_dict["body"])
     except msgspec.DecodeError:
-        return  # of a proxy: botocore knows what to do with it
+        return  # it is not DynamoDB's, e.g. a proxy's: botocore handles it
     response_dict["body"] = b""
     answer.wired = True
 

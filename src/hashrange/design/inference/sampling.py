@@ -33,7 +33,7 @@ def _shape(name: str) -> Steps[TableShape]:
     described = yield from describe(name)
     try:
         response = yield ApiCall("DescribeTimeToLive", {"TableName": name})
-    except ApiFailure:  # a role may not be allowed to ask; the items tell less then
+    except ApiFailure:  # not every role may ask; without the answer, no field is st.TTL
         return shape_of(name, described)
     ttl = response["TimeToLiveDescription"]
     enabled = ttl.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")

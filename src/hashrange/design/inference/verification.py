@@ -20,7 +20,7 @@ _MODULE = "hashrange_inferred_model"
 
 @dataclass
 class Verified:
-    """How many items have the same keys again, and the others with the reason."""
+    """How many items got the same keys when they were made again; the others, with reasons."""
 
     same: int = 0
     different: list[tuple[Item, str]] = field(default_factory=list)

@@ -1,7 +1,8 @@
 """What a migration cannot do, each with its reason and what to do instead.
 
-The two generations must not meet: a mirror in a range that old patterns read would change their
-counts and their limits. It is proved from the templates, for every text that a field can hold.
+Old and new items must not meet: a mirror in a range that an old pattern reads would change its
+counts and limits. That they do not meet is proved from the templates, for every text that a field
+can hold.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -135,7 +135,8 @@ class Migration:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of both models, by which programs and the table know the migration."""
-        settings = [self.guards, self.lease_seconds]  # a shorter wait than a lease is no fence
+        # A migrator must not wait for a shorter time than a program's lease lasts.
+        settings = [self.guards, self.lease_seconds]
         shown = [_described(self.old.model), _described(self.new.model), settings]
         return hashlib.blake2b(json.dumps(shown).encode(), digest_size=12).hexdigest()
 

@@ -19,7 +19,8 @@ def held_key(
     wanted = pattern.facts.through_field
     if wanted is not None:
         references = tuple(one for one in references if wanted in one.fields)
-    elif len(references) > 1:  # one that the arguments know would return one item again and again
+    elif len(references) > 1:
+        # A reference that the arguments determine would return the same item again and again.
         known = {a.field for a in pattern.arguments if a.operator == "="}
         references = tuple(one for one in references if not one.fields <= known)
     if len(references) == 1:

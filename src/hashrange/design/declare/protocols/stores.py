@@ -64,7 +64,7 @@ class Store(Protocol):
     def edit(
         self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractContextManager[I]:
-        """Read an item for the body to change, then write it. Raises NotFound, Conflict."""
+        """Read an item, let the `with` block change it, and write it. Raises NotFound, Conflict."""
         ...
 
     def update(
@@ -81,7 +81,7 @@ class Store(Protocol):
     def patch(
         self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractContextManager[I]:
-        """Write the fields that the body assigns, without reading. Raises NotFound.
+        """Write the fields that the `with` block assigns, without reading. Raises NotFound.
 
         Raises BadValue for a field that a key, a unique text or a copy depends on.
         """

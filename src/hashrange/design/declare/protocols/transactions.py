@@ -17,8 +17,8 @@ X = TypeVar("X", covariant=True)
 class Writes(Protocol):
     """The writes of every transaction: see the methods of `Store` with the same names.
 
-    They write up to 100 items, at the end of `with`, all or none. Several writes of one item become
-    one, and their conditions are of the item as it is stored before the transaction.
+    At the end of the `with` block, up to 100 items are written, all or none. Several writes of one
+    item become one, and their conditions are of the item as it is stored before the transaction.
     """
 
     def put(
@@ -122,7 +122,7 @@ class Transaction(WritesAndDeletes, Protocol):
     def edit(
         self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractContextManager[I]:
-        """Read an item now, for the body to change. Raises NotFound."""
+        """Read an item now, for the `with` block to change. Raises NotFound."""
         ...
 
     def update(

@@ -39,8 +39,8 @@ from hashrange.model.values import Item as WireItem
 class PreparedWrite:
     """The actions of one write, and the item and stored item after it.
 
-    `renamed` are the copied fields that have changed, or all of a new item. `checks` are for the
-    condition that the caller gave.
+    `renamed` are the changed fields that other items copy; in a new item, all that others copy.
+    `checks` are for the condition that the caller gave.
     """
 
     item: Item
@@ -77,7 +77,7 @@ class Writer:
         self.copied: dict[str, set[str]] = {}
         for entity in model.entities:
             for copy in entity.copies.values():
-                if copy.sync != "stream":  # those are not updated by writes of their owner
+                if copy.sync != "stream":  # the stream's reader updates the others
                     owner = model.entity(copy.owner)
                     self.copied.setdefault(owner.name, set()).add(copy.field)
 
@@ -290,7 +290,7 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        """The copied fields that differ. A new item can have copies of an earlier one's fields."""
+        """The changed fields that others copy. All, if the item is new: there may be old copies."""
         if entity.name not in self.copied:
             return _NO_FIELDS
         attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}

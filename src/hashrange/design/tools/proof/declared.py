@@ -84,9 +84,10 @@ def refs(model: Model, name: str) -> tuple[Ref, ...]:
 
 @cache
 def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
-    """The nearest texts before a field in the templates of the primary key, or of every key.
+    """The nearest texts before a field in the templates of all keys, or (`own`) of the primary key.
 
-    Each comes with the fields between; delimiters around the text do not count.
+    Each text comes with the fields between the text and the field. Delimiters around it are left
+    out.
     """
     keys = [d for d in declarations(model).values() if isinstance(d, (Key, Index))]
     parts = [part for key in ([model.key] if own else keys) for part in (key.hash, key.range)]

@@ -36,7 +36,8 @@ def difference(
 ) -> str | None:
     """How the matches differ from the records that fit the other arguments.
 
-    A match has the text of its item, and the texts of all records in the same form.
+    The item of a match is (its text, the texts of all records), in one form, so that the records
+    of the item can be found.
     """
     assert pattern.search is not None, "a search"
     model, declared = _declared(pattern, models)

@@ -153,7 +153,7 @@ def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.R
         try:
             item = entity.load(raw).replace(**changes)
             run(core.write(Write("save", item)), connection)
-        except (BadValue, NotFound, ValidationError):  # these values do not go with its own
+        except (BadValue, NotFound, ValidationError):  # the changes do not fit its other values
             continue
         record.values.update({n: getattr(item, n) for n in changes})
 
