@@ -41,7 +41,7 @@ class Turns:
     def arrive(self, connection: Connection, data: bytes) -> bool:
         """Call `connection.handle(data)` once all data of this turn has arrived.
 
-        Returns whether the data fits this turn; if not, read nothing more until then.
+        Returns whether the data fits this turn; if not, read nothing more until it is handled.
         """
         self._arrived.append((connection, data))
         if not self._scheduled:

@@ -76,7 +76,8 @@ def items(stream: IO[bytes], name: str, way: Way, stopped: Callable[[], bool]) -
 
 
 def _csv_items(source: Source, way: Way) -> Read:
-    """All attributes are strings, except key attributes of the table or an index."""
+    """The items of a CSV file. All attributes are strings, except key attributes of the table or an
+    index."""
     names = way.header
     for line, row in csv_rows.rows(source, way.delimiter):
         if names is None:

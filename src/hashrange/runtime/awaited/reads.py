@@ -159,7 +159,8 @@ class Reads:
             queue.add(read)
 
     def _machine_of(self, read: QueuedRead) -> int:
-        """The machine at which the decision begins to read. Notes what it reads under locks."""
+        """The machine at which the decision begins to read. Notes in `read.locks` which rows must
+        come from one moment."""
         if self._store.machine_of(b"") is None:
             return ONE
         tables, now = self._environment.catalog.known[1], self._environment.clock.now()

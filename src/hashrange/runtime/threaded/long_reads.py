@@ -19,8 +19,8 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 class LongRead(Struct, eq=False):
     """A read that waits for a place among the long reads, and then has a snapshot of its own.
 
-    `weight` is that of `engine.cost`. `asked` is the time of its arrival. A `costly` one does not
-    begin here, but is decided aside.
+    `weight` is the weight of the request (see `engine.cost`), and `asked` the time of its arrival.
+    A `costly` read does not begin here, but is decided aside.
     """
 
     operation: Operation

@@ -383,7 +383,7 @@ class SqliteStore(forks.Forkable):
         self._readers.resume()
 
     def _stop(self) -> bool:
-        """Wait until no connection is in use, and let none be used until `_ended` and `resume`.
+        """Wait until no connection is in use, then hold the locks, so that none can be used.
 
         Returns whether that was achieved in time; if not, the locks are as before.
         """

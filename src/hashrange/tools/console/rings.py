@@ -12,7 +12,7 @@ WHOLE = 1 << 64
 """Ranges of the hash are written with 16 hexadecimal digits or more."""
 DIGITS = 16
 LABELS, DOTS = (66, 42), (100, 122)
-"""The radii at which numbers of partitions and keys are drawn. The circle's is 100."""
+"""The radii at which numbers of partitions and keys are drawn. The radius of the circle is 100."""
 APART, TURN = 21, 0.01
 """The distance between two numbers, and the steps around the circle in which a free place for a
 number is sought."""

@@ -1,7 +1,8 @@
 """Copies tables with their settings and items from one database to another.
 
-A progress file records the state of the copy. It is beside the target if that is a file, otherwise
-in the current folder. With `--follow` the file is kept, so that a later run can continue.
+A progress file records the state of the copy. If the target is a file, the progress file is beside
+it, otherwise in the current folder. With `--follow` the progress file is kept, so that a later run
+can continue.
 """
 
 import os

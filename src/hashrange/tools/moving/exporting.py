@@ -2,8 +2,8 @@
 
 The items are first collected in `FILE.partial`, from which the file is made at the end. So an
 export in any format can be interrupted and continued, and a format that needs all items first, such
-as CSV, does not keep them in memory. `FILE.progress` records the progress. The file gets its name
-last, before these two are removed.
+as CSV, does not keep them in memory. `FILE.progress` records the progress. At the end the complete
+file gets its name, and then these two files are removed.
 """
 
 import os

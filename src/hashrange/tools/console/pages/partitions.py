@@ -21,7 +21,7 @@ def show(visit: Visit) -> Response:
 
 
 def now(visit: Visit) -> Response:
-    """The part that the page asks for repeatedly."""
+    """The part of the page that the browser requests again and again."""
     return visit.page("partitions_now.html", **_found(visit))
 
 

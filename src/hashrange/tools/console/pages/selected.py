@@ -56,7 +56,8 @@ def delete(visit: Visit) -> Response:
 
 
 def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
-    """Delete them. Returns the number of items that the service has left unprocessed."""
+    """Delete the items with these keys. Returns the number of items that the service has left
+    unprocessed."""
     asked: list[dict[str, Any]] = [{"DeleteRequest": {"Key": key}} for key in keys]
     for attempt in range(ATTEMPTS):
         answer = visit.console.call("batch_write_item", RequestItems={shape.name: asked})
@@ -79,7 +80,7 @@ def copy(visit: Visit) -> Response:
 
 
 def _copy(visit: Visit, shape: TableShape, other: TableShape, key: Item) -> str:
-    """The outcome of one item."""
+    """Copy one item. Returns the outcome, in the words of the page."""
     call = visit.console.call
     item = call("get_item", TableName=shape.name, Key=key, ConsistentRead=True).get("Item")
     if item is None:
