@@ -220,7 +220,7 @@ def _is_item(declared: Any) -> bool:
 
 
 def _entities(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[type[Item]]:
-    """All entities of a table: those of its patterns, those listed, and owners of copies."""
+    """All entities of a table: entities of its patterns, listed entities, and owners of copies."""
     models: dict[type[Item], None] = {}
     for pattern in patterns:
         for model in pattern.entities:

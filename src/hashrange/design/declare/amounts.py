@@ -42,7 +42,7 @@ class Amounts(BaseModel, Generic[E]):
 
 
 def all_amounts(item: Item, by: Amounts[Any] | None, amounts: Mapping[str, Any]) -> dict[str, Any]:
-    """The amounts of a call. Raises BadValue for those of another entity."""
+    """The amounts of a call. Raises BadValue for amounts of another entity."""
     if by is None:
         return dict(amounts)
     if not isinstance(by, Amounts) or not isinstance(item, by.entity):

@@ -1,4 +1,4 @@
-"""Fields that are computed from others, for keys and conditions.
+"""Fields that are computed from other fields, for keys and conditions.
 
     class User(st.Item):
         by_domain = st.index("GSI1", "domain#{domain}", "{email}")

@@ -72,7 +72,7 @@ class Entity:
         return own
 
     def complete(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values with those derived fields whose inputs are known. Raises BadValue."""
+        """The values, with each derived field whose inputs are known. Raises BadValue."""
         if not self.derived:
             return values
         computed = {

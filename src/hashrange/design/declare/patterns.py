@@ -92,7 +92,7 @@ class Pattern:
         return tuple(dict.fromkeys(entity_of(result) for result in self.results))
 
     def variants(self) -> Iterator[tuple[Argument, ...]]:
-        """All arguments, then without the optional ones, which are left out from the right."""
+        """All arguments, then fewer and fewer: optional ones are left out from the right."""
         arguments = list(self.arguments)
         yield tuple(arguments)
         while arguments and arguments[-1].optional:

@@ -1,4 +1,4 @@
-"""The table and its indexes with their key attributes, and how one entity fills those."""
+"""The key attributes of the table and of its indexes, and how one entity writes them."""
 
 import re
 from collections.abc import Mapping

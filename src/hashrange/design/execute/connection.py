@@ -1,7 +1,7 @@
 """The connections of a store: a hashrange database, a boto3 client, or an aiobotocore client.
 
-Each takes and returns values in wire form and raises `ApiFailure`. Retries and timeouts are left
-to the client.
+Each connection takes and returns values in wire form and raises `ApiFailure`. Retries and timeouts
+are left to the client.
 """
 
 import inspect

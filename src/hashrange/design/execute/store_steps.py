@@ -217,7 +217,7 @@ class StoreSteps(ObservedCalls):
     # ---- writes ----
 
     def do(self, write: Write) -> Steps[Any]:
-        """Returns the item after the write, or None after a delete."""
+        """Carry out a write. Returns the item after it, or None after a delete."""
         if write.change is not None:
             assert write.bound is not None
             return self.update(write.bound, write.change)

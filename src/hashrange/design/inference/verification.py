@@ -72,7 +72,7 @@ def _module() -> Iterator[ModuleType]:
 def verify(table: Table, inferred: Sequence[InferredEntity]) -> dict[str, Verified]:
     """Compare the keys that the model writes with the stored ones. Returns results by entity name.
 
-    It is a difference too if an item lacks an index key that the model would write.
+    An item that lacks an index key that the model would write differs too.
     """
     entities = {str(entity): entity for entity in table.model.entities}
     keys = {column.attribute for source in table.model.sources for column in source.columns}

@@ -156,7 +156,7 @@ class Backfill:
         )
 
     def _mirrored_by(self, image: Item) -> Twin | None:
-        """The entity of which an item of the other model is a mirror."""
+        """The twin whose mirror the item is; None if it is no mirror."""
         twins = (twin for twin in self.side.twins if not twin.keeps_key)
         return next((twin for twin in twins if twin.reversed.owns(image)), None)
 

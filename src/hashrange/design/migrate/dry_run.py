@@ -1,4 +1,4 @@
-"""The requests that a step of a migration would send, without sending those that write."""
+"""The requests that a step of a migration would send, without sending the writes."""
 
 from collections.abc import Callable
 from typing import Any

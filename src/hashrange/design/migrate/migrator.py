@@ -145,7 +145,7 @@ class Migrator:
 
     @patient
     def verify(self) -> Steps[list[Item]]:
-        """Compare all items. Returns the keys of those that differ, and changes nothing."""
+        """Compare all items. Returns the keys of items that differ, and changes nothing."""
         state = yield from self._own_state()
         if state.phase not in (Phase.VERIFY, Phase.READ_NEW, Phase.NEW):
             raise MigrationError(f"in the phase {state.phase} there is nothing to compare yet")

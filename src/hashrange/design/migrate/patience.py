@@ -20,7 +20,7 @@ THROTTLED = frozenset(
         "ProvisionedThroughputExceeded",
     }
 )
-"""The codes of errors, and those of the reasons of a cancelled transaction."""
+"""The codes of throttling, of errors and of the reasons of a cancelled transaction."""
 _OTHERS = frozenset({"None", None})
 _PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
 
@@ -57,6 +57,6 @@ def _answered(request: ApiCall | Pause) -> Steps[dict[str, Any]]:
 
 
 def is_throttled(failure: ApiFailure) -> bool:
-    """Whether nothing but throughput was the reason."""
+    """Whether the table refused the request only for its throughput."""
     codes = {reason.get("Code") for reason in failure.reasons} - _OTHERS
     return failure.code in THROTTLED or (bool(codes) and codes <= THROTTLED)

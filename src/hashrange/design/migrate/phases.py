@@ -16,7 +16,7 @@ from hashrange.model.values import Item
 
 
 class Phase(StrEnum):
-    """See the module."""
+    """A phase of a migration, as the module explains."""
 
     OLD = "old"
     EXPAND = "expand"

@@ -45,7 +45,7 @@ def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 def plan_given(
     pattern: Pattern, model: TableModel, arguments: Sequence[Argument]
 ) -> Plan | Unplanned:
-    """The plan for a call with these arguments, where the others are None.
+    """The plan for a call with these arguments, in which the other arguments are None.
 
     Raises DeclarationError for an argument that fits no field, or for a field that old items have
     in another form.

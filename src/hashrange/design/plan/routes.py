@@ -84,7 +84,7 @@ class Route:
 
     @property
     def equal_fields(self) -> set[str]:
-        """The fields that an argument equals, without those that a period of time narrows."""
+        """The fields that an argument equals. A field in a period of time is not among them."""
         return {field for field, argument in self.bound.items() if argument.operator == "="}
 
     @property

@@ -88,7 +88,7 @@ class Dispatcher:
                     raise
 
     def _owned(self, entity: Entity, item: Item) -> Steps[dict[str, Any]]:
-        """The values that the copied fields should have now, for those of existing owners."""
+        """The values that the copied fields should have now, as far as their owners exist."""
         values: dict[str, Any] = {}
         for name in _stream_copies(entity):
             reference = self.model.references.of_copy(entity, name)

@@ -33,7 +33,7 @@ class Shard:
 
 
 class Shards:
-    """The shards of the stream `arn`; those that are there at first begin at `start`."""
+    """The shards of the stream `arn`; shards that exist at first are read from `start`."""
 
     def __init__(self, arn: str, start: str = "TRIM_HORIZON") -> None:
         self.known: dict[str, Shard] = {}

@@ -89,9 +89,9 @@ class Diff:
 
 
 def diff(old: Table, new: Table) -> Diff:
-    """Compare two declarations of one table. Entities are the same if their stored names are.
+    """Compare two declarations of one table. Entities with equal stored names are the same.
 
-    Numbers of items and their sizes are those of `new`, or else of `old`.
+    The numbers and sizes of items are taken from `new`, or else from `old`.
     """
     comparison = _Comparison(old, new)
     changes = [*comparison.table(), *comparison.indexes(), *comparison.entities()]

@@ -44,7 +44,7 @@ class Report:
 def lint(table: Table) -> Report:
     """Check a table against all rules.
 
-    Raises DeclarationError for an `ignore` of an unknown rule, or of one that found nothing.
+    Raises DeclarationError for an `ignore` of an unknown rule, or of a rule that found nothing.
     """
     context = Context(table)
     findings = [

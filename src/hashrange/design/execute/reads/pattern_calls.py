@@ -113,7 +113,10 @@ class PatternCall:
         ]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
-        """Raises TypeError for missing or unknown arguments, BadValue for wrong values."""
+        """The pattern with arguments.
+
+        Raises TypeError for missing or unknown arguments, BadValue for wrong values.
+        """
         if kwargs or len(args) != len(self.names):
             arguments = self._named(args, kwargs)
         else:

@@ -77,7 +77,10 @@ class Copies:
 
 
 def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
-    """Raises BadValue if an entity's copies cannot be found from their owner."""
+    """The copied fields of an owner, by entity and reference.
+
+    Raises BadValue if no key finds an entity's copies.
+    """
     for entity in model.entities:
         for reference, names in model.references.owners(entity):
             if reference.parent is not owner:

@@ -145,7 +145,7 @@ class _Transaction:
 
 
 class TransactionRead:
-    """An item that a read transaction gets. It is there after the end of `with`."""
+    """An item that a read transaction gets. `item` is available after the end of `with`."""
 
     def __init__(self, bound: BoundPattern) -> None:
         self.bound = bound

@@ -40,9 +40,10 @@ def cost(
 ) -> Cost:
     """The cost of the table, by its `st.rate`, `st.writes` and `st.volumes`.
 
-    Sizes that are not declared, and those of index entries that hold only some fields, are taken
-    from `examples`: items of any entities, the first one of each for its sizes, and a second one
-    for the values that edits assign. For other entities they are generated. Raises NoPrices.
+    Sizes that are not declared, and sizes of index entries that hold only some fields, are taken
+    from `examples`, items of any entities. The first item of an entity gives its sizes, and a
+    second one the values that edits assign. Examples of other entities are generated. Raises
+    NoPrices.
     """
     if not 0 < utilisation <= 1:
         raise BadValue(f"the utilisation must be above 0 and at most 1, not {utilisation}")

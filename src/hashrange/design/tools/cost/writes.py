@@ -185,7 +185,7 @@ def _get(table: MeteredTable, raw: WireItem) -> None:
 
 
 def _reads(meter: Meter, number: Mapping[str, float]) -> tuple[Mapping[str, float], int]:
-    """(units, further requests) of the reads, with those of copies multiplied by their number."""
+    """(units, further requests) of the reads. Reads of copies are multiplied by their number."""
     units: dict[str, float] = {}
     further = 0
     for read in meter.reads:

@@ -78,11 +78,11 @@ def prove(table: Table, database: Any, *, seed: int = 0, asking: Any = None) -> 
     """Create and fill the table in an empty database, and compare each pattern's answers with those
     of the oracle.
 
-    The patterns are asked through `asking`, a client that may be allowed less than the database
-    itself; by default through the database.
+    The patterns are called through `asking`, a client that policies may restrict, or by default
+    through the database.
 
-    Then change the owners of copies, and delete items with what is below them, and compare all
-    items of the table with those that should be there.
+    Then change the owners of copies, and delete items with the items below them, and compare all
+    items of the table with the items that should be there.
     """
     connection = connect(database)
     create.create(table.model, database)

@@ -1,4 +1,4 @@
-"""Comparing all items of a table with those that it should have."""
+"""Comparing all items of a table with the items that it should have."""
 
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
