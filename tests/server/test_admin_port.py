@@ -275,7 +275,7 @@ def test_a_store_that_refuses_writes_stays_unready() -> None:
         store.rate = 1.0
         assert ready(health)[0] == 503
         store.rate = 0.0
-        assert ready(health) == (503, "an injected I/O error left open what is on disk")
+        assert ready(health) == (503, "after an injected I/O error it is not known what is on disk")
 
 
 class Probed:

@@ -79,7 +79,7 @@ class FaultyStore:
 
     def begin(self, wait: bool = True, /) -> Transaction:
         if self.struck[ReadOnly]:
-            raise ReadOnly("an injected I/O error left open what is on disk")
+            raise ReadOnly("after an injected I/O error it is not known what is on disk")
         self.strike("begin")
         return _FaultyTransaction(self, self._store.begin(wait))
 

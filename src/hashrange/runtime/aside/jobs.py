@@ -299,7 +299,7 @@ class Jobs(forks.Forkable):
             if job.beginnings < BEGINNINGS_MAX:
                 job.drop()
                 return False
-            _log.error("a costly %s has lost its process twice, and was given up", job.name)
+            _log.error("a costly %s was given up, because its process ended twice", job.name)
             self._end(job, InternalServerError("Internal server error"))
         except BaseException as error:
             self._end(job, internal_error(error))

@@ -29,7 +29,10 @@ def prove(trace: Trace) -> Proof:
     """Replay all attempts as they were recorded, with the tables as they were. Raises TraceError
     if the trace cannot be proved."""
     if trace.head.throughput != "enforced":
-        raise TraceError(f"{trace.path}: nothing was refused in it: its throughput was measured")
+        raise TraceError(
+            f"{trace.path}: nothing was refused during the recording, because throughput was "
+            "measured, not enforced"
+        )
     if trace.head.keys != "exact":
         raise TraceError(f"{trace.path}: it has no keys; record it with --record-keys exact")
     replayed = _Replayed(trace)

@@ -245,10 +245,10 @@ class SqliteStore(forks.Forkable):
         if self._durability == "full":
             raise Damaged(
                 f"{self.path}-wal: {damage}; restore a backup, or open the file once in relaxed "
-                "durability to go on without them (if it was last written in relaxed durability, "
-                "a power cut explains this)"
+                "durability to go on without these commits (if it was last written in relaxed "
+                "durability, a power cut explains this)"
             )
-        _log.warning("%s-wal: %s: the database goes on without them", self.path, damage)
+        _log.warning("%s-wal: %s: the database goes on without these commits", self.path, damage)
         with suppress(apsw.BusyError):
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 

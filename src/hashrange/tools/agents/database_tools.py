@@ -116,7 +116,7 @@ class DatabaseTools:
             more = page.more or len(items) > most
             if len(items) >= most or units >= UNITS_MAX:
                 break
-        rest = "; there are more, or there may be more" if more else ""
+        rest = "; there may be more" if more else ""
         return f"{counted(min(len(items), most))}{rest}; {consumed}\n" + marked(
             map(item_line, items[:most])
         )
