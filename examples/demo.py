@@ -1,6 +1,6 @@
 """`make demo`: a server on a SQLite file, sensor management on it, and its eight access patterns.
 
-It keeps serving until Ctrl-C. With EXIT=1 in the environment, it ends after its report.
+The server runs until Ctrl-C. With EXIT=1 in the environment, the demo ends after its report.
 """
 
 import os
@@ -23,7 +23,7 @@ SERVE = (sys.executable, "-m", "hashrange", "serve")
 
 @contextmanager
 def server(path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Start a server for this file on a free port; its URL and its process."""
+    """Start a server for this file on a free port. Yields the server's URL and process."""
     command = (*SERVE, path, "--port", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -53,7 +53,7 @@ def load(client: Client, day: date, out: Console) -> None:
 
 
 def report(client: Client, url: str, path: Path, out: Console) -> None:
-    """Make the table, load it, and show the access patterns."""
+    """Create the table, load it, and show the access patterns."""
     day = date.today()
     indexes = "GSI1 to GSI3 (sparse), GSI4 (entityType)"
     out.print("\n[bold]Sensor management: one table, five kinds of items[/bold]\n")
@@ -74,10 +74,12 @@ def main() -> None:
             report(connect(url), url, path, out)
             if os.environ.get("EXIT"):
                 return
-            out.print("It keeps serving, for any AWS SDK and the AWS CLI:\n")
+            out.print("The server keeps running, for any AWS SDK and the AWS CLI:\n")
             out.print(f"  aws dynamodb list-tables --endpoint-url {url}", highlight=False)
             out.print(f'  boto3.client("dynamodb", endpoint_url="{url}")\n', highlight=False)
-            out.print("[dim]Any credentials work. Ctrl-C ends it and deletes its file.[/dim]")
+            out.print(
+                "[dim]Use any credentials. Ctrl-C ends the server and deletes its file.[/dim]"
+            )
             process.wait()
 
 
