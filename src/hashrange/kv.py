@@ -53,8 +53,8 @@ def slot_of(key: bytes) -> int:
 
 
 CATALOG: Key = (SYSTEM_SPACE, b"catalog")
-"""The row that every transaction reads first, and that few change: the version of the table
-definitions. A store may guard it by a separate lock instead of a lock on the row."""
+"""The row that every transaction reads first, and that few transactions change: the version of the
+table definitions. A store may guard it by a separate lock instead of a lock on the row."""
 
 HEADER_BYTES = 8
 unpack_weight = Layout(">4xI").unpack_from

@@ -78,7 +78,7 @@ def _allows(
 
 SHAPES_MAX = 200
 SHAPE_CHARACTERS_MAX = 5000
-"""A limit, because the names of attributes in a request may be long."""
+"""The largest shape whose plan is kept. Shapes have the names of attributes, which may be long."""
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:

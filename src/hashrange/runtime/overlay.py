@@ -24,7 +24,8 @@ _key_of = itemgetter(0)
 
 
 class Overlay:
-    """Give it the store's answers with `learn`, and pending writes with `write`."""
+    """Answers reads with the pending writes laid over them. Give it the store's answers with
+    `learn`, and pending writes with `write`."""
 
     def __init__(self) -> None:
         self.writes: list[kv.Write] = []

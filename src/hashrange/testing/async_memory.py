@@ -69,7 +69,7 @@ class AsyncMemoryStore:
         return AsyncMemorySnapshot(self, self.store.snapshot())
 
     async def begin(self, locking: bool = False, /) -> "AsyncMemoryTransaction":
-        """There are no locks."""
+        """Start a transaction. The store has no locks, so `locking` has no effect."""
         await self.pause()
         return AsyncMemoryTransaction(self, self.store.snapshot())
 

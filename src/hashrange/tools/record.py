@@ -222,7 +222,7 @@ def _plain(name: str) -> str:
 
 
 def _asked(request: Json) -> Json:
-    """The attributes that a Query asks for by equality."""
+    """The attributes that the key condition of a Query compares with =, and their values."""
     names: Mapping[str, str] = request.get("ExpressionAttributeNames") or {}
     values: Json = request.get("ExpressionAttributeValues") or {}
     conditions = {

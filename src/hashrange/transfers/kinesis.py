@@ -193,8 +193,8 @@ class Deliveries(Worker):
         return more
 
     def _deliver(self, feed: dict[str, str]) -> bool | None:
-        """Send the next records of a feed. Returns whether there are more, or None if these could
-        not be sent.
+        """Send the next records of a feed. Returns whether there are more, or None if the records
+        could not be sent.
 
         Records accumulate while the worker pauses, so each commit serves many.
         """

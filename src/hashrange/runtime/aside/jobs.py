@@ -188,8 +188,8 @@ class Jobs(forks.Forkable):
         proposed(in_batch)
 
     def settled(self) -> None:
-        """From any thread: tell that the last write was committed or refused, so the next may
-        begin."""
+        """From any thread: call this when the last write has been committed or refused, so that the
+        next one may begin."""
         with self._lock:
             self._writing = False
         self._go_on()

@@ -60,7 +60,7 @@ CLOSING_SECONDS_MAX = 30.0
 
 
 class UnsharedTurn:
-    """Does nothing: the runtime itself collects the requests of a turn."""
+    """A turn that shares nothing: the runtime itself collects the requests of a turn."""
 
     def close(self) -> None:
         """End the turn."""

@@ -144,7 +144,7 @@ class Outcome:
                     self.peak_share = max(self.peak_share, used / (MINUTE * most))
 
     def changed(self, seconds: float, step: dict[str, Any], table: Table) -> None:
-        """Upkeep has changed a table because of its load."""
+        """Call this when upkeep has changed a table because of its load."""
         body = step["Body"]
         name = body["IndexName"]
         source = table if name is None else table.index(name)

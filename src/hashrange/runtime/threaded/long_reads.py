@@ -42,7 +42,7 @@ class LongRead(Struct, eq=False):
         self._drive = sliced(steps, self, timer)
 
     def read(self, read: kv.Read, /) -> kv.Answer:
-        """The source of its own reads: counts their bytes."""
+        """Answer a read of the decision, and count the bytes of the answer."""
         assert self._opened is not None
         answer = self._opened.source.read(read)
         if isinstance(answer, kv.Page | list):  # and not the answer to `Admit`

@@ -24,7 +24,8 @@ _CAUSES = {
     "AccountLimit": "account_limit",
     "MaxOnDemandThroughput": "max_on_demand_throughput",
 }
-"""The middle of a reason's name, as in `TableReadKeyRangeThroughputExceeded`."""
+"""The cause in the name of a metric, by the middle part of the name of a reason, such as
+`KeyRangeThroughput` in `TableReadKeyRangeThroughputExceeded`."""
 
 
 def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":

@@ -145,7 +145,8 @@ class AdminPort:
 
 
 class _Request(NamedTuple):
-    """Names of headers are in lower case; the last of repeated headers counts."""
+    """The head of a request. Names of headers are in lower case; the last of repeated headers
+    counts."""
 
     method: str
     path: str

@@ -185,7 +185,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 class HttpFunction:
-    """An address that accepts events like the invocations API of Lambda.
+    """A function at an address that accepts events like the invocations API of Lambda.
 
     Redirects are not followed, and proxies that the environment names are not used.
     """

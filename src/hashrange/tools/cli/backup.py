@@ -58,7 +58,7 @@ def _file(text: str) -> Path:
 
 
 def _source(text: str) -> Path | str:
-    """A backup, or an archive in a bucket."""
+    """The type of an argument that names a backup, or an archive in a bucket."""
     return text if text.startswith("s3://") else _file(text)
 
 

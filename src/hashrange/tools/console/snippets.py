@@ -33,7 +33,8 @@ def boto3(request: BuiltRequest, endpoint: str | None) -> str:
 
 
 def _python(value: Any, indent: int, before: int = 0) -> str:
-    """Python's own notation, over several lines if it and what is `before` it are long."""
+    """A value in Python's notation, over several lines if one line is too short for it and the
+    `before` characters in front of it."""
     short = _short_python(value)
     if len(short) + indent + before < WIDTH or not isinstance(value, dict | list) or not value:
         return short

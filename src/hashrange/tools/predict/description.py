@@ -163,8 +163,8 @@ class Loads:
         return Keys(name, max(1, min(int(count), KEYS_MAX)))
 
     def _count(self, entity: Entity, fields: set[str]) -> float | None:
-        """The number of combined values of the fields: the count of the entity whose key they
-        are."""
+        """The number of combinations of values of the fields: the number of items of the entity
+        whose key has exactly these fields. None if there is no such entity with a count."""
         for other in (entity, *self.model.model.entities):
             if set(other.key.fields) == fields:
                 count = self.model.volumes.count(other)

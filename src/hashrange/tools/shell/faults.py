@@ -43,7 +43,8 @@ class Span(NamedTuple):
 
 
 def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> Failed:
-    """The message for one of `ERRORS`. `key` is that of the statement's table, if it is known."""
+    """The message for one of `ERRORS`. `key` has the key attributes of the statement's table, if
+    they are known."""
     if isinstance(error, ApiError):
         code, message = error.code, error.message
     elif isinstance(error, ClientError):

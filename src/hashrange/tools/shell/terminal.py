@@ -117,7 +117,7 @@ def _greet(session: Session, history: History) -> None:
 
 
 def _keys() -> KeyBindings:
-    """Enter runs a complete entry, and otherwise begins a new line."""
+    """The keys of the prompt: Enter runs a complete entry, and otherwise begins a new line."""
     keys = KeyBindings()
 
     @Condition

@@ -60,7 +60,7 @@ def run(visit: Visit) -> Response:
 
 
 def file(visit: Visit) -> Response:
-    """What a SELECT has returned, as a file."""
+    """The result of a SELECT, as a file."""
     statement = visit.parameters.get("statement", "")
     if not selects(statement):
         raise Mistake("Only the result of a SELECT can be downloaded.")

@@ -1,4 +1,4 @@
-"""A hot key: writes to one key all go to one partition; writes to several spread."""
+"""A hot key: all writes to one key go to one partition; writes to several keys are spread."""
 
 from collections import Counter
 from typing import Any
