@@ -9,7 +9,8 @@
         def domain(self) -> str:
             return self.email.split("@")[1]
 
-Every write stores the value again. A write that does not read the item refuses the named fields.
+Every write stores the value again. A write that does not read the item, such as `patch`,
+refuses the fields that the decorator names.
 """
 
 import inspect

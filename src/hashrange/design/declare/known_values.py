@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 from hashrange.design.declare.types import FieldType
 
 KNOWN_MAX = 100
-"""More values are not listed: a query for each of them would be too many."""
+"""The most values that are listed, since each of them can be a query."""
 
 
 def known_values(kind: FieldType) -> tuple[Any, ...]:

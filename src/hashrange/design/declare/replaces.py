@@ -30,7 +30,7 @@ class Replaces:
 
 
 def pair(field: str, forward: Convert | None = None, inverse: Convert | None = None, /) -> Pair:
-    """The field of the new entity that holds an old field: renamed, or of another type too.
+    """The field of the new entity that holds an old field: renamed, or also of another type.
 
     `forward` makes the new value from the old one, and `inverse` the old one from the new one. A
     migration checks `inverse(forward(x)) == x` for every item. Raises TypeError for only one of

@@ -164,7 +164,7 @@ def build(
 
 
 def _expect_references(model: TableModel) -> None:
-    """Raise DeclarationError for an st.ref to nothing that the table has."""
+    """Raise DeclarationError for an st.ref to an entity or field that the table does not have."""
     names = [str(entity) for entity in model.entities]
     for entity in model.entities:
         for name, kind in entity.fields.items():

@@ -78,7 +78,7 @@ class Cells:
                 yield attribute
 
     def _keys(self, entity: Entity | None) -> Iterator[str]:
-        """In the table the keys of its indexes, in an index the table's key."""
+        """Further key attributes: for the table those of its indexes, for an index the table's."""
         if entity is None:
             return
         shown = {c.attribute for c in self.source.columns} | {*entity.attributes.values()}

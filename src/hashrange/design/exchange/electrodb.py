@@ -1,7 +1,7 @@
 """TypeScript that reads a table with the library ElectroDB.
 
-Writes are left out on purpose: they would go around unique texts, copies and versions. The keys of
-its entities are the stored ones, so that it reads what the toolkit wrote.
+Writes are left out on purpose: they would bypass unique texts, copies and versions. The entities of
+ElectroDB have the stored keys, so that they read what the toolkit wrote.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

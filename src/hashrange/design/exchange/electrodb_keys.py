@@ -144,7 +144,7 @@ def _end(
 ) -> dict[str, str]:
     """The members of `Ends` for the end `side` of the values.
 
-    `at` is the end of the keys that it is: the other one, if the keys are in descending order.
+    `at` is the corresponding end of the keys: the opposite one, if they are in descending order.
     """
     part, written = test.placeholder, test.column.template.formats[test.placeholder]
     kind, excluded = entity.fields[part.field], end.operator in ("after", "before")

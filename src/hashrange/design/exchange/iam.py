@@ -67,7 +67,7 @@ class _Policy:
         yield from self._writes()
 
     def _writes(self) -> Iterator[Statement]:
-        """The requests of a store's writes: edits read the item; batches and transactions check."""
+        """A statement that allows writes, and the reads and condition checks that writes make."""
         entities = self.table.model.entities
         kept = [e for e in entities if self.tenant is None or self._own(e.key)]
         for entity in entities:

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 def export(tables: Sequence[Table]) -> Exported:
-    """A model file with generated items, whose patterns are in its description."""
+    """A model file with generated items. Its description lists the access patterns."""
     taken: set[str] = set()
     models = [_TableFile(table, taken).table_json() for table in tables]
     document = {

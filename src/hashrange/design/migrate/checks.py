@@ -18,7 +18,7 @@ from hashrange.design.plan.plans import Unplanned
 from hashrange.design.plan.proposals import plan
 
 ATTRIBUTES_MAX = 60
-"""An item is compared attribute by attribute in one condition, of at most 4 KB."""
+"""The most attributes of an item, since one condition of at most 4 KB compares all of them."""
 
 
 def problems(
@@ -28,7 +28,7 @@ def problems(
     patterns: Sequence[Pattern],
     accepted: frozenset[str],
 ) -> list[str]:
-    """Every reason why the old model cannot become the new one. Empty: it can.
+    """Every reason why the old model cannot become the new one; none if it can.
 
     `accepted` are patterns that may become less consistent.
     """

@@ -74,8 +74,9 @@ def estimate(
     side: Side,
     waits: float,
 ) -> Steps[MigrationPlan]:
-    """`side` is that of the old model; `waits` are the seconds until no old write can be under way.
+    """The steps of a migration and their costs.
 
+    `side` is that of the old model; `waits` are the seconds until no old write can be under way.
     Raises DesignError if there is no such table, or if programs do what a migration cannot carry.
     """
     described = yield from describe(old.name)

@@ -13,12 +13,12 @@ from hashrange.model.values import Item
 POLL_SECONDS = 0.2
 LONGEST_POLL_SECONDS = 10.0
 POLLS_MAX = 9000
-"""A day: DynamoDB fills an index of a large table for hours."""
+"""About a day in all, since DynamoDB takes hours to fill an index of a large table."""
 _CANARY_VALUES = {"N": "-1E+125", "B": "fmNhbmFyeQ=="}
 
 
 class Indexes:
-    """`old` and `new` are the two models of the table."""
+    """The global indexes that a migration from the model `old` to `new` adds and drops."""
 
     def __init__(self, old: TableModel, new: TableModel) -> None:
         self.name = new.name

@@ -149,7 +149,7 @@ class Migration:
         return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
-        """Whether a policy like that of `plan` keeps programs that do not follow from writing."""
+        """Whether a policy like that of `plan` denies the writes of programs that do not follow."""
         return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:
@@ -173,11 +173,11 @@ class Migration:
         return run(self.migrator().pause(), connect(connection))
 
     def back(self, connection: Any, *, report: Report | None = None) -> State:
-        """Back to the phase `old`, until the end of `read-new`. Nothing is lost."""
+        """Go back to the phase `old`, which is possible up to `read-new`. Nothing is lost."""
         return run(self.migrator(report=report).back(), connect(connection))
 
     def verify(self, connection: Any) -> list[Item]:
-        """The keys of the items whose two forms differ, from a comparison of all."""
+        """The keys of the items whose two forms differ, from a comparison of all items."""
         return run(self.migrator().verify(), connect(connection))
 
     def finish(self, connection: Any, *, report: Report | None = None) -> State:

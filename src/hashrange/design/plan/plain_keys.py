@@ -1,4 +1,4 @@
-"""The entities whose items are in an index that they do not declare, by the names of attributes."""
+"""Entities whose items are in an index that they do not declare, as they have its attributes."""
 
 from hashrange.design.declare.draft import natural_column
 from hashrange.design.declare.entity import Entity

@@ -233,7 +233,7 @@ class _Planner:
         )  # fmt: skip
 
     def _badness(self, plan: Plan) -> tuple[Any, ...]:
-        """Plans sort by this: a GetItem first, then reads without other items, then the table."""
+        """Plans sort by this: a GetItem first, then complete reads, then reads of nothing else."""
         narrow = sum(len(route.known) for route in plan.routes)
         get = plan.operation == "GetItem"
         return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)

@@ -226,7 +226,7 @@ def _pair(pair: tuple[str, str]) -> str:
 
 
 def _call(start: str, parts: Sequence[str], end: str = ")") -> str:
-    """A call on one line, or with one argument on each."""
+    """A call on one line, or with one argument on each line."""
     line = f"{start}{', '.join(parts)}{end}"
     if len(line) <= LINE_CHARS:
         return line

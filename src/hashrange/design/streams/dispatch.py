@@ -23,7 +23,7 @@ class Dispatcher:
         self.handlers: list[Handler] = core.model.handlers
 
     def change(self, record: Mapping[str, Any]) -> Change[Any] | None:
-        """The change, if something has to be done about it."""
+        """The change in a record; None if nothing has to be done for it."""
         change = change_of(self.model, record)
         if change is None:
             return None
@@ -31,7 +31,7 @@ class Dispatcher:
         return change if concerns or any(h.handles(change) for h in self.handlers) else None
 
     def handle(self, change: Change[Any]) -> Steps[None]:
-        """Errors of handlers are raised unchanged."""
+        """Handle a change. Errors of handlers are raised unchanged."""
         if self._is_owner(change):
             yield from self._update_copies(change.item)
         if self._copies(change):
@@ -43,7 +43,7 @@ class Dispatcher:
     # ---- copies ----
 
     def _is_owner(self, change: Change[Any]) -> bool:
-        """Whether a field that is copied by the stream has changed or is new.
+        """Whether a field that the stream's reader copies has changed or is new.
 
         An owner that is created again can have copies from before.
         """

@@ -1,6 +1,6 @@
 """Generated items that fit together: parents exist and keys are distinct.
 
-An entity is the parent of another that refers to it, and of its copies.
+An entity is a parent of the entities that refer to it or copy its fields.
 Ids are short and share prefixes ("1", "10", "a", "ab"), since such values reveal mistakes in
 prefixes and ranges.
 """

@@ -211,9 +211,10 @@ class Store(Protocol):
     ) -> R:
         """Call `work(t, ...)`, and write what `t` has collected if nothing that was read changed.
 
-        After a lost race, `work` is called again, so it should have no other effects. After ten
-        calls, Conflict is raised. `work` is not called again after an error of the client, such as
-        a timeout, since the writes may have been done. Returns what `work` returns.
+        After a lost race, `work` is called again, up to ten times in all, so it should have no
+        other effects. If the last call loses too, Conflict is raised. `work` is not called again
+        after an error of the client, such as a timeout, since the writes may have been done.
+        Returns what `work` returns.
         """
         ...
 

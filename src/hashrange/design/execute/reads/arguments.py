@@ -88,7 +88,7 @@ class ArgumentCheck:
 
 
 def _classes(argument: Argument) -> tuple[type, ...]:
-    """The classes that a value may be an instance of; empty: not checked."""
+    """The classes that a value may be an instance of; empty if the value is not checked."""
     python = argument.python
     if isinstance(python, type):
         return (python,)

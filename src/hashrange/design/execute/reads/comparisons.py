@@ -109,7 +109,7 @@ def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) ->
 
 
 def _moment(value: Any) -> Any:
-    """A date stands for its midnight if the field is a datetime."""
+    """The value as a datetime: a date stands for its midnight."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time_of_day(), UTC)
     return value

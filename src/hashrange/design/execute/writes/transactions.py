@@ -44,7 +44,7 @@ def transact(
 ) -> Steps[list[WriteAction]]:
     """Commit the writes together, with `checks`; returns the actions.
 
-    Updates the items to the stored ones.
+    Afterwards, the items have the values that are stored.
     """
     repeats = any(write.change is not None for write in pending.writes)
     for attempt in range(ATTEMPTS if repeats else 1):

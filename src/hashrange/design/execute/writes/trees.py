@@ -101,7 +101,7 @@ class _Deletion:
     def _uncovered(
         self, entity: Entity, values: Mapping[str, Any], covered: Sequence[_Known]
     ) -> Iterator[tuple[Children, _Known]]:
-        """The children of an item, of whose fields only some may be known."""
+        """The children of an item, without those in `covered`. Some fields may be unknown."""
         for child in self._children(entity):
             held = {field: values[name] for name, field in child.held.items() if name in values}
             known = _Known(child.entity, held)

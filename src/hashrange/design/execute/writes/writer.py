@@ -196,7 +196,7 @@ class Writer:
     def _unchanged(
         self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
     ) -> list[str]:
-        """Conditions that the item exists and that the attributes behind the change are as read."""
+        """Conditions that the item exists, and that what the change depends on is as read."""
         conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
         if entity.version is not None:
             attribute = entity.attributes[entity.version]
@@ -236,7 +236,7 @@ class Writer:
     def atomic(
         self, method: str, entity: Entity, key: WireItem, arguments: Mapping[str, Any]
     ) -> WriteAction:
-        """add, discard or append."""
+        """The action of an `add`, `discard` or `append`."""
         for name in arguments:
             self._expect_free(entity, name)
         return self._blind(entity, key, ATOMIC[method](entity, arguments))

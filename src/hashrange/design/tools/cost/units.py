@@ -1,4 +1,4 @@
-"""DynamoDB's arithmetic of capacity units, by the developer guide's page on them.
+"""DynamoDB's arithmetic of capacity units, as the developer guide explains it.
 
 A read takes one unit for 4 KB, or half if it is eventually consistent; a write takes one for 1 KB.
 Every item that a request reads by its key is rounded up by itself, a page of a Query as a whole.

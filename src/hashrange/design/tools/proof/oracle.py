@@ -260,5 +260,5 @@ def _period(unit: OperatorName, value: Any) -> tuple[int, ...]:
 
 
 def _shard(value: Any, shards: int) -> int:
-    """The number that the reference promises: of a digest of eight bytes of the text."""
+    """The shard number as the reference defines it: from an eight-byte digest of the text."""
     return int(hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest(), 16) % shards

@@ -303,6 +303,6 @@ class _Asking:
         return [self._text(shown or record.model, record) for record in records]
 
     def _text(self, result: type[Any], values: Values) -> str:
-        """The values that a class shows, without those that each write sets."""
+        """The values that a class shows, without values that each write sets."""
         left_out = counted(self.table.model.entity(entity_of(result)))
         return text({n: values[n] for n in result.model_fields if n not in left_out})
