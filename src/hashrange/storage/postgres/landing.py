@@ -1,7 +1,7 @@
 """The statements of a commit, in both dialects."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import asyncpg
@@ -13,7 +13,16 @@ from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.storage.postgres.database import PostgresDatabase
 from hashrange.storage.postgres.guards import Guards
 from hashrange.storage.postgres.pool import Pool
-from hashrange.storage.postgres.script import ADVISORY, PLACES, Script, Step
+from hashrange.storage.postgres.script import (
+    ADVISORY,
+    PINNED,
+    PLACED,
+    PLACES,
+    Place,
+    Script,
+    Step,
+    Values,
+)
 from hashrange.storage.postgres.tables import PLAIN
 from hashrange.storage.postgres.writes import PLAIN_SLOT, Folded, Plan
 
@@ -94,16 +103,17 @@ class Landing:
             await self._check_spaces(connection, known)
         slots = sorted(routed_writes.slots_of(folded, guards))
         layout = direct.layout(store.nodes, node, slots)
-        several = len(layout.tables) > 1 or store.pool.pgbouncer
-        script = Script(several, layout.tables)
+        shards = [(shard,) for shard in layout.shards]
         spaces = sorted({SYSTEM_SPACE, *folded.spaces})
-        if several:
-            await direct.begin(connection, store.pool, layout, store.namespace, spaces)
+        locks = [(store.namespace, space, False) for space in spaces]
+        script = Script(store.pool.pgbouncer, layout.tables)
+        if script.begun:  # a connection cannot keep the function that pins shards
+            await connection.execute(store.pool.begin("READ COMMITTED"))
+            script.add_step(Step({(PLACES, PLAIN): shards, (ADVISORY, PLAIN): locks}))
+            first: Mapping[Place, Values] = {(PLACED, PLAIN): shards}
         else:
-            places = [(shard,) for shard in layout.shards]
-            locks = [(store.namespace, space, False) for space in spaces]
-            script.add_step(Step({(PLACES, PLAIN): places, (ADVISORY, PLAIN): locks}))
-        Plan(folded, guards, self._version, layout).add_to(script, id_)
+            first = {(ADVISORY, PLAIN): locks, (PINNED, PLAIN): shards}
+        Plan(folded, guards, self._version, layout).add_to(script, id_, first)
         return await settle.commit(connection, script, layout.slot, id_, node.near, store.name)
 
     async def _run_routed(self, pool: Pool, connection: Any, begun: bool, id_: bytes) -> bool:

@@ -77,6 +77,21 @@ LOCKING_TRANSACTIONS = CITUS_TRANSACTIONS | {
     "lock_timeout": f"{LOCKING_SECONDS_MAX}s",
 }
 
+PIN = """SET citus.enable_ddl_propagation = off;
+CREATE FUNCTION pg_temp.pin(shards bigint[]) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE locked text;
+BEGIN
+    IF shards = '{}' THEN RETURN 0; END IF;
+    locked := lock_shard_metadata(5, shards);
+    RETURN (SELECT count(*) FROM pg_dist_placement WHERE shardid = ANY (shards)
+        AND groupid = (SELECT groupid FROM pg_dist_local_group));
+END $$;
+RESET citus.enable_ddl_propagation"""
+"""Defines a function of the connection. It keeps shards in place by the lock (ShareLock) that
+Citus's own writers take, and returns how many of them are here. Only a function does both in one
+statement: its query sees moves that ended while it waited for the lock.
+"""
+
 STATEMENTS_KEPT = 256
 """The number of prepared statements that each connection keeps, whatever their length."""
 
@@ -319,8 +334,7 @@ class Pool:
         while True:
             try:
                 left = max(0.1, deadline - time.monotonic())
-                options = self._options | self._address
-                connection = await asyncpg.connect(self._dsn, timeout=left, **options)
+                connection = await self._connect_once(left)
                 self.opened += 1
                 self._is_away = False
                 return connection
@@ -333,3 +347,14 @@ class Pool:
                     raise explain(error, self.name) from None
             await asyncio.sleep(pause * self._random.uniform(0.5, 1.5))
             pause = min(2 * pause, 1.0)
+
+    async def _connect_once(self, seconds: float) -> Any:
+        options = self._options | self._address
+        connection = await asyncpg.connect(self._dsn, timeout=seconds, **options)
+        if self.near and not self.pgbouncer:
+            try:
+                await connection.execute(PIN, timeout=seconds)
+            except BaseException:
+                connection.terminate()
+                raise
+        return connection

@@ -27,6 +27,7 @@ from hashrange.storage.postgres.tables import PLAIN, Tables
 (
     PLACES,
     ADVISORY,
+    PINNED,
     HOLDS,
     LOCKS,
     IDS,
@@ -41,10 +42,10 @@ from hashrange.storage.postgres.tables import PLAIN, Tables
     COUNTERS,
     HEADS,
     APPENDS,
-) = range(16)
+) = range(17)
 
-GUARDED = frozenset({PLACED, LOCKS, FENCE, UPDATES, DELETES, INSERTS})
-ONCE = frozenset({PLACES, PLACED, ADVISORY, IDS, FENCE, SPACES, COUNTERS})
+GUARDED = frozenset({PINNED, PLACED, LOCKS, FENCE, UPDATES, DELETES, INSERTS})
+ONCE = frozenset({PLACES, ADVISORY, PINNED, PLACED, IDS, FENCE, SPACES, COUNTERS})
 """The parts that are not repeated for each shard."""
 
 CHANGED = asyncpg.DivisionByZeroError
@@ -72,6 +73,7 @@ FROM (SELECT ${0}::bigint[]) AS q (shards) WHERE cardinality(q.shards) > 0""",
 FROM unnest(${0}::int[], ${1}::int[], ${2}::bool[]) AS q (namespace, number, alone)""",
         3,
     ),
+    PINNED: ("SELECT 1 FROM generate_series(1, (SELECT pg_temp.pin(${0}::bigint[])))", 1),
     HOLDS: (
         # In the order of the arguments, whatever their versions.
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[])

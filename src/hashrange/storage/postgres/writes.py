@@ -14,7 +14,7 @@ whose own prefix is lower gets the latest prefix instead: a prefix begins with a
 server's clock may be ahead, or another transaction may have taken less time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hashrange.kv import (
@@ -45,13 +45,13 @@ from hashrange.storage.postgres.script import (
     IDS,
     INSERTS,
     LOCKS,
-    PLACED,
     SPACES,
     UPDATES,
     UPSERTS,
     Place,
     Script,
     Step,
+    Values,
 )
 from hashrange.storage.postgres.tables import PLAIN, Tables
 
@@ -152,6 +152,8 @@ class Layout(NamedTuple):
 
 ONE_DATABASE = Layout()
 
+NOTHING: Mapping[Place, Values] = {}
+
 
 class Plan:
     """The step that writes, the rows to lock before it, and the rows to delete again after it."""
@@ -180,13 +182,14 @@ class Plan:
         if spaces:
             self._values[SPACES, PLAIN] = [(space,) for space in sorted(spaces)]
 
-    def add_to(self, script: Script, id_: bytes) -> None:
+    def add_to(self, script: Script, id_: bytes, first: Mapping[Place, Values] = NOTHING) -> None:
+        """`first` are values of further parts for the first of its steps."""
         layout = self._layout
-        script.add_step(Step(self._locks))
         self._add(IDS, layout.slot, (layout.slot, id_))
-        if layout.shards:
-            self._values[PLACED, PLAIN] = [(shard,) for shard in layout.shards]
-        script.add_step(Step(self._values, self._changed))
+        if self._locks:
+            script.add_step(Step({**first, **self._locks}))
+            first = NOTHING
+        script.add_step(Step({**first, **self._values}, self._changed))
         script.add_step(Step(self._absent))
 
     def _add(self, part: int, slot: int, values: tuple[Any, ...]) -> None:

@@ -27,7 +27,9 @@ _SETTINGS = """SELECT current_setting('max_prepared_transactions')::int AS prepa
     current_setting('max_connections')::int AS connections,
     current_setting('wal_level') AS wal_level, current_setting('fsync') AS fsync,
     current_setting('lock_timeout') AS lock_timeout, pg_is_in_recovery() AS standby,
-    current_user AS role, extract(epoch FROM clock_timestamp())::float8 AS now,
+    current_user AS role, current_database() AS database,
+    has_database_privilege(current_database(), 'TEMPORARY') AS temporary,
+    extract(epoch FROM clock_timestamp())::float8 AS now,
     (SELECT setting::int FROM pg_settings WHERE name = 'citus.recover_2pc_interval') AS recovery,
     (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
         AND prepared < now() - make_interval(secs => $1)) AS in_doubt"""
@@ -139,10 +141,15 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
     if settings["fsync"] != "on":
         lines.append("fsync is off, so a power cut would lose commits; set fsync = on")
     if settings["lock_timeout"] == "0":
-        role = settings["role"].replace('"', '""')
         lines.append(
-            f'the role has no lock_timeout; run ALTER ROLE "{role}" SET lock_timeout = '
-            f"'{LOCK_SECONDS_MAX}s'"
+            f"the role has no lock_timeout; run ALTER ROLE {quoted(settings['role'])} "
+            f"SET lock_timeout = '{LOCK_SECONDS_MAX}s'"
+        )
+    if not settings["temporary"]:
+        role, database = (quoted(settings[name]) for name in ("role", "database"))
+        lines.append(
+            "the role may create no temporary functions, so no server can connect; run "
+            f"GRANT TEMPORARY ON DATABASE {database} TO {role}"
         )
     if settings["wal_level"] != "logical":
         lines.append("wal_level is not logical, so shards cannot move; set it, and restart")
@@ -167,6 +174,11 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
             f"max_connections is {settings['connections']}, and each server may need {needed}"
         )
     return lines
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:

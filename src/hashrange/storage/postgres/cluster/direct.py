@@ -21,7 +21,6 @@ from hashrange.kv import CATALOG, Conflict
 from hashrange.storage.postgres.cluster import fences
 from hashrange.storage.postgres.cluster.nodes import Node, Nodes, Shard
 from hashrange.storage.postgres.cluster.routed import Fenced
-from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.read_statements import FENCE, PLACED, statement
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.tables import Source
@@ -98,17 +97,6 @@ def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
     serves any of them."""
     shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
     return node.shards if len(shards) > 1 else list(shards.values())
-
-
-async def begin(connection: Any, pool: Pool, layout: Layout, namespace: int, spaces: Any) -> None:
-    """Begin a transaction that writes to several shards.
-
-    As a step of its script, this would cost as much as its writes.
-    """
-    locks = "".join(f", pg_advisory_xact_lock_shared({namespace}, {space})" for space in spaces)
-    places = f"lock_shard_metadata(5, ARRAY{list(layout.shards)})" if layout.shards else "1"
-    settings = pool.begin("READ COMMITTED") if pool.pgbouncer else "BEGIN"
-    await connection.execute(f"{settings}; SELECT {places}{locks}")
 
 
 def _in_the_way(question: Question) -> set[int]:
