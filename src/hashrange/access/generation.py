@@ -43,7 +43,7 @@ class AccessError(ValueError):
 
 class Access(Struct, frozen=True):
     """`by_key` has the principal of each access key. A principal without a key makes no requests,
-    but one can ask what it may do."""
+    but you can ask what it would be allowed to do."""
 
     account: str
     principals: tuple[Principal, ...]

@@ -28,8 +28,9 @@ class ItemChange(Struct, gc=False):
     """The change of one item: `old` is its row, `new` its new image (None: deleted).
 
     A `check` is read and charged, but writes nothing. `collection_size` is the size in bytes of the
-    item's collection before the change, if the table has local indexes. An `expired` item is
-    deleted, or restored, by the service itself: that costs nothing.
+    item's collection before the change, if the table has local indexes. `expired` marks a change
+    that the service itself makes, which costs nothing: the deletion of an expired item, or the put
+    of an item when a table is restored.
     """
 
     table: Table

@@ -1,9 +1,9 @@
-"""Throughput: an operation asks before it reads whether it is admitted, and is charged afterwards.
+"""Throughput: whether an operation is admitted before it reads, and what it is charged afterwards.
 
-It asks only if throughput is enforced, and the meter of the runtime answers. Reads and writes are
-admitted while there is any credit, no matter how much they will consume. If they leave a debt,
-further ones are refused until the debt is paid off. The errors and their reasons were captured on
-the service in 2026, except those marked (?).
+If throughput is enforced, an operation asks the meter of the runtime whether it is admitted. Reads
+and writes are admitted while there is any credit, no matter how much they will consume. If they
+leave a debt, further ones are refused until the debt is paid off. The errors and their reasons were
+captured on the service in 2026, except those marked (?).
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The recent load of one partition, and the divisions under trial."""
+"""The recent load of one partition, and the division that is being tried (`Trial`)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,9 +16,10 @@ SIDE_SHARE = 0.25
 
 
 class Trial(NamedTuple):
-    """A division that is tried: the keys from `low` up to `high` (None: to the end) on one side.
+    """A division of a partition, which is checked in one window before the partition is split.
 
-    `isolates` tells whether these are one hot key, which is separated from the other keys.
+    One side has the keys from `low` up to `high` (None: to the end). `isolates` tells whether these
+    are one hot key, which is separated from the other keys.
     """
 
     low: bytes
@@ -86,7 +87,7 @@ class Window:
         return self.units >= share * units_per_second * seconds
 
     def trial_helps(self, units_per_second: float, seconds: float) -> bool:
-        """Whether the division under trial would have helped in this window."""
+        """Whether the division that is being tried would have helped in this window."""
         rest, least = self.units - self.inside, SIDE_SHARE * self.units
         if self.trial is None or self.inside < least:
             return False

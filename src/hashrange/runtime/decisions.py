@@ -24,11 +24,11 @@ from hashrange.runtime.ending import encode, logger
 
 T = TypeVar("T")
 Steps = Generator[Any, Any, Decision]
-"""The decision of a request. It yields only reads of `kv`."""
+"""The steps that decide a request. Only reads of `kv` are yielded; the decision is returned."""
 
 
 def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
-    """The decision of a request, about to make its first read.
+    """The steps that decide a request, not started yet.
 
     The request is refused unless the caller's principal may make it.
     """
@@ -91,9 +91,9 @@ def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
 
 
 class Suspended(NamedTuple):
-    """The decision of an operation on a table, which waits for the answer to its first read.
+    """The steps that decide an operation on a table, before the answer to their first read.
 
-    The read is timeless (see `is_timeless`), so the decision can go on at any time, as long as the
+    The read is timeless (see `is_timeless`), so the steps can go on at any time, as long as the
     catalog still has this `version`.
     """
 

@@ -7,10 +7,10 @@
 `make_store` gives an empty store, in the empty `folder` if it likes. The suite also demands that a
 write to an absent space raises `LookupError`.
 
-`StoreSuite` is for any store: one writer or many, counters in one place or in several, its own
-clock or one that is raised. `SingleWriterSuite` (`hashrange.testing.single_writer`) also tests what
-only a store with a single writer promises. Answers are compared with those of a simple model
-(`hashrange.testing.store_model`).
+`StoreSuite` is for any store: with one writer or many, with counters in one place or in several,
+with a clock of its own or with a time that commits raise (`kv.Max`). `SingleWriterSuite`
+(`hashrange.testing.single_writer`) also tests what only a store with a single writer promises.
+Answers are compared with those of a simple model (`hashrange.testing.store_model`).
 """
 
 import threading

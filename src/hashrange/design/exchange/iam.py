@@ -1,8 +1,8 @@
 """An IAM policy that allows the requests of a model's patterns and writes, and nothing else.
 
 With a tenant, each statement has a condition (`dynamodb:LeadingKeys`), which allows only partition
-keys that contain the caller's tenant. The caller's tenant is a tag on the role or user, whose name
-is that of the field.
+keys that contain the caller's tenant. The tenant of an item is in one of its fields. The tenant of
+a caller is the value of a tag on its role or user, and the tag has the name of this field.
 """
 
 import json

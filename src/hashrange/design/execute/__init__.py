@@ -1,1 +1,1 @@
-"""Running an open store on a connection."""
+"""What an open store does: it sends the requests of patterns and writes over a connection."""

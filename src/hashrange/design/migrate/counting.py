@@ -49,7 +49,7 @@ class Rate(NamedTuple):
 
 
 class Largest(NamedTuple):
-    """A transaction: how many actions it has, how many it may have in `dual`, and its minute."""
+    """A transaction: how many actions it has, how many it can have in `dual`, and its minute."""
 
     actions: int = 0
     may_have: int = 0
@@ -186,7 +186,8 @@ def _counts(side: Side, member: Member) -> bool:
 
 
 def most_actions(side: Side, call: ApiCall) -> Largest:
-    """How many actions a transaction has, and how many it may have while both items are written."""
+    """How many actions a transaction has, and how many it can have in the phases in which both the
+    old and the new item are written."""
     members = members_of(call)
     total, guards = 0, set()
     owners = Counter(_owner(member) for member in members)

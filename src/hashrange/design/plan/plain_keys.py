@@ -1,4 +1,7 @@
-"""Entities whose items are in an index that they do not declare, as they have its attributes."""
+"""Entities that do not declare an index, although their items are in it.
+
+DynamoDB puts every item that has the index's key attributes into the index.
+"""
 
 from hashrange.design.declare.draft import natural_column
 from hashrange.design.declare.entity import Entity

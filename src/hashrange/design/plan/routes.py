@@ -243,7 +243,7 @@ class _Walk:
         return self.bucket is not None
 
     def _use_bucket(self) -> None:
-        """Set the bucket's range. If it shows the whole field, no sort key needs the arguments."""
+        """Set the bucket's range. If it shows the whole field, no sort key has to be restricted."""
         if self.bucket is None:
             if self.buckets:
                 raise KeyRefusal("@st.buckets: no unit of time in the partition key is open")

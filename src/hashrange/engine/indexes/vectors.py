@@ -1,7 +1,7 @@
 """Vector indexes: a row for each item with a vector and, if the index has one, a HASH attribute.
 
-`engine.vectors.entries` has the rows. Each change of a row's content is also noted in the index's
-log, from which searches learn which rows to read again.
+`engine.vectors.entries` defines the format of the rows. Each change of a row's content is also
+noted in the index's log, from which searches learn which rows to read again.
 """
 
 from collections.abc import Sequence

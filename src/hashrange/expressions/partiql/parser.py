@@ -241,7 +241,8 @@ class _Parser(TermParser):
 
 
 def _no_statement(term: Term) -> ValidationException:
-    """The error of a lone term. The service takes operators and calls for EXISTS."""
+    """The error of a term that stands alone. If the term is an operator or a call, the service
+    gives the error of an EXISTS."""
     if term.kind in ("operator", "call"):
         return ValidationException(EXISTS_MISPLACED)
     name = term.kind == "path" and len(term.content) == 1

@@ -47,8 +47,8 @@ class FindRequest(Progress, rename="pascal", kw_only=True):
 
 
 class AppendRequest(msgspec.Struct, rename="pascal"):
-    """`keys` are the keys of items, in order; `resume` is the progress after all of them have
-    records."""
+    """`keys` are the keys of the items for which records are to be appended to the log, in order.
+    `resume` is the progress of the build after the last of these records."""
 
     table_name: str
     index_name: str

@@ -184,7 +184,7 @@ class Predictor:
             each.range = Range(whole, base, varied, thinned)
 
     def _replay_some(self, replays: Sequence[Replay], thinned: int) -> None:
-        """Replay one request, drawn at random, of each `thinned` successive requests."""
+        """Replay a sample: of every `thinned` successive requests, one that is drawn at random."""
         random, time, left, behind = Random(0), 0, 1, 0
         for line in self._lines(FirstAttempts()):
             if type(line) is Event:

@@ -1,8 +1,8 @@
 """The dependence of a prediction on constants that nobody outside DynamoDB knows.
 
-Each constant is varied by itself, and so are the positions of the keys. The result is not a
-confidence interval: we have chosen the values (docs/reference/predict.md), and the true value may
-be outside of their range.
+One constant at a time is varied, or the positions of the keys. The result is not a confidence
+interval: we have chosen the values (docs/reference/predict.md), and the true value may be outside
+of their range.
 """
 
 from typing import NamedTuple

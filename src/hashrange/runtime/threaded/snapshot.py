@@ -41,9 +41,9 @@ class ReadSnapshot:
     def begin(
         self, operation: Operation, request: Any, caller: Caller, weight: int = 0, body: bytes = b""
     ) -> Steps:
-        """The decision of a request, about to make its first read.
+        """The steps that decide a request, not started yet.
 
-        With a `weight` (see `engine.cost`), it raises Costly when it would take too long.
+        With a `weight` (see `engine.cost`), they raise Costly if the request would take too long.
         """
         asks = self.source is self
         if asks and self._meter is not None:

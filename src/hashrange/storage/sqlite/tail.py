@@ -68,8 +68,8 @@ class Frames(NamedTuple):
 
 
 def commit_frames(data: bytes, frame_bytes: int) -> list[int]:
-    """The positions, counted from 0, of the frames that end a transaction: their headers have a
-    number of pages."""
+    """The positions, counted from 0, of the frames that end a transaction: only their headers state
+    the size of the file in pages, which is 0 in all other headers."""
     sizes = zip(*(data[byte::frame_bytes] for byte in range(4, 8)), strict=True)
     return [number for number, size in enumerate(sizes) if any(size)]
 

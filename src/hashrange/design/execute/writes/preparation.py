@@ -15,7 +15,11 @@ from hashrange.design.execute.writes.writer import NONE_PENDING, Pending, Prepar
 
 
 def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
-    """A write of an item. `pending` are stored items that the same transaction writes, by key."""
+    """A write of an item.
+
+    `pending` has the items that the same transaction writes and that others copy, by key, in their
+    stored form.
+    """
     item = write.item
     assert item is not None
     match write.verb:

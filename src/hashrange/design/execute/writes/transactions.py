@@ -58,7 +58,8 @@ def transact(
 
 
 class _Transaction:
-    """One attempt. `pending` has the stored items of the owners that it writes, by key."""
+    """One attempt. `pending` has the items that it writes and that others copy, by key, in their
+    stored form."""
 
     def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers

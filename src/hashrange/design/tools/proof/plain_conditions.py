@@ -41,7 +41,11 @@ def compared_field(text: str, parameter: str) -> str | None:
 
 
 class _Reader:
-    """Evaluates while it reads. All parts are read, so no operator stops early."""
+    """Evaluates a condition while it parses it.
+
+    Every part has to be parsed, so AND and OR evaluate their right side even if the left side
+    decides.
+    """
 
     def __init__(self, tokens: list[str], values: Values, parameters: Mapping[str, Any]) -> None:
         self.tokens = [*tokens, ""]

@@ -176,7 +176,8 @@ def _check_mode(update: requests.UpdateGlobalSecondaryIndexAction, on_demand: bo
 
 
 def _check_one_at_a_time(table: Table, updates: IndexUpdates) -> None:
-    """An index that is being built can be deleted only after its second phase has begun."""
+    """Raise an error if another index is being built, if an index to be deleted is still in the
+    first phase of its build (resource allocation), or if there are too many indexes."""
     for delete in updates.deletes:
         if delete.index_name in table.allocating:
             raise ResourceInUseException(

@@ -93,8 +93,8 @@ def can_name_shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> bool:
 
 
 def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
-    """The shard of these slots. If there are several, all shards of the node, so that one statement
-    serves any of them."""
+    """The shard that has all of these slots. If they are in several shards: all shards of the node,
+    so that one prepared statement serves every set of slots."""
     shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
     return node.shards if len(shards) > 1 else list(shards.values())
 

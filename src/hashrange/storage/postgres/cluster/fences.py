@@ -2,9 +2,10 @@
 
 A writer decides by the definitions that it knows. They must not change while it is under way:
 otherwise the build of a new index could pass an item that the writer is about to write. Each slot
-has a *fence*, a row with the version of the catalog that is valid there, which is distributed and
-moved with the other rows. A writer writes, and then, in the same transaction, reads the fence of
-one slot that it has written: the fence must have the version by which the writer has decided.
+has a *fence*: a row with the version of the catalog that is valid in the slot. Fences are
+distributed and moved like all other rows. A writer writes, and then, in the same transaction, reads
+the fence of one slot that it has written: the fence must have the version by which the writer has
+decided.
 
 A change of definitions has three steps, none of which holds locks at more than one node:
 
@@ -12,7 +13,7 @@ A change of definitions has three steps, none of which holds locks at more than 
    including prepared ones, and writes a random number into its fences. Later writers see the
    number. So when all shards are closed, no writer with the old definitions is left.
 2. It commits, if the catalog's row still has the version by which the change was decided.
-3. It opens the fences with its number, and gives them the new version.
+3. It opens every fence that still has the random number, by writing the new version into it.
 
 If its server or a node fails in between, fences stay closed. A process that has met a closed fence
 for half a second comes to the rescue: it opens all fences. First it raises the version of the
