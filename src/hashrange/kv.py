@@ -328,7 +328,7 @@ class AsyncStore(Protocol):
 
     @property
     def indexes_follow(self) -> bool:
-        """Whether slots are on several machines, so that global indexes follow from a log."""
+        """Whether slots are on several machines, so that global indexes are updated from a log."""
 
     def machine_of(self, key: bytes, /) -> int | None:
         """The machine that keeps the slot of a key; None if there is only one."""

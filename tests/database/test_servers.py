@@ -57,7 +57,7 @@ def test_two_servers_are_one_database(dsn: str) -> None:
 
 
 def test_the_lag_of_an_index_is_a_metric(dsn: str) -> None:
-    """Global indexes follow from a log, and the entries are there soon."""
+    """Global indexes are updated from a log, and the entries are there soon."""
     index = {
         "IndexName": "by-color",
         "KeySchema": [{"AttributeName": "color", "KeyType": "HASH"}],

@@ -68,7 +68,7 @@ class OnPostgresql(Operations):
 
 
 class OnCitus(OnPostgresql):
-    """With the statements of that dialect, over plain PostgreSQL. Indexes follow from a log."""
+    """With the statements of that dialect, over plain PostgreSQL. A log updates the indexes."""
 
     options = "&dialect=citus"
 

@@ -1,4 +1,4 @@
-"""Servers whose global indexes follow from a log, on one store, and writes to few items."""
+"""Servers whose global indexes are updated from a log, on one store, and writes to few items."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence

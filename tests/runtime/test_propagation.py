@@ -1,4 +1,4 @@
-"""Global indexes that follow from a log: nothing is lost, doubled or reversed on the way.
+"""Global indexes that are updated from a log: nothing is lost, doubled or reversed on the way.
 
 Two servers share one store, whose steps take random time and sometimes fail. A seed that fails is
 in the name of the test.

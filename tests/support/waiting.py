@@ -35,5 +35,5 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def wait_for_indexes(runtime: "Runtime | AsyncRuntime") -> None:
-    """Wait until global indexes that follow from a log show all changes."""
+    """Wait until global indexes that are updated from a log show all changes."""
     wait_until(lambda: not any(each.lag_seconds for each in runtime.capacities()))

@@ -32,7 +32,7 @@ from hashrange.storage import MemoryStore
 class AsyncMemoryStore:
     """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays.
 
-    With `indexes_follow` the global indexes of its tables follow from a log.
+    With `indexes_follow` the global indexes of its tables are updated from a log.
     """
 
     connections_max = 8

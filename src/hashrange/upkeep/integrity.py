@@ -59,8 +59,9 @@ class TableCheck:
     """Checks one table: its items, and that its indexes have the rows for these items and no
     others.
 
-    An index that follows from a log is compared with the items as they were at the log's first
-    records. If it is still being built from the log, only its existing entries are checked.
+    An index that is updated from a log is compared with the items as they were before the changes
+    that still wait in the log. If it is still being built from the log, only its existing entries
+    are checked.
     """
 
     def __init__(self, snapshot: kv.Snapshot, table: Table) -> None:

@@ -325,7 +325,7 @@ def test_a_running_server_goes_on(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Citus cannot plan the statements for plain tables, so that requests fail until one of the
-    errors has been looked at. Then global indexes follow from a log, as after a restart."""
+    errors has been looked at. Then global indexes are updated from a log, as after a restart."""
     dsn, _ = database_with_citus(postgres_server)
     distributed = False
 

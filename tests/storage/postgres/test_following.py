@@ -1,4 +1,4 @@
-"""Global indexes that follow from a log, over PostgreSQL with the statements for Citus."""
+"""Global indexes that are updated from a log, over PostgreSQL with the statements for Citus."""
 
 import threading
 from random import Random

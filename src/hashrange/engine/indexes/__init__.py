@@ -5,7 +5,7 @@ secondary     entries of global and local secondary indexes
 expiry        time to live: a hidden index by expiry
 vectors       rows of vector indexes
 backfill      steps of building an index
-propagation   global indexes that follow from a log
+propagation   global indexes that are updated from a log
 """
 
 from hashrange.engine.indexes import expiry, secondary, vectors

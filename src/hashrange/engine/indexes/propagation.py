@@ -1,4 +1,4 @@
-"""Global indexes that follow from a log: a write of an item does not write their entries.
+"""Global indexes that are updated from a log: a write of an item does not write their entries.
 
 A store that spreads slots over machines asks for it (`kv.AsyncStore.indexes_follow`). There an
 entry is usually in another slot than its item, so a transaction that writes both needs a commit in

@@ -1,4 +1,4 @@
-"""Gives each table without an index log one, which its global indexes follow from then on.
+"""Gives an index log to each table without one. Its global indexes are then updated from the log.
 
 A table usually gets its log when it is created. A database that was later spread over several
 machines has tables without one.

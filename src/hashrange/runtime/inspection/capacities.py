@@ -21,7 +21,7 @@ class Capacity(Struct, frozen=True):
     """The capacity of a table (`index` None), or of its global or vector index.
 
     What does not apply to it is None. Units are per second. While an index is built, `built` is the
-    part that is done, from 0 to 1. `lag_seconds` of an index that follows from a log, or whose
+    part that is done, from 0 to 1. `lag_seconds` of an index that is updated from a log, or whose
     throughput is enforced, is the age of the oldest change that it does not show yet.
     """
 
@@ -53,7 +53,7 @@ def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[
 def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None:
     """How old the oldest change is that the global and vector indexes do not show yet.
 
-    It is 0 if they show all changes, and None if they do not follow from a log.
+    It is 0 if they show all changes, and None if they are not updated from a log.
     """
     if table.index_log is None or not table.following:
         return None

@@ -76,8 +76,8 @@ class Catalog:
     def attributes(self, table: str) -> list[str]:
         """The attributes of a table that are known, for completion.
 
-        A table that no statement has read yet is sampled once, but not on AWS, where that would
-        be billed.
+        At the first call for a table, a few of its items are read too, but not on AWS, where that
+        would be billed.
         """
         if table not in self._sampled and not self._target.is_aws:
             self._sampled.add(table)
