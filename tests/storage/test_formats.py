@@ -185,6 +185,40 @@ def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        kv.Delete(*system.FORMAT),
+        kv.Put(*system.FORMAT, system.encode_number(upgrade.VERSION - 1)),
+        kv.Put(*system.FORMAT, bytes(16)),
+    ],
+)
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_store_whose_version_is_damaged_is_refused(
+    path: Path, damaged: kv.Write, streams: bool
+) -> None:
+    definition: dict[str, Any] = {
+        "TableName": "items",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    }
+    if streams:
+        stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+        definition["StreamSpecification"] = stream
+    with hashrange.connect(path) as database:
+        database.execute("CreateTable", definition)
+    store = SqliteStore(str(path))
+    commit(store, damaged)
+    before = read(store, Range(kv.SYSTEM_SPACE, b"", None))
+    store.close()
+    with pytest.raises(Damaged, match=r"^[^\n]*is damaged[^\n]*restore it from a backup$"):
+        hashrange.connect(path)
+    store = SqliteStore(str(path))
+    assert read(store, Range(kv.SYSTEM_SPACE, b"", None)) == before
+    store.close()
+
+
 def test_a_new_store_is_of_the_newest_version() -> None:
     store = MemoryStore()
     Runtime(store)

@@ -87,12 +87,17 @@ def _partitions() -> Upgrading[list[kv.Write]]:
     writes: list[kv.Write] = []
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, *system.stream_rows(None))
     for key, value in page.rows:
-        stream = _with_slots(system.decode(value, dict[str, Any]))
+        stored = system.decode(value, dict[str, Any])
+        if not isinstance(stored.get("slots", 0), int):
+            raise _version_lost()
+        stream = _with_slots(stored)
         streams[stream.arn] = stream
         writes.append(kv.Put(kv.SYSTEM_SPACE, key, system.encode(stream)))
     page = yield kv.Range(kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES)
     for key, value in page.rows:
         stored = system.decode(value, dict[str, Any])
+        if "partitions" in stored:
+            raise _version_lost()
         if stored["stream"] is not None:
             latest = _with_slots(stored["stream"])
             stored["stream"] = msgspec.to_builtins(streams.get(latest.arn, latest))
@@ -104,6 +109,14 @@ def _partitions() -> Upgrading[list[kv.Write]]:
     if page.rows:  # the definitions that other processes have cached are outdated
         writes.append(system.new_version(digest(version or b"")[:8]))
     return writes
+
+
+def _version_lost() -> kv.Damaged:
+    """The error for rows that are newer than the version that `system.FORMAT` holds."""
+    return kv.Damaged(
+        "the database is damaged: the row with its version is lost or wrong; restore it from a "
+        "backup"
+    )
 
 
 def _with_slots(stored: dict[str, Any]) -> Stream:

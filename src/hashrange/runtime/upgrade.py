@@ -1,17 +1,33 @@
 """Upgrades the stored rows when a store is opened: see `hashrange.engine.upgrade`."""
 
-from collections.abc import Generator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hashrange import kv
 from hashrange.engine import upgrade
+from hashrange.engine.keyspace.rows import DamagedRow
 from hashrange.runtime.batch import CONFLICTS_MAX
 from hashrange.runtime.drive import drive
 
 
+@contextmanager
+def _told_of_damage() -> Iterator[None]:
+    try:
+        yield
+    except DamagedRow as error:
+        raise kv.Damaged(
+            f"the database is damaged: {error}, among those that define its tables; restore it "
+            "from a backup"
+        ) from None
+
+
+@_told_of_damage()
 def bring_up_to_date(store: kv.Store) -> None:
-    """Upgrade rows of an older version. Raises `kv.Damaged` if a newer version wrote the rows."""
+    """Upgrade rows of an older version.
+
+    Raises `kv.Damaged` if a newer version wrote the rows, or if they are damaged.
+    """
     snapshot = store.snapshot()
     try:
         version = drive(upgrade.stored_version(), snapshot)
@@ -49,7 +65,8 @@ async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
     for _ in range(CONFLICTS_MAX):
         transaction = await store.begin(True)
         try:
-            writes = await drive_over(Overlay(), _upgrading(), transaction)
+            with _told_of_damage():
+                writes = await drive_over(Overlay(), _upgrading(), transaction)
         except GeneratorExit:  # the event loop is gone
             raise
         except BaseException:
