@@ -53,7 +53,7 @@ def test_the_largest_items_come_with_advice() -> None:
 def test_advice_fits_its_cause() -> None:
     table = example("weighed/chat_copy").table
     advice = {expense.name: expense.advice for expense in st.cost(table).largest}
-    assert "It is a transaction" in advice["create Membership"]
+    assert "make it a transaction" in advice["create Membership"]
 
 
 def test_every_number_names_its_source() -> None:

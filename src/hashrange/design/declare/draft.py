@@ -82,8 +82,8 @@ class Draft:
             self.model.model_rebuild()
         except (NameError, PydanticUserError) as error:
             raise DeclarationError(
-                f"{error}; declare the types that a model uses at the top level of its module, not "
-                "inside a function, under `from __future__ import annotations`",
+                f"{error}; with `from __future__ import annotations`, a model finds only types "
+                "that are declared at the top level of its module, not inside a function",
                 at=self.model,
             ) from error
 
@@ -243,8 +243,8 @@ class Draft:
         hash_key, range_key = self.index_columns(index, declared_as)
         if when is not None and all(column.natural for column in hash_key + range_key):
             raise DeclarationError(
-                f"{declared_as}: `when` needs a key with a template, because a field that is a key "
-                "attribute itself is always stored",
+                f"{declared_as}: `when` needs a key with a template, because a key attribute that "
+                "is itself a field is stored even if `when` does not hold",
                 at=self.model,
             )
         return EntityKey(sources[index.name], hash_key, range_key, when, declared_as)

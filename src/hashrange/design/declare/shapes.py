@@ -73,18 +73,19 @@ class Shapes:
             readable_by = int(raw.get(READABLE_ATTRIBUTE, {}).get("N", shape))
             if readable_by > self.shape:
                 raise ItemError(
-                    f"{self.model.__name__} ({single_line(key)}): it has shape {shape}, and this "
-                    f"program reads {self.shape}: deploy the newer class, or let older programs "
-                    f"read its items with shape={shape}, readable_by={self.shape}",
+                    f"{self.model.__name__} ({single_line(key)}): the item has shape {shape}, and "
+                    f"this program reads {self.shape}: deploy the newer class here, or declare it "
+                    f"with shape={shape}, readable_by={self.shape}, so that this program can read "
+                    "the items written from then on",
                     key,
                 )
         for version in range(shape, self.shape):
             change = self.upgrades.get(version)
             if change is None:
                 raise ItemError(
-                    f"{self.model.__name__} ({single_line(key)}): it has shape {shape}, but "
-                    "`backfilled` says that no item has it: write it again with the class that has "
-                    "the upgrade",
+                    f"{self.model.__name__} ({single_line(key)}): the item has shape {shape}, "
+                    "although `backfilled` says that no such item is left: write the item again "
+                    "with the class that has the upgrade",
                     key,
                 )
             values = change(values)

@@ -205,7 +205,8 @@ class _Search:
             return
         self.comments.append(
             f"{len(wrong)} of {len(self.items)} items have no {attributes[0]}, although they have "
-            "all of its fields: the condition is not known (declare it with when=)."
+            "every field of its template: which condition keeps them out of the index is not known "
+            "(declare it with when=)."
         )
 
     def _should_be_in(self, attributes: Sequence[str], item: Item) -> bool:
@@ -253,8 +254,8 @@ def tighten(one: InferredEntity, way: str) -> None:
         else:
             continue
         one.source.comments.append(
-            f"{field.name} allows only what was sampled: with any text, the key could be that of "
-            "another entity. Check its type."
+            f"{field.name} allows only texts like those of the sample: if it allowed every text, "
+            "the key could be that of another entity. Check its type."
         )
 
 

@@ -114,8 +114,8 @@ def _kept(old: TableModel, new: TableModel, name: str) -> Iterator[str]:
         str(c.template) for c in after.key.columns
     ]:
         yield (
-            f"{after} changes its primary key: give the new class a stored name of its own and "
-            f'replaces = st.replaces("{name}")'
+            f"{after} changes its primary key: give the new class another stored name, and declare "
+            f'`replaces = st.replaces("{name}")` in it'
         )
     if {**before.attributes} != {n: a for n, a in after.attributes.items() if n in before.fields}:
         yield f"{after} renames or drops fields under the same key: use st.upgrade instead"
@@ -263,7 +263,8 @@ def _patterns(
         if isinstance(before, Unplanned):
             continue  # no program can have opened it
         if isinstance(after, Unplanned):
-            yield f"{pattern}: the new keys do not serve it for old programs: {after.error}"
+            reason = "programs of the old model could not run it on the new keys"
+            yield f"{pattern}: {reason}: {after.error}"
             continue
         indexed = before.source.name is None and after.source.name is not None
         if indexed and pattern.name not in accepted:

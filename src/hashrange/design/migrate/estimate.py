@@ -137,15 +137,18 @@ def _shown(twin: Twin) -> str:
 def _notes(guards: int) -> tuple[str, ...]:
     unit = 6 if guards else 4
     return (
-        f"From dual to new, a write of a changed item costs {unit} write units for each kilobyte, "
-        "and a read of the item before it.",
+        "In the phases from `dual` to `new`, a write of an item that the migration changes reads "
+        f"the item first, and costs {unit} write units for each kilobyte.",
         "The key ranges of both models are disjoint in the table and in every index.",
     )
 
 
 def _note(reason: str | None, kept: bool) -> str:
     if kept:
-        return "A policy keeps out programs that do not follow: remove it after `finish`."
+        return (
+            "The policy of the table keeps out programs that do not follow the migration: remove "
+            "the policy after `finish`."
+        )
     stray = "Writes of such a program are not prevented, but `verify` finds them."
     if reason is not None:
         return f"A program that does not follow the migration is not kept out: {reason}. {stray}"

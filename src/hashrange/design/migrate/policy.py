@@ -28,8 +28,8 @@ def unprotected(side: Side) -> str | None:
         for column in _columns(side):
             if column.meets(entity.key.hash[0], ANY, ANY):
                 return (
-                    f"no policy can keep them out, since {entity}, whose writes do not change, is "
-                    f"in partitions of {column.template} too"
+                    f"no policy can tell its writes from those of {entity} items, which do not "
+                    f"change, but can have the same partition keys ({column.template})"
                 )
     return None
 

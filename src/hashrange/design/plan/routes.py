@@ -22,8 +22,7 @@ class SortTest:
     """The comparison of a Query on a sort key attribute whose value is not completely known.
 
     `parts` are the known leading parts of the template. `low` and `high` are the bounds of the next
-    placeholder. `begins` is an argument with which that placeholder's text begins: a prefix, or a
-    period of time.
+    placeholder, or `begins` is the prefix or the period of time with which its text begins.
     """
 
     column: KeyColumn
@@ -243,10 +242,11 @@ class _Walk:
         return self.bucket is not None
 
     def _use_bucket(self) -> None:
-        """Set the bucket's range. If it shows the whole field, no sort key has to be restricted."""
+        """Set the range of the bucket. If the bucket shows the whole field, no sort key has one."""
         if self.bucket is None:
             if self.buckets:
-                raise KeyRefusal("@st.buckets: no unit of time in the partition key is open")
+                reason = "the partition key has no unit of time, or the arguments fix it"
+                raise KeyRefusal(f"@st.buckets: {reason}")
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])
@@ -384,8 +384,8 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
     outer = test.end(side)
     excludes = outer is not None and outer.operator in ("after", "before")
     if excludes and last and written.before is None:
-        below, other = ("above", "AtLeast") if side == 0 else ("below", "AtMost")
-        raise KeyRefusal(f"the last value {below} {field} is not known: use st.{other}")
+        other = "AtLeast" if side == 0 else "AtMost"
+        raise KeyRefusal(f"{field}: the value next to an excluded bound is unknown: use st.{other}")
 
 
 def _check_natural(test: SortTest) -> None:

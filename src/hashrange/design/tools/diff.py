@@ -257,7 +257,8 @@ class _Comparison:
     def _fields(self, old: Entity, new: Entity) -> Iterator[Change]:
         upgraded = new.model.entity_shape > old.model.entity_shape
         if new.model.entity_backfilled > old.model.entity_shape:
-            text = f"all items have shape {new.model.entity_backfilled}: write them again first"
+            text = f"backfilled={new.model.entity_backfilled} says that no item has an older "
+            text += "shape: write older items again first"
             yield self._change("backfill", str(new), text, [old])
         named = {attribute: name for name, attribute in old.attributes.items()}
         before = {name: named.get(a, name) for name, a in new.attributes.items()}

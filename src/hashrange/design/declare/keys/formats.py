@@ -211,6 +211,16 @@ def _mirrored(written: Format, spec: str, at: object) -> Format:
     )
 
 
+def _unfit(least: str, whole: int, digits: int) -> BadValue:
+    most = "9" * whole
+    if not digits:
+        return BadValue(f"in this key it must be from {least} to {most}")
+    most += "." + "9" * digits
+    return BadValue(
+        f"in this key it must be from {least} to {most}, with at most {digits} decimal places"
+    )
+
+
 def _padded(width: int, digits: int, python: Any) -> Format:
     step = Decimal(1).scaleb(-digits)
 
@@ -218,9 +228,7 @@ def _padded(width: int, digits: int, python: Any) -> Format:
         exact = Decimal(value)
         text = f"{exact:0{width}.{digits}f}"
         if value < 0 or len(text) != width or Decimal(text) != exact:
-            raise BadValue(
-                f"it does not fit in {width} characters of a key as a multiple of {step}"
-            )
+            raise _unfit("0", whole, digits)
         return text
 
     def before(value: Any) -> Any:
@@ -251,9 +259,7 @@ def _signed(width: int, digits: int, python: Any) -> Format:
         exact = Decimal(value)
         text = f"{exact + bias:0{width + 1}.{digits}f}"
         if not -bias <= exact < bias or Decimal(text) - bias != exact:
-            raise BadValue(
-                f"it does not fit in {width} characters of a key as a multiple of {step}"
-            )
+            raise _unfit(f"-1{'0' * whole}", whole, digits)
         return text
 
     def before(value: Any) -> Any:

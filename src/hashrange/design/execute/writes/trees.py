@@ -33,8 +33,9 @@ def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str,
     tree = tree_of(writer.model, entity)
     for other, doubt in tree.doubts:
         raise BadValue(
-            f"deleting a {entity}: it is unclear whether {other} items are below it, because "
-            f"{doubt}: say which with st.ref, or st.ref(None)"
+            f"deleting a {entity}: it is unclear which items are below it. {other}: {doubt}; "
+            "declare with st.ref what its key fields refer to, or with st.ref(None) that they "
+            "refer to nothing"
         )
     for child in tree.lost:
         raise BadValue(

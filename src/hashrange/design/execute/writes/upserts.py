@@ -66,8 +66,8 @@ def _expect_empty_sets(entity: Entity, image: WireItem, amounts: Mapping[str, An
     for name, amount in amounts.items():
         if "N" not in image.get(entity.attributes[name], {"N": "0"}):
             reason = (
-                "leave this set of the item empty: a new item would have its members besides the "
-                "added ones"
+                "leave this set empty in the item that you pass: otherwise a new item would get "
+                "these members as well as the added ones"
             )
             raise BadValue(reason, entity=entity, field=name, value=amount)
 

@@ -59,8 +59,8 @@ def _written(line: CostLine) -> str:
         )
     if line.transaction:
         return (
-            "It is a transaction, because of copies or unique texts, which doubles the table's "
-            'units: copies with sync="stream" need none.'
+            "Copies or unique texts make it a transaction, which doubles the table's units: copies "
+            'with sync="stream" need no transaction.'
         )
     if line.writes.get(TABLE, 0) > 1:
         return "A write costs the whole item: split off the part that changes, or shorten the item."

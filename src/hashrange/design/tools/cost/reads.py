@@ -143,7 +143,8 @@ class _Call:
             each = self.context.each("cost", entity, self.plan.route.bound)
             if each is None:
                 self.notes.append(
-                    f"the number of {entity} items in between is not declared; none are assumed"
+                    f"the number of {entity} items in the range that is read is not declared; none "
+                    "are assumed"
                 )
             else:
                 yield each.mean, self._size(entity, self.plan.source, fact=False)

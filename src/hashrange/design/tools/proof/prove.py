@@ -64,8 +64,8 @@ class Proof:
     def __str__(self) -> str:
         lines = [f"{name}: {count} questions" for name, count in self.asked.items()]
         lines += [
-            f"{name}: its index does not hold {count} items that fit, since a field of its key is "
-            "None or its condition does not hold"
+            f"{name}: {count} items that match the arguments are not in the index, since a field "
+            "of the index key is None or the index's `when` does not hold"
             for name, count in self.left_out.items()
         ]
         wrong = f"{len(self.differences)} differences"
@@ -275,7 +275,7 @@ class _Asking:
             if cursor is None:
                 break
             if len(page.items) != PAGE:
-                return f"a page of only {len(page.items)} before the last one"
+                return f"a page that is not the last one has {len(page.items)} of {PAGE} items"
         texts = [self._text(type(item), vars(item)) for item in answered]
         got, wanted = sorted(texts), sorted(self._shown(answer.records))
         if got != wanted:

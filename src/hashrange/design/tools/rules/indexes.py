@@ -341,7 +341,8 @@ def edited_index_key(c: Context) -> Iterator[Found]:
     "warning",
     "a pattern reads an index that leaves items out",
     "Items in which a field of the key is None are not in the index, and so not in the result. "
-    "Make the field an argument, or confirm with @st.using that these items are meant.",
+    "Make the field an argument, or confirm with @st.using that only the items in the index are "
+    "wanted.",
 )
 def leaves_out(c: Context) -> Iterator[Found]:
     for plan in c.plans:

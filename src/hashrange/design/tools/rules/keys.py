@@ -98,8 +98,8 @@ def _key(entity: Entity) -> str:
     "error",
     "only a time distinguishes two items",
     "If two events have the same key, the second replaces the first. With microseconds that is "
-    "rare; an id after the time makes it impossible. A day is enough for one item a day, e.g. a "
-    "total: accept the finding for those.",
+    "rare; an id after the time makes it impossible. If there is only one item for each day, such "
+    "as a total, a key by day is right: accept the finding.",
 )
 def only_time_tells_apart(c: Context) -> Iterator[Found | tuple[str, str, Severity]]:
     for entity in c.entities:
@@ -287,7 +287,10 @@ def prefix_of_path(c: Context) -> Iterator[Found]:
             kind = plan.entities[0].fields.get(argument.field) if plan.routes else None
             free = kind is not None and kind.python is str and not kind.delimited
             if argument.operator == "begins with" and free and PATHS(argument.field):
-                yield str(plan.pattern), f"{argument.field} begins with any characters"
+                yield (
+                    str(plan.pattern),
+                    f"{argument.field} is plain text, so a prefix can end anywhere",
+                )
 
 
 @rule(
@@ -322,7 +325,7 @@ def partial_identity(c: Context) -> Iterator[Found]:
             *parents, child = other.key.fields
             identity = f"{', '.join(parents)} and {child}"
             known = ", ".join(str(column.template) for column in key.hash)
-            yield named(entity, key), f"{known} does not name one {other}, which needs {identity}"
+            yield named(entity, key), f"{known} does not tell which {other}: that takes {identity}"
 
 
 def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:

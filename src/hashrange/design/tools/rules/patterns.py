@@ -98,8 +98,9 @@ def unbounded(c: Context) -> Iterator[Found]:
     "error",
     "a pattern for one item uses a key that is not unique",
     "An index does not make its keys unique, so two items can have the same key, and only one of "
-    "them comes back. Declare st.unique(...) over the fields. An id of st.ulid() or st.uuid7() "
-    "needs that only if a caller may pass the id of another item.",
+    "them comes back. Declare st.unique(...) over the fields. A field whose default is a new id "
+    "(st.ulid() or st.uuid7()) needs st.unique only if callers may set the field themselves, "
+    "perhaps to the id of another item.",
 )
 def not_unique(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for plan in c.plans:

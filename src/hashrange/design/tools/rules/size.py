@@ -34,7 +34,7 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     known = {(traffic.what, traffic.where) for traffic in hot}
     for traffic in hot_keys(c, "C01", largest=True):
         if (traffic.what, traffic.where) not in known:
-            yield traffic.where, f"{traffic} if traffic is as uneven as the volumes", "warning"
+            yield traffic.where, f"if traffic is as uneven as the volumes: {traffic}", "warning"
 
 
 @rule(
@@ -180,9 +180,9 @@ def many_queries(c: Context) -> Iterator[Found]:
     "C10",
     "information",
     "writes that are transactions",
-    "A write of an item with unique texts, or with copies or copied fields and "
-    'sync="transaction", is a transaction: it costs twice, and also writes or checks the markers '
-    "and the other items.",
+    "A write is a transaction if its item has unique texts, or if it has copies, or is copied by "
+    'other items, with sync="transaction". Such a write costs twice as much, and also writes or '
+    "checks the markers and the other items.",
 )
 def transactional(c: Context) -> Iterator[Found]:
     for writes in c.table.writes:

@@ -54,8 +54,8 @@ def _searched_bytes(c: Context, plan: Plan) -> float | None:
     "V03",
     "warning",
     "a search whose items may have more than 16 MB",
-    "A search returns at most 16 MB of items, measured before the projection, and ends before the "
-    "next one. Ask for fewer items, or keep large parts of an item elsewhere.",
+    "A search returns at most 16 MB of items, measured before the projection: it ends before the "
+    "item that would exceed this. Ask for fewer items, or keep large parts of an item elsewhere.",
 )
 def too_large_answer(c: Context) -> Iterator[Found]:
     for plan in c.plans:
