@@ -195,7 +195,7 @@ def index_falls_behind() -> str:
     credit = [(each.seconds, each.credit) for each in outcome.seconds]
     [(reason, _)] = outcome.reasons
     return plot(
-        "An index that falls behind pushes back",
+        "An index that falls behind holds up its table",
         "The table has 40 write units a second, its index only 10. For three minutes, 20 writes a "
         "second arrive. Once the index owes 100 units, writes of the table are refused:\n"
         f"{reason}, with the ARN of the index.",

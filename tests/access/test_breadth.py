@@ -39,7 +39,7 @@ def test_an_action_that_a_condition_does_not_hold_back() -> None:
     assert "require dynamodb:Select" in told
     assert "ReturnValues of a write" in told
     assert "ReturnValuesOnConditionCheckFailure" in told
-    assert "TagResource is allowed together" in findings(
+    assert "it also allows TagResource" in findings(
         statement("Allow", "dynamodb:*", Condition=tags)
     )
 
@@ -66,5 +66,5 @@ def test_what_other_statements_allow_and_deny() -> None:
         assert ("Scan is allowed in spite of" in findings(every, denial)) is said
     tagged = statement("Allow", "dynamodb:GetItem", THINGS, Condition=tags)
     tagging = statement("Allow", "dynamodb:TagResource", f"{TABLES}*")
-    assert "Statement[1] allows TagResource together" in findings(tagged, tagging)
+    assert "Statement[1] allows TagResource" in findings(tagged, tagging)
     assert "TagResource" not in findings(tagged, tagging, statement("Deny", "dynamodb:*Tag*"))

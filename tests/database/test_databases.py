@@ -143,8 +143,8 @@ def test_tokens_hold_across_processes(address: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (hashrange.Settings(throughput="enforced"), 'throughput="enforced" needs one process'),
-        (hashrange.Settings(consistency=hashrange.Eventual()), "needs one process"),
+        (hashrange.Settings(throughput="enforced"), 'throughput="enforced" needs a database that'),
+        (hashrange.Settings(consistency=hashrange.Eventual()), "that one process uses"),
     ],
 )
 def test_what_needs_one_process_is_refused(

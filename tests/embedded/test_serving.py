@@ -58,9 +58,9 @@ def test_a_database_that_is_given_stays_open() -> None:
         with hashrange.serve(database) as server:
             create_table(client(server))
             assert server.database is database
-            with pytest.raises(ValueError, match=r"^reset\(\) empties only a database that serve"):
+            with pytest.raises(ValueError, match=r"^`reset\(\)` needs a database that serve"):
                 server.reset()
-            with pytest.raises(ValueError, match=r"^clock moves only a database that serve"):
+            with pytest.raises(ValueError, match=r"^`clock` needs a database that serve"):
                 server.clock.freeze()
         assert database.execute("ListTables", {})["TableNames"] == ["Things"]
 

@@ -243,8 +243,8 @@ class TestReload:
         assert status == 0
         assert read.endswith("INFO hashrange SIGHUP: the file of keys was read again")
         assert kept.endswith(
-            f"ERROR hashrange SIGHUP: the file of keys did not change: {keys}: "
-            "line 1 is not: access_key secret_key [session_token]"
+            "ERROR hashrange SIGHUP: the file of keys cannot be used, and the previous one stays: "
+            f"{keys}: line 1 is not: access_key secret_key [session_token]"
         )
 
     def test_certificates(self, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ class TestReload:
             status, said = server.end(signal.SIGTERM)
         assert status == 0
         assert said.count("SIGHUP: ") == 2
-        assert "SIGHUP: the certificate did not change: " in said
+        assert "SIGHUP: the certificate cannot be used, and the previous one stays: " in said
 
 
 # ---- ping ----

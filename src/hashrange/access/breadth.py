@@ -107,14 +107,17 @@ class _Allow:
 
     def _of_tags(self, actions: set[str]) -> Iterator[str]:
         if actions & _TAGGING:
-            yield f"TagResource is allowed together with {_WHO_TAGS}"
+            yield f"it also allows {_CHANGES_OF_TAGS}"
         for other in self._others:
             if self._left(other) & _TAGGING and not _keys(other) & {"aws:tagkeys"}:
-                yield f"{other.place} allows TagResource together with {_WHO_TAGS}"
+                yield f"{other.place} allows {_CHANGES_OF_TAGS}"
 
 
 _TAGGING = frozenset({"TagResource", "UntagResource"})
-_WHO_TAGS = "a condition on aws:ResourceTag, so the caller can set the tag itself"
+_CHANGES_OF_TAGS = (
+    "TagResource or UntagResource, so the caller can change the very tag that the condition on "
+    "aws:ResourceTag tests"
+)
 
 
 def _keys(statement: Statement) -> set[str]:

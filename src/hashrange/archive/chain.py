@@ -49,7 +49,7 @@ class Chain:
             except Taken:
                 continue  # another server has just begun it
             return cls(objects, generation, None)
-        raise AssertionError("generations are begun all the time")
+        raise AssertionError("other servers keep beginning generations in this archive")
 
     @property
     def position(self) -> Position | None:

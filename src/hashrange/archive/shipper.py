@@ -285,7 +285,7 @@ class Shipper(Background):
         if self._discards:
             self._discard()
         elif self._kept_too_much():
-            self._break_chain("the archive could not be written for too long")
+            self._break_chain("writing failed for so long that the log reached its limit")
 
     def _kept_too_much(self) -> bool:
         if monotonic() - self._complete_at > self._limits.log_seconds_max:

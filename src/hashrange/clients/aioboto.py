@@ -68,4 +68,4 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise AssertionError("a client in the process is made without waiting")
+    raise AssertionError("making a client of an in-process database never waits")

@@ -43,7 +43,7 @@ class Served:
     @property
     def clock(self) -> DatabaseClock:
         """Moves the time of the database. ValueError if `serve` was given a database."""
-        return self._replaceable.own_clock("clock moves")
+        return self._replaceable.own_clock("clock")
 
     @property
     def environment(self) -> dict[str, str]:
@@ -59,7 +59,7 @@ class Served:
 
     def reset(self) -> None:
         """Replace the database by a new, empty one. ValueError if `serve` was given a database."""
-        before = self._replaceable.own_clock("reset() empties").database
+        before = self._replaceable.own_clock("reset()").database
         self._on_the_loop(self._replaceable.replace())
         before.close()
 
@@ -120,7 +120,9 @@ class _Replaceable:
 
     def own_clock(self, what: str) -> DatabaseClock:
         if self._clock is None:
-            raise ValueError(f"{what} only a database that serve() made, not one passed to it")
+            raise ValueError(
+                f"`{what}` needs a database that serve() made, not one that was passed to it"
+            )
         return self._clock
 
     async def replace(self) -> None:

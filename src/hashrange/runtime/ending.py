@@ -99,7 +99,7 @@ def tell(done: Done, outcome: Outcome) -> None:
     try:
         done(outcome)
     except Exception:  # an error in one caller must not keep the others waiting
-        logger.exception("a caller could not be told of its outcome")
+        logger.exception("the outcome of a request could not be given to its caller")
 
 
 def call_on(loop: AbstractEventLoop, function: Callable[..., object], *arguments: Any) -> bool:

@@ -120,6 +120,6 @@ def _try(read: Callable[[], None], what: str) -> None:
     try:
         read()
     except (ServerError, OSError) as error:
-        _log.error("SIGHUP: the %s did not change: %s", what, error)
+        _log.error("SIGHUP: the %s cannot be used, and the previous one stays: %s", what, error)
     else:
         _log.info("SIGHUP: the %s was read again", what)

@@ -45,7 +45,8 @@ def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iter
                 and _allowed(principal, action, resource)
             ]
             if actions:
-                yield f"allowed beyond the patterns on {_place(resource)}: {', '.join(actions)}"
+                names = ", ".join(actions)
+                yield f"allowed on {_place(resource)}, although the model does not need it: {names}"
 
 
 def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:

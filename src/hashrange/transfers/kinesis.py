@@ -211,7 +211,7 @@ class Deliveries(Worker):
             return None
         if batch.records and arn in self._trouble:
             del self._trouble[arn]
-            _log.info("%s: records are sent again", arn)
+            _log.info("%s: sending records works again", arn)
         if batch.positions:
             ask(self.runtime, "upkeep.FeedSent", {**place, "Positions": batch.positions})
         return batch.more

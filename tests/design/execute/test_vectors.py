@@ -345,7 +345,7 @@ def test_a_diff_names_vector_indexes() -> None:
     changes = [(one.where, one.text) for one in st.diff(old, new).changes]
     assert changes == [
         ("vector index vec", "its key or projection changes: it is dropped and created again"),
-        ("vector index two", "DynamoDB fills it, one index for each UpdateTable"),
+        ("vector index two", "DynamoDB builds it, by an UpdateTable of its own"),
     ]
     assert "it is dropped" in str(st.diff(new, old))
     assert not st.diff(new, new).changes

@@ -70,7 +70,7 @@ CASES = {
         "by_x =",
         "by_n = st.index('GSI2', st.attr('n'))\n    by_x =",
         "additive",
-        "DynamoDB fills it",
+        "DynamoDB builds it",
     ),
     "a local index": (
         "by_x =",

@@ -102,7 +102,9 @@ def next_update(tables: Sequence[Table], deployed: str) -> Exported:
         lines += changes[:1]
         left = max(left, len(changes))
     if left:
-        more = f"; {left - 1} more to follow, each made from the last template" if left > 1 else ""
+        more = (
+            f"; {left - 1} more to follow: deploy this one, then export again" if left > 1 else ""
+        )
         lines = [f"this update {' and '.join(lines)}{more}"]
     else:
         lines = ["every index is deployed"]

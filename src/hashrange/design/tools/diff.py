@@ -161,9 +161,9 @@ class _Comparison:
         for name, index in (old | new).items():
             where = str(index.source)
             if name not in new:
-                yield Change("additive", where, "it is dropped, one index for each UpdateTable")
+                yield Change("additive", where, "it is dropped, by an UpdateTable of its own")
             elif name not in old:
-                yield Change("additive", where, "DynamoDB fills it, one index for each UpdateTable")
+                yield Change("additive", where, "DynamoDB builds it, by an UpdateTable of its own")
             elif vector_request(old[name]) != vector_request(index):
                 yield self._made_again(index.source)
 
@@ -186,7 +186,7 @@ class _Comparison:
             text = "a local index is removed, which needs a new table"
             yield self._all("new keys", str(source), text)
         else:
-            yield Change("additive", str(source), "it is dropped, one index for each UpdateTable")
+            yield Change("additive", str(source), "it is dropped, by an UpdateTable of its own")
 
     def _added(self, source: Source) -> Iterator[Change]:
         if source.kind == "LSI":
@@ -195,7 +195,7 @@ class _Comparison:
             return
         inside = [e for e in self.new.entities if _key(e, source) or source == self.new.by_type]
         stored = [entity for entity, new in self.common if new in inside]
-        text = "DynamoDB fills it, one index for each UpdateTable"
+        text = "DynamoDB builds it, by an UpdateTable of its own"
         yield self._change("additive", str(source), text, stored)
 
     # ---- entities ----

@@ -288,7 +288,9 @@ class Jobs(forks.Forkable):
             proposal: Proposal = end.value
             proposal.reads = job.reads
             if not proposal.writes:  # otherwise it is charged at its commit
-                assert isinstance(proposal.response, bytes), "a proposed refusal has writes"
+                assert isinstance(proposal.response, bytes), (
+                    "a proposal without writes has a response, not a refusal"
+                )
                 proposal.response = charged(
                     proposal.response, proposal.receipt, job.account, self._now()
                 )

@@ -45,8 +45,8 @@ from hashrange.runtime.upgrade import bring_up_to_date_async
 from hashrange.runtime.vector_views import VectorViews
 
 NEEDS_ONE_PROCESS = (
-    "{} needs one process on a file or in memory: over PostgreSQL, a process does not know what "
-    "other processes do"
+    "{} needs a database that one process uses, in a file or in memory: over PostgreSQL, a process "
+    "does not know what other processes do"
 )
 
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]

@@ -140,7 +140,7 @@ class Predictor:
         sufficient = [high]
         for _ in range(ROUNDS):
             factors = [low * (high / low) ** (n / TRIALS) for n in range(1, TRIALS)]
-            self._progress(f"trying {len(factors)} of them")
+            self._progress(f"trying {len(factors)} multiples of the provisioned units")
             chosen = Chosen(thinned=thinned, brief=True, trial=True)
             trials = [
                 Replay(self._load.head, _provisioned("a trial", _times(units, each)), chosen)

@@ -48,9 +48,9 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--fail-if",
         metavar="CONDITION",
-        help="exit with 1 if this condition holds for the whole range of a scenario, e.g. "
-        "'throttled > 0.1%%', 'lag > 5s', 'dollars > 100$'; with 3 if it holds for a part "
-        "of the range",
+        help="exit with 1 if this condition holds for a scenario, e.g. 'throttled > 0.1%%', "
+        "'lag > 5s', 'dollars > 100$'; a prediction is a range, since assumptions are varied: "
+        "exit with 3 if the condition holds only for a part of the range",
     )
     parser.add_argument(
         "--prove",

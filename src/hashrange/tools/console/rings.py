@@ -106,7 +106,7 @@ def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
     for number, each in enumerate(largest, 1):
         place = _place(each["hash"])
         point = _apart(place, DOTS, points)
-        assert point is not None, "there is room for all of the few largest"
+        assert point is not None, "the few largest collections have room for their dots"
         partitions = [arc.number for arc in arcs if _has(arc.part, each["hash"])]
         key = {name: typed(value, name) for name, value in each["key"].items()}
         size = each["items"], each["bytes"]

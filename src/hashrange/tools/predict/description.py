@@ -122,7 +122,9 @@ class Loads:
         place = f'rates."{line.name}"'
         form: Mapping[str, Any] = declared if isinstance(declared, dict) else {"rate": declared}
         if unknown := set(form) - {"rate", "keys", "of"}:
-            raise self._wrong(f"{place}.{min(unknown)}", "rate, keys or of")
+            raise self._wrong(
+                place, f'a table of "rate", "keys" and "of", without "{min(unknown)}"'
+            )
         rate = self._number(f"{place}.rate", form.get("rate", line.rate or 0), above_zero=False)
         zipf = self._zipf(f"{place}.keys", form.get("keys", "uniform"))
         of = form.get("of")

@@ -22,7 +22,7 @@ def lapse(title: str, source: Mapping[str, Any]) -> Lapse:
         (label, 1.0, [Cell(start, min(size / most, 1.0)) for start, size in cells])
         for label, cells in _rows(partitions, amount)
     ]
-    return Lapse(title, rows, f"colour: {what}, as a share of the partition with the most")
+    return Lapse(title, rows, f"colour: {what}, relative to the partition that has the most")
 
 
 def picture(tables: Sequence[Mapping[str, Any]]) -> str:

@@ -14,7 +14,10 @@ from hashrange.runtime.prediction.sensitivity import LAG, Range
 from hashrange.tools.predict.dollars import usd_a_month
 
 CHANGES_SHOWN = 12
-OPEN_LOOP = "each request is sent once, when it was first sent; refused requests are not retried"
+OPEN_LOOP = (
+    "each request is replayed once, at the time of its first attempt, and not retried if it is "
+    "refused"
+)
 OURS = "the ranges are no confidence intervals: see docs/reference/predict.md"
 
 
@@ -45,11 +48,15 @@ class Report:
             yield f"{counts.retried:,} later attempts are left out"
         if counts.assumed:
             yield (
-                f"{counted(counts.assumed, 'request')} were refused each time: what they would "
-                "have consumed is the average of such requests"
+                f"{counted(counts.assumed, 'request')} were refused at every attempt; the assumed "
+                "consumption of each is the average of the same operation on the same table or "
+                "index"
             )
         if head.keys == "hmac":
-            yield "the trace has no keys: item collections that are divided count as one place"
+            yield (
+                "the trace has no keys, only hashes of partition keys: the replay divides no item "
+                "collection"
+            )
         yield from self.prediction.notes
         yield "partitions are split by heat and throughput, not by their size"
 
@@ -193,7 +200,11 @@ class Report:
             yield from self._sensitivity(each.range)
 
     def _sensitivity(self, spread_range: Range) -> Iterator[str]:
-        thinned = f", over 1 of {spread_range.thinned} requests" if spread_range.thinned > 1 else ""
+        thinned = (
+            f" (one request in {spread_range.thinned} is replayed)"
+            if spread_range.thinned > 1
+            else ""
+        )
         spread = [
             f"{each.name} {_span(each.low.throttled, each.high.throttled, percent)}"
             for each in spread_range.varied
@@ -202,8 +213,8 @@ class Report:
         ]
         if spread:
             yield (
-                f"  share refused, varied by itself{thinned} (from "
-                f"{percent(spread_range.base.throttled)}): {'; '.join(spread)}"
+                f"  share of refused requests: {percent(spread_range.base.throttled)}; if one "
+                f"assumption is varied{thinned}: {'; '.join(spread)}"
             )
         else:
             yield f"  no varied assumption changes the share of refused requests{thinned}"

@@ -174,7 +174,7 @@ async def pass_fences(
         assert fetched is not None, "fences are missing"
         version, weight, *locked = fetched
         if not all(locked):
-            raise Conflict("a range with rows that are written is being read")
+            raise Conflict("another transaction is reading a range that this one writes to")
         if closed is not None:
             passes = version == closed and weight == fences.CLOSED
         else:

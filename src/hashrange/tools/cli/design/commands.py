@@ -44,7 +44,8 @@ def add(commands: "Commands") -> None:
         "--as",
         dest="principal",
         metavar="ARN",
-        help="run every pattern as this principal, and report permissions beyond the patterns",
+        help="run every pattern as this principal, and report permissions that no pattern or "
+        "write of the model needs",
     )
     parsers[create].add_argument(
         "db", metavar="DB", help=f"{DB_HELP}; a file is created if it does not exist"

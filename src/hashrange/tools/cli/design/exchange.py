@@ -26,8 +26,8 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tenant",
         metavar="FIELD",
-        help="iam: allow only partition keys that contain the value of the caller's tag of "
-        "this name",
+        help="iam: the field with an item's tenant; allow a caller only partition keys in "
+        "which this field has the value of the caller's own tag FIELD",
     )
     _add_output(parser)
 

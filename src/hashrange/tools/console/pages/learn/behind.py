@@ -1,4 +1,4 @@
-"""An index that falls behind, pushes back, and drains like a queue."""
+"""An index that falls behind: its table refuses writes, and its entries drain like a queue."""
 
 from typing import Any
 

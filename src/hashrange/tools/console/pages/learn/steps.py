@@ -33,7 +33,7 @@ STEPS = (
     Step("hot", "A hot key", "Why one key cannot be split."),
     Step("burst", "A burst", "Units that are saved, spent and regained."),
     Step("split", "A split", "One that helps, and one that cannot."),
-    Step("behind", "An index that falls behind", "It pushes back, and drains like a queue."),
+    Step("behind", "An index that falls behind", "Its table refuses writes until it catches up."),
     Step("stale", "A stale read", "Why you may not read your own write."),
     Step("collection", "A large item collection", "What 10 GB and a local index mean."),
 )
