@@ -33,7 +33,7 @@ def test_an_action_that_a_condition_does_not_hold_back() -> None:
     wide = findings(statement("Allow", "dynamodb:Query", f"{THINGS}*", Condition=LEADING))
     assert wide == "", "a table name with a star is no index"
     index = findings(statement("Allow", "dynamodb:Query", f"{THINGS}/index/*", Condition=LEADING))
-    assert "those of the index" in index
+    assert "the partition keys of the index" in index
     names = {"ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk"]}}
     told = findings(statement("Allow", "dynamodb:*Item", THINGS, Condition=names))
     assert "require dynamodb:Select" in told

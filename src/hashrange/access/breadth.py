@@ -181,7 +181,7 @@ def _of_leading_keys(statement: Statement, actions: set[str], keys: set[str]) ->
             continue
         yield f"{action} is allowed in spite of the condition on leading keys: {reason}"
     if any(_names_indexes(each.text) for each in statement.resources) or statement.but_resources:
-        yield "on indexes the leading keys are those of the index, which may be other attributes"
+        yield "on an index, the leading keys are the partition keys of the index, not of the table"
 
 
 def _lets_absent_pass(condition: Condition) -> bool:

@@ -10,9 +10,9 @@ store with many writers a record has the time of its decision, and is committed 
 of the table's definition, such as another epoch, is a barrier: everything committed after it was
 also decided after it.
 
-A record is a row. Its key begins like those of a change log (`engine.keyspace.logs`), its raw key
-is that of the item, its weight is the size of the old image, and its content is the number of the
-epoch (4 bytes), then the old image as JSON, which is absent if there was no item.
+A record is a row. Its key begins like the keys of a change log (`engine.keyspace.logs`), its raw
+key is the item's, and its weight is the size of the old image. Its content is the number of the
+epoch (4 bytes), then the old image as JSON; if there was no item, there is no old image.
 """
 
 from collections.abc import Callable, Iterator

@@ -24,7 +24,7 @@ WAIT_SECONDS_MAX = 20.0
 """The longest time that a read may wait. A client that waits longer has probably given up."""
 
 HELD_BYTES_MAX = 16 * 1024 * 1024
-"""If the running reads have read more than this together, only one of them continues."""
+"""If the running reads have read more than this together, one continues and the others wait."""
 
 Admitted = Callable[[], bool]
 """Tells a waiting read that it may begin. Returns False if it is no longer wanted."""

@@ -1,4 +1,4 @@
-"""What a principal may do with the tables of a model beyond the requests of its patterns."""
+"""What a principal may do with the tables of a model, although no pattern or write needs it."""
 
 import json
 import re

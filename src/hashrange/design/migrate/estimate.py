@@ -36,8 +36,8 @@ class Step:
 class MigrationPlan:
     """The result of `Migration.plan`: steps in order, and what the owner has to know.
 
-    `policy` is the resource policy that keeps out programs that do not follow, or None if there
-    can be none. `kept_out` says whether such programs are kept out now.
+    `policy` is the resource policy that keeps out programs that do not follow the migration, or
+    None if there can be none. `kept_out` says whether such programs are kept out now.
     """
 
     table: str

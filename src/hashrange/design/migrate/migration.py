@@ -149,7 +149,7 @@ class Migration:
         return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
-        """Whether a policy like that of `plan` denies the writes of programs that do not follow."""
+        """Whether a policy like that of `plan` denies writes that do not follow the migration."""
         return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:

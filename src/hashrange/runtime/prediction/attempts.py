@@ -2,8 +2,8 @@
 
 A scenario refuses other requests than the recording did, so it cannot know which of them would be
 sent again; it replays each request once, at the time of its first attempt. A refused attempt has
-consumed nothing. Its consumption is that of a later attempt of the same invocation or, if there is
-none, the average of such requests.
+consumed nothing. It is assumed to consume as much as a later attempt of the same invocation or, if
+there is none, the average of the same operation on the same table or index.
 """
 
 from collections import defaultdict, deque

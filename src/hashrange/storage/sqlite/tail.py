@@ -315,7 +315,7 @@ class Tail:
             end, _ = self._state()
             if self._log() == log:
                 return log, end
-        raise Busy(f"{self.path}: the log restarts all the time")
+        raise Busy(f"{self.path}: the log keeps restarting")
 
     def _state(self) -> tuple[int, int]:
         """The number of frames, and the number of frames that are in the file."""

@@ -41,8 +41,8 @@ def add(commands: "Commands") -> None:
         "--model",
         metavar="MODEL",
         type=Path,
-        help="a Python file with st.Tables; permissions beyond the requests of its patterns "
-        "are reported",
+        help="a Python file with st.Tables; permissions that none of its patterns and writes "
+        "needs are reported",
     )
 
 

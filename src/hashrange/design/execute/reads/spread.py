@@ -39,7 +39,7 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
     kind = entity.fields[argument.field]
     distinct = {repr(kind.encode(value)): value for value in values}
     if len(distinct) > KNOWN_MAX:
-        reason = f"{len(distinct)} values, each of them a query, but a call has at most {KNOWN_MAX}"
+        reason = f"{len(distinct)} values need a query each, but a call has at most {KNOWN_MAX}"
         raise BadValue(reason, field=argument.name, value=values)
     return [distinct[text] for text in sorted(distinct)]
 
@@ -98,6 +98,6 @@ def _end(argument: Argument, arguments: Mapping[str, Any], side: int) -> Any:
 def _too_long(bucket: Bucket, first: int, last: int, at_most: int) -> str:
     end = "" if bucket.high is not None else " up to the present"
     return (
-        f"the range{end} has {last - first + 1} {bucket.unit.name}s, each of them a query: "
+        f"the range{end} has {last - first + 1} {bucket.unit.name}s, and each needs a query: "
         f"@st.buckets allows {at_most}"
     )

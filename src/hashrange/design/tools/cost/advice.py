@@ -34,7 +34,7 @@ def _read(line: CostLine, plan: Plan, usd: float) -> str:
     if plan.operation == "Scan":
         return "An index of the wanted items would replace the scan."
     if plan.filter is not None:
-        return "A sparse index (when=) of the wanted items would leave out what the filter drops."
+        return "A sparse index (when=) of the wanted items would save reading the others."
     if plan.outsiders:
         others = " and ".join(str(entity) for entity in plan.outsiders)
         return f"With another delimiter in its keys it would not read {others}."
@@ -50,7 +50,7 @@ def _read(line: CostLine, plan: Plan, usd: float) -> str:
 def _written(line: CostLine) -> str:
     indexes = {name: units for name, units in line.writes.items() if name != TABLE}
     if line.copies:
-        return f"{line.copies:g} copies are written each time: @st.through reads the owner instead."
+        return f"It also writes {line.copies:g} copies: @st.through reads the owner instead."
     if indexes and sum(indexes.values()) >= line.writes.get(TABLE, 0) / 2:
         name = max(indexes, key=lambda one: indexes[one])
         return (

@@ -125,7 +125,7 @@ class _Call:
         if declared is not None and not filtered:
             sizes = [self._size(entity, plan.source) for entity in entities]
             if len(sizes) > 1:
-                self.notes.append("estimate: the same number of items of each entity")
+                self.notes.append("estimate: each entity has the same number of items")
             yield declared, sum(sizes) / len(sizes)
             return
         for number, entity in enumerate(entities):

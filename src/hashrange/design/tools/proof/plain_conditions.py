@@ -32,7 +32,7 @@ def passes(text: str, values: Values, parameters: Mapping[str, Any]) -> bool:
 
 
 def compared_field(text: str, parameter: str) -> str | None:
-    """The first field beside a parameter in a condition."""
+    """The field that a condition compares with a parameter: the last one named before it."""
     tokens = _TOKEN.findall(text)
     at = tokens.index(f":{parameter}")
     names = [t for t in reversed(tokens[:at]) if re.match(r"[A-Za-z_]", t)]

@@ -41,7 +41,7 @@ def differences(
                 yield line
     left = [name for name, _ in stored]
     for name in sorted(set(left)):
-        yield f"{name}: {left.count(name)} items are left that should be deleted"
+        yield f"{name}: {left.count(name)} items that should have been deleted are still stored"
 
 
 def _expected(table: Table, record: Record, late: Collection[str]) -> dict[str, Any]:

@@ -231,7 +231,7 @@ def latest_by_another_order(c: Context) -> Iterator[Found]:
         for route in plan.routes:
             reason = _order_fault(route)
             if reason is not None:
-                yield str(plan.pattern), f"{reason}, so the last one need not be the newest"
+                yield str(plan.pattern), f"{reason}, so the last item need not be the newest"
                 break
 
 

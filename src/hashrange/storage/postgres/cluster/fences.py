@@ -42,7 +42,7 @@ from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
 """The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is the
-catalog: that of its version or, while the fence is closed, that of the version before."""
+catalog of its version or, while the fence is closed, of the version before."""
 OPEN, CLOSED = 0, 1
 
 RESCUE_SECONDS = 0.5

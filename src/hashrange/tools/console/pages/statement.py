@@ -83,8 +83,8 @@ def _ran(visit: Visit, statement: str, method: str) -> Response:
 
 
 def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
-    """A function for `search`. An answer does not tell how many items were read. The number was
-    that of the limit, unless the end was reached."""
+    """A function for `search`. An answer does not tell how many items were read: as many as the
+    limit allows, unless the end was reached."""
 
     def read(limit: int, after: str | None) -> Portion:
         asked: dict[str, Any] = {"NextToken": after} if after else {}
