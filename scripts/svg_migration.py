@@ -25,7 +25,8 @@ def pictures() -> dict[str, str]:
     title = "The phases of a migration"
     canvas, top = head(
         title,
-        "Full lines are writes, dashed ones reads. From dual to new, writes go to both items.",
+        "Full lines are writes, dashed ones reads. In the phases from dual to new, writes go to "
+        "both items.",
     )
     for number, phase in enumerate(ORDER):
         _phase(canvas, phase, top + 14 + ROW * number)
