@@ -230,8 +230,9 @@ def unbounded_range(c: Context) -> Iterator[Found]:
 @rule(
     "K11",
     "information",
-    "between includes both ends",
-    "As DynamoDB's BETWEEN does. For 'more than 5' and 'less than 9' use st.After and st.Before.",
+    "a range includes both of its ends",
+    "st.Between is inclusive, like DynamoDB's BETWEEN. For 'more than 5' and 'less than 9' use "
+    "st.After and st.Before.",
 )
 def between_is_inclusive(c: Context) -> Iterator[Found]:
     for plan in c.plans:

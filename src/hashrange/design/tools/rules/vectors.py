@@ -71,7 +71,7 @@ def too_large_answer(c: Context) -> Iterator[Found]:
 @rule(
     "V04",
     "information",
-    "a search is not restricted by keys in a policy",
+    "a policy cannot restrict a search to one partition",
     "Requests of SearchVectors have no dynamodb:LeadingKeys. A policy with a condition on them "
     "does not restrict a search to a tenant: let only the application search.",
 )
