@@ -82,6 +82,24 @@ def test_programs_that_do_not_follow_are_kept_out(
     client.delete_resource_policy(ResourceArn=arn)
 
 
+def test_the_probe_deletes_no_item_that_has_its_key(client: Any) -> None:
+    OLD.create(client)
+    keys = [
+        {"pk": {"S": text}, "sk": {"S": "~probe"}}
+        for text in ("day#~probe#~probe", "samples#~probe")
+    ]
+    for key in keys:
+        client.put_item(TableName="fleet", Item={**key, "~epoch": {"N": "1"}})
+    migration = st.Migration(OLD, NEW)
+    plan = migration.plan(client)
+    assert plan.policy is not None
+    assert not plan.kept_out
+    arn = plan.policy["Statement"][0]["Resource"]
+    client.put_resource_policy(ResourceArn=arn, Policy=json.dumps(plan.policy))
+    assert migration.keeps_out(client)
+    assert all("Item" in client.get_item(TableName="fleet", Key=key) for key in keys)
+
+
 class Shelf(st.Item):
     key = st.key("day#{device}", "shelf")
     device: str

@@ -59,7 +59,7 @@ def policy(side: Side, arn: str) -> dict[str, Any]:
 def kept_out(side: Side) -> Steps[bool]:
     """Whether a write without a stamp is denied, and one with a stamp is not.
 
-    Both are deletes whose conditions do not hold, so nothing is written.
+    Both are deletes with a condition that no item fulfils, so nothing is deleted.
     """
     for column in _columns(side):
         text = _pattern(column).replace("*", _PROBED)
@@ -75,7 +75,7 @@ def _is_denied(table: str, key: dict[str, Any], name: str) -> Steps[bool]:
     request = {
         "TableName": table,
         "Key": key,
-        "ConditionExpression": "attribute_exists(#name)",
+        "ConditionExpression": "attribute_exists(#name) AND attribute_not_exists(#name)",
         "ExpressionAttributeNames": {"#name": name},
     }
     try:
@@ -86,7 +86,7 @@ def _is_denied(table: str, key: dict[str, Any], name: str) -> Steps[bool]:
         if failure.code.startswith("AccessDenied"):
             return True
         raise
-    raise AssertionError("an item has the key of a probe")
+    raise AssertionError("DynamoDB deleted an item in spite of a condition that never holds")
 
 
 def _columns(side: Side) -> Iterator[KeyColumn]:
