@@ -258,7 +258,10 @@ def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tup
 
 
 def item_and_collection(table: Table, key: RowKey) -> Fetch[tuple[Row | None, int]]:
-    """A row by key of a table with local indexes, and the size in bytes of its collection."""
+    """The row with this key, and the size in bytes of its item collection.
+
+    The table has local indexes.
+    """
     value, number = yield kv.Get(((table.space, key.key), collection_key(table, key)))
     return row_at(key, value), system.decode_number(number)
 

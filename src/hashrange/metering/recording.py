@@ -135,7 +135,10 @@ class RecordingMeter(Meter):
             self._writer.define(table)
 
     def _end_open(self) -> None:
-        """Write the questions of a request that is not charged yet, or that was refused."""
+        """Write the questions that the open request has put to the meter, without a charge.
+
+        The request was refused, or will be charged later, in another line of the trace.
+        """
         account = self._open
         self._open = None
         if account is not None and account.asks:

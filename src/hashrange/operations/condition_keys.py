@@ -83,7 +83,7 @@ _NAMING = ("TableName", "SourceTableName", "TargetTableName")
 
 
 def _table_names(request: Any) -> list[str]:
-    """The tables that a request about tables names, by name or ARN."""
+    """The names or ARNs of the tables in a request."""
     if isinstance(request, dict):
         return [request[member] for member in _NAMING if member in request]
     return list(filter(None, [getattr(request, "table_name", None)]))

@@ -35,9 +35,10 @@ class Writer(Protocol):
 
 
 class BaseRuntime(forks.Forkable):
-    """Describes a database and its requests to users, from any thread.
+    """Runs operations on a database, and explains the database and its requests to users.
 
-    `store` is the database as threads use it. After `close`, every operation raises Closed.
+    Its methods may be called from any thread. The calls of `store` block the calling thread. After
+    `close`, every operation raises Closed.
     """
 
     _writer: Writer

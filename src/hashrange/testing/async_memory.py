@@ -2,9 +2,9 @@
 
 It is for tests of code that works over an asynchronous store. Each step lets the event loop run for
 a random number of turns, so that other tasks run in between. Transactions do not exclude each
-other: a commit raises `Conflict` if a read of its transaction no longer holds. It also raises
-`Conflict` if a transaction with a later time has already committed: if the store itself numbers the
-records of a table's log, the log relies on commits being in the order of their times.
+other: a commit raises `Conflict` if a read of its transaction would have another answer now. It
+also raises `Conflict` if a transaction with a later time has already committed, so that commits are
+in the order of their times. A table's log relies on this order if the store numbers its records.
 """
 
 import asyncio

@@ -189,7 +189,8 @@ class Migration:
         return run(Ledger(self.old.model).read(), connect(connection))
 
     def migrator(self, rate: float | None = None, report: Report | None = None) -> Migrator:
-        """The commands as steps."""
+        """The migrator. Its methods are the commands above as generators of requests (`Steps`),
+        which `run` executes."""
         more: dict[str, Any] = {} if report is None else {"report": report}
         return Migrator(
             self._old_side,

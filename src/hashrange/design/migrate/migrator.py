@@ -58,7 +58,10 @@ Report = Callable[[Progress], object]
 
 
 class Migrator:
-    """The steps of one migration. `rate` is how many items a second it writes at most."""
+    """The commands of one migration, each a generator of requests (`Steps`).
+
+    `rate` is how many items a second it writes at most.
+    """
 
     def __init__(
         self,

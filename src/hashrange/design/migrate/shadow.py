@@ -81,7 +81,10 @@ def _refuse(raw: WireItem) -> dict[str, Any]:
 
 
 def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:
-    """The old model on the keys of the new one, in which `twins` are the re-keyed entities."""
+    """The old model, in which each entity that `twins` re-key has the keys of the new model.
+
+    The result has the indexes of both models.
+    """
     moved = {twin.own.name: twin for twin in twins if not twin.keeps_key}
     entities = tuple(
         shadow_entity(moved[entity.name]) if entity.name in moved else entity

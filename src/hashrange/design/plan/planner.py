@@ -1,8 +1,9 @@
 """Choosing the key or index that serves a pattern, or explaining why none does.
 
 The planner tries every key of the table. A key serves a pattern if each argument is a field of its
-partition key or of a leading part of its sort key. Then it reads exactly the items that the
-pattern describes, except for items of other entities in the same range, which are filtered out.
+partition key or of a leading part of its sort key. A read by such a key reads all items that the
+pattern describes. If items of other entities are in the same range of keys, they are read too, and
+are filtered out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -241,7 +242,7 @@ class _Planner:
     def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
         """Raise KeyRefusal if a global index lacks a field that is returned.
 
-        DynamoDB gets a field that a local index lacks from the table.
+        If a local index lacks a field, DynamoDB fetches it from the table.
         """
         if source.kind != "GSI" or self.pattern.shape == "count":
             return

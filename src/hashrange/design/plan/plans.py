@@ -25,9 +25,11 @@ class Plan:
     """How one pattern is served, with one route for each entity that comes back.
 
     `common` is the known beginning of the sort key that several routes share. `outsiders` are other
-    entities in the same range of keys. `given` are the names of the arguments. With `@st.through`,
-    `followed` is the entity whose items a second read gets by the keys that the first items hold;
-    `held` maps its key fields to the fields of the first items.
+    entities in the same range of keys. `given` are the names of the arguments.
+
+    With `@st.through`, the items of the first read hold the keys of items of another entity,
+    `followed`, which a second read gets. `held` maps each key field of `followed` to the field of
+    the first items that holds its value.
     """
 
     pattern: Pattern

@@ -69,7 +69,8 @@ class Dispatcher:
             return  # it has been deleted since
 
     def _correct(self, item: Item) -> Steps[None]:
-        """Correct the copies of a written item, whose owners may have changed just before."""
+        """Correct the copied fields of a written item: their owners may have changed just before
+        the write."""
         entity = self.model.entity(type(item))
         for attempt in range(ATTEMPTS):
             raw = yield from self.core.writer.copying.read(entity.primary_key(vars(item)))

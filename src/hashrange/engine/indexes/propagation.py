@@ -81,8 +81,8 @@ decode = Decoder(Pending).decode
 def derive(log: int, change: ItemChange, effects: Effects) -> None:
     """Append a record for the indexes that follow the log, and update the other indexes.
 
-    The units that the later entries consume are charged at once, because the response includes
-    them.
+    Entries of an index that follows the log are written later. Their units are charged now, because
+    the response includes them.
     """
     concerned: list[int] = []
     early: list[int] = []
@@ -202,7 +202,10 @@ def shown(
 
 
 def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
-    """Reads of the first records of some slots, as many as one step carries out."""
+    """For each slot, a read of its first records.
+
+    Together the reads return at most as many records as one step carries out.
+    """
     rows, size = RECORDS_MAX // len(slots), BYTES_MAX // len(slots)
     return [
         kv.Range(log, logs.index_prefix(slot), logs.index_prefix(slot + 1), False, rows, size)
@@ -211,7 +214,7 @@ def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
 
 
 def of_one_step(pages: Sequence[Any]) -> list[kv.Page]:
-    """The first of some pages of records, as many as one step carries out."""
+    """The first of these pages of records: as many pages as one step carries out."""
     taken: list[kv.Page] = []
     size = 0
     for page in pages:

@@ -141,9 +141,10 @@ def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> lis
 
 
 def hash_order(hashes: Sequence[int], buckets: int = BUCKETS_MIN) -> list[int]:
-    """The places of these 32-bit hash codes in the order in which a HashSet lists their owners.
+    """The indices of `hashes`, in the order in which a HashSet iterates over its elements.
 
-    `buckets` is its first size, which is rounded up to a power of two.
+    `hashes` are the 32-bit hash codes of the elements. `buckets` is the capacity with which the
+    HashSet is created; it is rounded up to a power of two.
     """
     buckets = 1 << (buckets - 1).bit_length()
     spread = [value ^ value >> 16 for value in hashes]

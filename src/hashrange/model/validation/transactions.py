@@ -1,7 +1,12 @@
 """The order in which the service finds the faults of a transaction's members.
 
-The number of actions is checked first, and alone. Then come all members except the names of tables,
-first in the actions and then in the request; then actions that do nothing; the names come last.
+A wrong number of actions is reported alone, before anything else. Otherwise the order is:
+
+1. members inside the actions, except the names of tables
+2. the other members of the request
+3. actions that do nothing
+4. the names of tables
+
 Captured in October 2026 in six of seven regions; eu-west-2 reports each fault by itself.
 """
 

@@ -101,7 +101,7 @@ def _consumed(
 def of_write(response: Response, table: Table, request: Any) -> Response | Respond:
     """The response of a write of one item, with all members that the request asks for.
 
-    ConsumedCapacity and ItemCollectionMetrics are known only after the write's rows are.
+    ConsumedCapacity and ItemCollectionMetrics are added when the rows that are written are known.
     """
     mode, metrics_wanted = request.return_consumed_capacity, request.return_item_collection_metrics
     if not mode and not metrics_wanted:

@@ -44,8 +44,10 @@ PAGES_PER_GROUP = 8
 
 
 class GroupQueue:
-    """A queue of requests, which are answered in groups of at most `size_max`, `groups_max` of them
-    at once."""
+    """A queue of requests, which are answered in groups.
+
+    A group has at most `size_max` requests. At most `groups_max` groups are answered at once.
+    """
 
     def __init__(
         self,
@@ -159,8 +161,8 @@ class Reads:
             queue.add(read)
 
     def _machine_of(self, read: QueuedRead) -> int:
-        """The machine at which the decision begins to read. Notes in `read.locks` which rows must
-        come from one moment."""
+        """The machine at which the decision begins to read. If the decision's first read must be
+        as of one moment, `read.locks` is set to the tickets of its rows."""
         if self._store.machine_of(b"") is None:
             return ONE
         tables, now = self._environment.catalog.known[1], self._environment.clock.now()

@@ -58,7 +58,10 @@ class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
 
     @property
     def id(self) -> str:
-        """An identifier in the database that does not change with the trigger's other settings."""
+        """The name under which the database stores how far the trigger has come.
+
+        It depends only on the table and the function, so it stays when other settings change.
+        """
         return hashlib.sha256(self.name.encode()).hexdigest()[:16]
 
     @property

@@ -10,8 +10,9 @@ rely on. Since version 2 those numbers are rows. The table has a new name to sto
 that has the file open while a newer one upgrades it: the older program's next statement fails,
 instead of changing a table that is no longer read.
 
-In version 2 the number of `Append` was in a table of its own, so each commit with an appended row
-wrote one more page. The table is gone for the same reason.
+In version 2 the last number of `Append` was in a table of its own, called `sequence`, so each
+commit with an appended row wrote one more page. Since version 3 it is in `statistics`. An upgrade
+drops `sequence`, so that an older program that still has the file open fails here too.
 """
 
 import os

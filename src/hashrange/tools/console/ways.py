@@ -29,7 +29,7 @@ class Ways:
         self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))
 
     def collection(self, key: Value) -> str:
-        """A link to the items that have a partition key, by a Query."""
+        """The address of a Query for all items with this partition key."""
         query = table_path(self._shape.name, "query")
         return address(query, index=self._index, pk=_text(key), run="1")
 

@@ -181,7 +181,10 @@ class _Reading:
             self._opened = None
 
     def doing(self) -> str:
-        """The present activity before records are stored, for the progress line."""
+        """What the import is doing instead of storing records, for the progress line.
+
+        It is empty while records are stored.
+        """
         if self._opened is not None and self._opened.doing:
             return self._opened.doing
         return "looking for records that are already stored" if self.verifying else ""

@@ -139,7 +139,8 @@ class RequestBuilder:
 
     @cached_property
     def _forms(self) -> dict[str | None, "_Form"]:
-        """A cache of requests without the values of a call, by the operator on the sort key."""
+        """A cache of requests, which are complete except for the values of a call. It has one for
+        each operator on the sort key."""
         return {}
 
     def _form(self, asked: KeyRange | None) -> "_Form":

@@ -26,7 +26,11 @@ class SearchBuilder(RequestBuilder):
         return self.plan.search
 
     def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments with the vector in 32 bits and the number of items. Raises BadValue."""
+        """The arguments of a call, checked and complete. Raises BadValue.
+
+        The vector is rounded to 32-bit numbers. The number of items, `TOP`, is that of the pattern
+        if the call has none.
+        """
         search = self.plan.pattern.search
         assert search is not None, "the plan of a search"
         vector, top = arguments.get(search.vector), arguments.get(TOP, search.top)

@@ -49,7 +49,7 @@ def condition_check(
 def split_values(
     entity: Entity, where: Where | None, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(values of the condition's parameters, the rest) of keyword arguments."""
+    """Divide keyword arguments into the values of the condition's parameters, and the rest."""
     if not isinstance(where, str):
         return {}, dict(arguments)
     parsed = conditions.parse(where, entity.fields, entity.attributes, f"condition({entity})", "#c")

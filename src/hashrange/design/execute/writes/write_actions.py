@@ -57,7 +57,8 @@ def update_action(
     expression: Expression,
     error_of: ErrorOf,
 ) -> WriteAction:
-    """An update under conditions in the placeholders of `expression`. It returns the new item."""
+    """An update whose response has the new item. `conditions` are texts that use the placeholders
+    of `expression`."""
     base = " AND ".join(conditions)
     conditions = [*conditions, *parts.bound_conditions(expression)]
     parameters = {

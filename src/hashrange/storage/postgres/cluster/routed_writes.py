@@ -71,7 +71,10 @@ async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
 async def lock_alone(
     connection: Any, nodes: Nodes, namespace: int, ranges: Iterable[Range], lists: bool
 ) -> None:
-    """Take the locks of the spaces whose ranges were read, and that of the `lists` of spaces."""
+    """Take the locks of the spaces whose ranges were read.
+
+    With `lists`, also take the lock of the list of dropped spaces.
+    """
     wanted: set[tuple[int, int]] = set()
     for one in ranges:
         first, (last, end) = first_from(one.start)[0], first_after(one.end)

@@ -74,7 +74,7 @@ def _line(error: Exception, file: str) -> str:
 
 
 def client(endpoint: str | None, region: str | None) -> Any:
-    """A boto3 client. Exits with one line on stderr if there can be none."""
+    """A boto3 client. If it cannot be made, the command exits with one line on stderr."""
     from hashrange.tools.target import server_arguments
 
     try:
