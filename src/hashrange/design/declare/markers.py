@@ -95,9 +95,9 @@ def ref(entity: Any, field: str | None = None, *, role: str | None = None) -> Re
     `entity` is a class or its name. If its primary key has several fields, `field` says which of
     them this one is; the default is the last one. A field that can be of several entities has an
     st.ref for each. If there are several references of several fields each, the fields with the
-    same `role` are one reference. A field without a role is shared: it is a part of each
-    reference that has no field of its own for this part of the key. `st.ref(None)` says that the
-    field refers to nothing, even if its name and its place in a key suggest a reference.
+    same `role` are one reference. A field without a role is shared: each reference that lacks a
+    field for that part of the key uses it. `st.ref(None)` says that the field refers to nothing,
+    even if its name and its place in a key suggest a reference.
     """
     return Ref(entity, field, role)
 

@@ -10,7 +10,8 @@
     B<id>/<table name>         a backup, JSON
     C<table name>/<label>/<reader>/<shard id>
                                the sequence number of the last record of a shard that a reader of
-                               the stream has handled, JSON; without a shard, that it has begun
+                               the stream has handled, JSON. A row with an empty shard id says
+                               only that the reader has begun
     upkeep                     which process does the upkeep, and until when, JSON
     kinesis, imports, exports, bulk-operations, trigger-<reader>
                                the same for the processes that do such work
