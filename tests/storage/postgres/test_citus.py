@@ -105,6 +105,31 @@ def test_rows_of_several_slots_are_read_under_locks(
     run(dsn, scenario, stores=2)
 
 
+def test_a_locking_transaction_waits_for_those_that_read_its_range(dsn: str) -> None:
+    """Other transactions lose the race, and are decided again."""
+
+    async def scenario(store: PostgresStore, other: PostgresStore) -> None:
+        await write(store, CreateSpace(SPACE), Put(*ONE, value_of(1)))
+        range_of_one = Range(SPACE, *(ONE[1], ONE[1] + b"\0"))
+        for locking in False, True:
+            reader = await other.begin(True)
+            await reader.read([range_of_one])
+            writer = await store.begin(locking)
+            await writer.read([Get((OTHER,))])
+            commit = asyncio.create_task(writer.commit([Put(*ONE, value_of(2))]))
+            if locking:
+                assert await waits(commit, store.pool)
+                await reader.rollback()
+                await commit
+            else:
+                with pytest.raises(Conflict):
+                    await commit
+                await reader.rollback()
+        assert await read(store, Get((ONE,))) == [value_of(2)]
+
+    run(dsn, scenario, stores=2)
+
+
 def test_a_transaction_answers_a_read_of_one_moment(dsn: str) -> None:
     """Without its locks, because the transaction compares what was read when it ends."""
 

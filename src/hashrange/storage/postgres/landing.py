@@ -147,7 +147,7 @@ class Landing:
                     connection, folded, known, self._version
                 )
             await routed_writes.pass_fences(
-                connection, store.nodes, store.namespace, folded, self._closed, known
+                connection, store.nodes, store.namespace, folded, self._closed, known, begun
             )
         near = store.nodes.of(slot).near
         return await settle.commit(connection, Script(True), slot, id_, near, store.name)

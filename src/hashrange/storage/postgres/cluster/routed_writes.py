@@ -8,7 +8,10 @@ must still have the version by which the transaction was decided: see `fences`.
 Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take the
 lock shared after they have written, because a shard is sure to stay in place only from then on. A
 transaction that has read a range holds the lock exclusively before it checks the range again.
-Writers do not wait for the lock, because its exclusive holder may wait for their rows.
+At first writers do not wait for the lock, because its exclusive holder may wait for their rows. A
+locking transaction does wait: it has lost races already, and would lose them again for as long as
+other transactions read the range. If it and the holder wait for each other, PostgreSQL or Citus
+ends one of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,6 +55,8 @@ ON CONFLICT (space, slot) DO UPDATE SET number = log_heads.number + excluded.num
 _COUNTERS = """INSERT INTO counters (slot, name, value) VALUES {}
 ON CONFLICT (name, slot) DO UPDATE SET value = counters.value + excluded.value"""
 _FENCE = f"SELECT version, weight{{}} FROM rows WHERE space = {fences.SPACE} AND slot = $1"
+_TRY_LOCK = ", pg_try_advisory_xact_lock_shared($2, ${})"
+_WAIT_FOR_LOCK = ", pg_advisory_xact_lock_shared($2, ${})::text = ''"
 _ALONE = (
     f"SELECT pg_advisory_xact_lock($2, $3) FROM rows WHERE space = {fences.SPACE} AND slot = $1"
 )
@@ -152,13 +157,19 @@ def slots_of(folded: Folded, guards: Guards) -> set[int]:
 
 
 async def pass_fences(
-    connection: Any, nodes: Nodes, namespace: int, folded: Folded, closed: int | None, known: Any
+    connection: Any,
+    nodes: Nodes,
+    namespace: int,
+    folded: Folded,
+    closed: int | None,
+    known: Any,
+    waits: bool,
 ) -> None:
     """Check that the writes were decided by the present definitions, and lock their spaces.
 
     Raises `Conflict` unless the fence is open and has the version `known` (None stands for any
     version). For a change of definitions, which has closed the fence itself, the fence must have
-    the number `closed` instead.
+    the number `closed` instead. If a lock is not free, raises `Conflict` unless it `waits`.
     """
     spaces: dict[int, set[int]] = {}
     for space, key in folded.rows:
@@ -170,9 +181,8 @@ async def pass_fences(
         spaces[slot_of_commit(folded)] = set()
     for slot, numbers in _by_node(nodes, spaces).items():
         shared = sorted(numbers | {SYSTEM_SPACE})
-        locks = "".join(
-            f", pg_try_advisory_xact_lock_shared($2, ${i + 3})" for i in range(len(shared))
-        )
+        lock = _WAIT_FOR_LOCK if waits else _TRY_LOCK
+        locks = "".join(lock.format(i + 3) for i in range(len(shared)))
         fetched = await connection.fetchrow(_FENCE.format(locks), slot, namespace, *shared)
         assert fetched is not None, "fences are missing"
         version, weight, *locked = fetched
