@@ -124,7 +124,9 @@ def test_keys_that_cannot_be_read_tell_no_secret(tmp_path: Path) -> None:
     path.write_text("only-a-secret\n")
     with pytest.raises(ServerError) as refused:
         configured_keys(path, {})
-    assert str(refused.value) == (f"{path}: line 1 is not: access_key secret_key [session_token]")
+    assert str(refused.value) == (
+        f"{path}: line 1 does not have the form: access_key secret_key [session_token]"
+    )
     with pytest.raises(ServerError, match=r"^HASHRANGE_KEYS: there is no key in it$"):
         configured_keys(None, {"HASHRANGE_KEYS": ""})
 

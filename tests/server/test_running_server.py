@@ -68,7 +68,7 @@ class TestEnvironment:
             ("HASHRANGE_DURABILITY", "some", "'some' is not one of full, relaxed, memory"),
             ("HASHRANGE_LOG_FORMAT", "xml", "'xml' is not one of text, json"),
             ("HASHRANGE_NO_AUTH", "maybe", "'maybe' is neither 1 (or true, yes, on) nor 0"),
-            ("HASHRANGE_KEYS", "nonsense", "line 1 is not: access_key secret_key"),
+            ("HASHRANGE_KEYS", "nonsense", "line 1 does not have the form: access_key secret_key"),
             ("HASHRANGE_CORS", "nonsense", "'nonsense' is not an origin"),
             ("HASHRANGE_KEYS_FILE", "/nowhere/keys", "No such file or directory"),
             ("HASHRANGE_TLS_CERT", "/nowhere/cert", "No such file or directory"),
@@ -244,7 +244,7 @@ class TestReload:
         assert read.endswith("INFO hashrange SIGHUP: the file of keys was read again")
         assert kept.endswith(
             "ERROR hashrange SIGHUP: the file of keys cannot be used, and the previous one stays: "
-            f"{keys}: line 1 is not: access_key secret_key [session_token]"
+            f"{keys}: line 1 does not have the form: access_key secret_key [session_token]"
         )
 
     def test_certificates(self, tmp_path: Path) -> None:

@@ -58,9 +58,9 @@ def test_an_agent_looks_and_queries(target: Target) -> None:
     assert answer.startswith("1 item; consumed 0.5 capacity units: the table 0.5\n")
     assert data_of(answer) == ['{"pk": "a", "text": "first"}']
     assert tools.explain("SELECT * FROM things").startswith("ExecuteStatement: ")
-    with pytest.raises(Refused, match="look lists the tables"):
+    with pytest.raises(Refused, match="the tool `look` lists the tables"):
         tools.look("nowhere")
-    with pytest.raises(Refused, match="look lists the tables"):
+    with pytest.raises(Refused, match="the tool `look` lists the tables"):
         tools.query("SELECT * FROM nowhere")
     with pytest.raises(Refused, match="nothing was run"):
         tools.query("SELECT * FORM things")

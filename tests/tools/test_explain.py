@@ -51,7 +51,7 @@ def put(pk: str, **attributes: str) -> dict[str, Any]:
         (put("new", kind="k"), 2, "the entry is added: one write"),
         (put("1"), 6, "the entry is deleted: one write"),
         (put("1", kind="l"), 7, "the entry moves to another key: two writes"),
-        (put("1", kind="k"), 5, "nothing that the index shows changes: no write"),
+        (put("1", kind="k"), 5, "no attribute in the entry changes: no write"),
     ],
 )
 def test_a_write_tells_what_each_index_costs(

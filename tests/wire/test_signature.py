@@ -296,9 +296,9 @@ def test_keys_as_written() -> None:
     [
         ("", "there is no key in it"),
         ("# nothing\n", "there is no key in it"),
-        ("a b\nsecret", "line 2 is not: access_key secret_key [session_token]"),
-        ("a b c d", "line 1 is not: access_key secret_key [session_token]"),
-        ("a/b c", "line 1 is not: access_key secret_key [session_token]"),
+        ("a b\nsecret", "line 2 does not have the form: access_key secret_key [session_token]"),
+        ("a b c d", "line 1 does not have the form: access_key secret_key [session_token]"),
+        ("a/b c", "line 1 does not have the form: access_key secret_key [session_token]"),
         ("a b\n\na c", "line 3 repeats the access key of an earlier line"),
     ],
 )

@@ -212,4 +212,7 @@ def _of_attributes(actions: set[str], keys: set[str]) -> Iterator[str]:
             "and no condition key restricts it"
         )
     if "SearchVectors" in actions:
-        yield "SearchVectors in spite of the attributes: a search has no condition keys at all"
+        yield (
+            "SearchVectors is allowed in spite of the condition on attributes: "
+            "a search has no condition keys at all"
+        )

@@ -49,7 +49,7 @@ class Chain:
             except Taken:
                 continue  # another server has just begun it
             return cls(objects, generation, None)
-        raise AssertionError("other servers keep beginning generations in this archive")
+        raise AssertionError("in each attempt, another server had begun the generation first")
 
     @property
     def position(self) -> Position | None:

@@ -149,7 +149,7 @@ async def answer_async(
 
 def _operation(request: AWSPreparedRequest) -> str:
     operation = target(request)
-    assert operation, "botocore's model of the service names the target"
+    assert operation, "a request that botocore made has a target"
     return operation
 
 

@@ -49,7 +49,7 @@ class Binding:
             elif isinstance(node, Placeholder):
                 bound.append(self._argument(node))
             else:
-                assert not isinstance(node, Argument | Value), "a parsed tree has none"
+                assert not isinstance(node, Argument | Value), "a parsed tree has no values yet"
                 bound.append(self.path(node))
         [root] = bound
         return root

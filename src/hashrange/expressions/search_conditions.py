@@ -14,7 +14,7 @@ def equalities(root: Node) -> dict[str, Argument | Value]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        assert isinstance(node, Operation), "the syntax leaves no operand where a condition goes"
+        assert isinstance(node, Operation), "the parser accepts no operand in place of a condition"
         if node.operator == "AND":
             waiting.extend(reversed(node.operands))
             continue

@@ -17,7 +17,7 @@ def _told_of_damage() -> Iterator[None]:
         yield
     except DamagedRow as error:
         raise kv.Damaged(
-            f"the database is damaged: {error}, among those that define its tables; restore it "
+            f"the database is damaged in the rows that define its tables: {error}; restore it "
             "from a backup"
         ) from None
 

@@ -112,7 +112,8 @@ class Races(RuleBasedStateMachine):
         except Conflict:
             return
         for what, answer in racer.known:
-            assert _rows(what, self.model.read(what)) == answer, "what was read still held"
+            reason = "a transaction commits only if the rows that it has read are unchanged"
+            assert _rows(what, self.model.read(what)) == answer, reason
         for write in racer.written:
             self.model.write(write)
 

@@ -122,7 +122,9 @@ def read_keys(text: str) -> Keys:
             continue
         match = _LINE.fullmatch(line)
         if not match:
-            raise KeysError(f"line {number} is not: access_key secret_key [session_token]")
+            raise KeysError(
+                f"line {number} does not have the form: access_key secret_key [session_token]"
+            )
         if match["access"] in keys:
             raise KeysError(f"line {number} repeats the access key of an earlier line")
         keys[match["access"]] = Key(match["secret"], match["token"] or "")

@@ -49,4 +49,5 @@ def test_a_pattern_as_a_method(name: str, line: str) -> None:
 def test_a_pattern_named_like_the_entities_is_left_out() -> None:
     table = model(A + patterns(GET_A, "def entities(self, id: str) -> A | None: ..."))
     [line] = export(table, "electrodb").warnings
-    assert line.endswith("P.entities is left out: the export has the entities under this name")
+    reason = "the exported object already has a member of this name"
+    assert line.endswith(f"P.entities is left out: {reason}")

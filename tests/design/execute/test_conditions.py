@@ -118,7 +118,7 @@ def test_the_condition_and_the_race_are_told_apart(db: Shop) -> None:
         db.put(old, where="avalable >= :n", n=5)
     with pytest.raises(st.DeclarationError, match="no value for :n"):
         db.put(old, where="available >= :n")
-    with pytest.raises(TypeError, match="only a text in `where`"):
+    with pytest.raises(TypeError, match="only if `where` is a text"):
         db.put(old, n=5)
 
 
@@ -226,7 +226,7 @@ def _check(db: Shop, where: InStock) -> None:
 def test_a_condition_of_another_entity(db: Shop) -> None:
     with pytest.raises(st.BadValue, match="NotNew is a condition of Login"):
         db.put(stock(db), where=NotNew(before="new"))  # type: ignore[misc]
-    with pytest.raises(TypeError, match="only a text in `where`"):
+    with pytest.raises(TypeError, match="only if `where` is a text"):
         db.put(stock(db), where=InStock(available=5), n=5)
 
 

@@ -46,10 +46,10 @@ def table(**declared: Any) -> st.Table:
     [
         (
             {"key": st.key("day#{device}#{at:%Y-%m-%d}", "{at}")},
-            "begin it with a prefix of its own",
+            "begin the key of the new items with another prefix",
         ),
         ({"key": st.key("samples#{device}", "info")}, "lacks at"),
-        ({"by_label": st.index("labels", "label#{label}", "{at}")}, "an index of its own"),
+        ({"by_label": st.index("labels", "label#{label}", "{at}")}, "or use another index"),
         ({"one_serial": ...}, "unique texts"),
         ({"replaces": st.replaces("Readings")}, "does not have"),
         ({"fields": {"more": int}}, "add the field after"),

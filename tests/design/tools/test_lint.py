@@ -217,4 +217,4 @@ def test_a_write_without_a_size_is_at_least_a_unit() -> None:
 def test_a_partial_identity_is_told_as_what_is_missing() -> None:
     trigger, _ = CASES["K16"]
     [finding] = [one for one in st.lint(model(trigger)).findings if one.rule == "K16"]
-    assert finding.message == "o#{o} does not tell which O: that takes c and o"
+    assert finding.message == "several O items can have o#{o}: only c and o together identify one"

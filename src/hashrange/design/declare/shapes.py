@@ -74,9 +74,9 @@ class Shapes:
             if readable_by > self.shape:
                 raise ItemError(
                     f"{self.model.__name__} ({single_line(key)}): the item has shape {shape}, and "
-                    f"this program reads {self.shape}: deploy the newer class here, or declare it "
-                    f"with shape={shape}, readable_by={self.shape}, so that this program can read "
-                    "the items written from then on",
+                    f"this program reads shapes up to {self.shape}: deploy the newer class here. "
+                    f"Or declare shape={shape}, readable_by={self.shape} in the newer class: then "
+                    "this program can read items that newer programs write afterwards",
                     key,
                 )
         for version in range(shape, self.shape):

@@ -61,7 +61,7 @@ def _table(table: Table, warnings: list[str]) -> Iterator[str]:
     for pattern, method in _methods(table):
         try:
             if method == "entities":
-                raise Refusal("the export has the entities under this name")
+                raise Refusal("the exported object already has a member of this name")
             yield PatternWriter(model, name, pattern, method).text()
         except Refusal as reason:
             warnings.append(f"{table.name}: {pattern} is left out: {reason}")

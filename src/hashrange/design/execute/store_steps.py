@@ -42,7 +42,7 @@ SYNC_ROUNDS = 5
 
 
 class StoreSteps(ObservedCalls):
-    """The reads and writes of one table as steps."""
+    """The reads and writes of one table, each a generator of requests (`Steps`)."""
 
     def __init__(
         self,

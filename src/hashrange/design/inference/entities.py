@@ -87,7 +87,7 @@ class _Search:
             if self.plain and _named_as_key(attribute):
                 example = having[0][attribute]["S"]
                 self.comments.append(
-                    f"{attribute} is a field: no template writes it, as keys such as {example!r} "
+                    f"{attribute} is a field, because no template fits: keys such as {example!r} "
                     "do not consist of the values of other attributes."
                 )
             return

@@ -194,7 +194,7 @@ class Backfill:
         if stamp_of(image) < self.state.swept_from:
             raise MigrationError(
                 f"the old item {key} was written by a program that does not follow the migration: "
-                "write what it holds to its new item, delete it, and go on with `resume`"
+                "copy its values to the new item, delete the old item, and go on with `resume`"
             )
         action = self.requests.own(key, image, None, twin.own.owned_attributes)
         try:

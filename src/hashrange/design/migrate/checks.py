@@ -211,9 +211,10 @@ def _disjoint(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
             for key in mine:
                 if key.source.name == theirs.source.name and _may_meet(key, theirs):
                     yield (
-                        f"{key.source}: the key {_shown(key)} of {twin.other} can be in the "
-                        f"same partition as {_shown(theirs)} of {entity}, where old patterns would "
-                        "count it: begin it with a prefix of its own, or use an index of its own"
+                        f"{key.source}: items of {twin.other} (key {_shown(key)}) can be in one "
+                        f"partition with items of {entity} (key {_shown(theirs)}), and patterns of "
+                        "the old model would count them: begin the key of the new items with "
+                        "another prefix, or use another index"
                     )
 
 

@@ -214,7 +214,8 @@ class Migrator:
         seconds = self.lease_seconds + SKEW_SECONDS * (self.lease_seconds > 0)
         if state.phase in WAITS_FOR_SIGNATURES and not self.side.guards:
             seconds += self.signature_seconds
-        self.report(Progress(state.phase, f"waits {seconds:g} s until every program has followed"))
+        text = f"waits {seconds:g} s: by then, every program follows the new phase"
+        self.report(Progress(state.phase, text))
         yield Pause(seconds)
         return (yield from self.ledger.change(state, state.changed(settled=True)))
 

@@ -28,8 +28,9 @@ def unprotected(side: Side) -> str | None:
         for column in _columns(side):
             if column.meets(entity.key.hash[0], ANY, ANY):
                 return (
-                    f"no policy can tell its writes from those of {entity} items, which do not "
-                    f"change, but can have the same partition keys ({column.template})"
+                    f"no policy can tell its writes of changed items from writes of {entity} "
+                    f"items. The migration does not change {entity} items, but they can have the "
+                    f"same partition keys ({column.template})"
                 )
     return None
 

@@ -245,7 +245,7 @@ class _Walk:
         """Set the range of the bucket. If the bucket shows the whole field, no sort key has one."""
         if self.bucket is None:
             if self.buckets:
-                reason = "the partition key has no unit of time, or the arguments fix it"
+                reason = "the partition key has no unit of time, or the arguments determine it"
                 raise KeyRefusal(f"@st.buckets: {reason}")
             return
         field = self.bucket.placeholder.field
@@ -385,7 +385,7 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
     excludes = outer is not None and outer.operator in ("after", "before")
     if excludes and last and written.before is None:
         other = "AtLeast" if side == 0 else "AtMost"
-        raise KeyRefusal(f"{field}: the value next to an excluded bound is unknown: use st.{other}")
+        raise KeyRefusal(f"{field}: an exclusive bound cannot be computed: use st.{other} instead")
 
 
 def _check_natural(test: SortTest) -> None:

@@ -29,5 +29,5 @@ def _reason(index: Index, change: ItemChange) -> str:
     if gone.key.key != come.key.key:
         return "the entry moves to another key: two writes"
     if gone.shown == come.shown:
-        return "nothing that the index shows changes: no write"
+        return "no attribute in the entry changes: no write"
     return "the entry is rewritten: one write"

@@ -143,7 +143,7 @@ def _end(
             return None, None
         key = None if page.between else last
         return key, Position(page.ended_in, key)
-    assert plan.queries is not None, "items are named by queries"
+    assert plan.queries is not None, "keys in WHERE are read by queries"
     shown = last if page.full and plan.filter is None else None
     if page.ended_in is None:
         return shown, None

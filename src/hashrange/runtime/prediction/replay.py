@@ -219,7 +219,7 @@ class Replay:
                     if type(change) is TableChange and change.new is not None:
                         self._redefine(change.new, now, step)
                 continue
-            raise AssertionError("a step of upkeep reads tables alone")
+            raise AssertionError("a step of upkeep reads only definitions of tables")
 
     def _redefine(self, table: Table, now: float, step: dict[str, Any]) -> None:
         changed = _all_fitted(_counted(table))

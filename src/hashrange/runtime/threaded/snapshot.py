@@ -60,7 +60,7 @@ class ReadSnapshot:
     def read(self, read: Any) -> Any:
         """Answer a read or `Admit`."""
         if type(read) is Admit:
-            assert isinstance(self._payer, Account), "admission needs an account"
+            assert isinstance(self._payer, Account), "only metered requests ask for admission"
             return self._payer.limits(read)
         return self.snapshot.read(read)
 

@@ -71,7 +71,7 @@ class DatabaseTools:
         capacity units.
         """
         if not isinstance(_statement(statement), tree.Select):
-            raise Refused("query runs only a SELECT; nothing was run")
+            raise Refused("the tool `query` runs only a SELECT; nothing was run")
         return _answer(self._select, statement, _values(parameters), limit)
 
     def explain(self, statement: str) -> str:
@@ -82,7 +82,7 @@ class DatabaseTools:
     def write(self, statement: str, parameters: list[Any] | None = None) -> str:
         """Run one PartiQL INSERT, UPDATE or DELETE, which writes one item, and tell its cost."""
         if not isinstance(_statement(statement), tree.Insert | tree.Update | tree.Delete):
-            raise Refused("write runs only an INSERT, UPDATE or DELETE; nothing was run")
+            raise Refused("the tool `write` runs only an INSERT, UPDATE or DELETE; nothing was run")
         return _answer(self._write, statement, _values(parameters))
 
     def _tables(self) -> str:
@@ -159,7 +159,7 @@ def _answer(work: Callable[..., str], *arguments: Any) -> str:
         return work(*arguments)
     except ClientError as error:
         fault = error.response["Error"]
-        hint = "; look lists the tables" if fault["Code"] == NO_TABLE else ""
+        hint = "; the tool `look` lists the tables" if fault["Code"] == NO_TABLE else ""
         raise Refused(f"{fault['Code']}: {printable(fault['Message'])}{hint}") from None
     except ERRORS as error:
         raise Refused(str(failure(error))) from None

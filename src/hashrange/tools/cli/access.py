@@ -41,8 +41,8 @@ def add(commands: "Commands") -> None:
         "--model",
         metavar="MODEL",
         type=Path,
-        help="a Python file with st.Tables; permissions that none of its patterns and writes "
-        "needs are reported",
+        help="a Python file with st.Tables: also report the permissions that its patterns and "
+        "writes do not need",
     )
 
 

@@ -30,7 +30,8 @@ def add(commands: "Commands") -> None:
         dest="parameters",
         action="append",
         default=[],
-        help='the value of the next ? in the statement: JSON, {"S": "42"}, or else a string',
+        help="the value of the next ? in the statement: JSON such as 42, or DynamoDB JSON such "
+        'as {"S": "42"}; any other text is a string',
     )
     parser.add_argument(
         "--capacity",

@@ -112,7 +112,8 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="let web pages of this origin, e.g. http://localhost:3000, call the server, and "
-        "accept its name as the Host; may be repeated; default: no web page may call",
+        "accept requests whose Host header has the name in the origin; may be repeated; default: "
+        "no web page may call",
     )
 
 
@@ -156,8 +157,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--accept-unsupported",
         action=argparse.BooleanOptionalAction,
         help="store and return settings that have no effect here, such as Kinesis "
-        "destinations, so that templates with such settings can be created; default: only "
-        "in memory and with --like",
+        "destinations, so that templates with such settings can be created; default: on "
+        "for a database in memory, and with --like; otherwise off",
     )
     parser.add_argument(
         "--objects",

@@ -123,7 +123,7 @@ class Loads:
         form: Mapping[str, Any] = declared if isinstance(declared, dict) else {"rate": declared}
         if unknown := set(form) - {"rate", "keys", "of"}:
             raise self._wrong(
-                place, f'a table of "rate", "keys" and "of", without "{min(unknown)}"'
+                place, f'a table with only "rate", "keys" and "of", but it has "{min(unknown)}"'
             )
         rate = self._number(f"{place}.rate", form.get("rate", line.rate or 0), above_zero=False)
         zipf = self._zipf(f"{place}.keys", form.get("keys", "uniform"))

@@ -36,7 +36,8 @@ BY_TEXT = _entries(
     (
         r"\bCOUNT(?=\s*\()",
         "DynamoDB computes no aggregates. .schema shows the number of items of a table; the "
-        "Query and Scan APIs count with Select=COUNT; keep a count that is read often in an item.",
+        "Query and Scan APIs count with Select=COUNT. If a count is read often, keep it in an "
+        "item.",
     ),
     (
         r"\b(SUM|AVG|MIN|MAX)(?=\s*\()",
@@ -133,7 +134,8 @@ BY_MESSAGE = _entries(
     (r"single table or index", BY_TEXT[2][1]),
     (
         r"Aliasing is not supported",
-        "There are no aliases and no joins: a statement names one table, and nothing after it.",
+        "There are no aliases and no joins: FROM is followed by one table, or by one index of a "
+        "table, and by no other name.",
     ),
     (
         r"^The conditional request failed",

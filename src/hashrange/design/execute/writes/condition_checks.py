@@ -59,4 +59,4 @@ def split_values(
 
 def expect_where(where: Where | None, values: Mapping[str, Any]) -> None:
     if not isinstance(where, str) and values:
-        raise TypeError(f"{', '.join(values)}: only a text in `where` takes values")
+        raise TypeError(f"{', '.join(values)}: values can be passed only if `where` is a text")

@@ -59,7 +59,8 @@ def _expect_alone(writer: Writer, entity: Entity) -> None:
     elif entity.name in writer.copied:
         reason = "is copied by other items"
     if reason is not None:
-        raise BadValue(f"{entity} {reason}: use create, and add if it already exists")
+        advice = "use `create`, and `add` if that raises AlreadyExists"
+        raise BadValue(f"{entity} {reason}, so `add_or_create` refuses it: {advice}")
 
 
 def _expect_empty_sets(entity: Entity, image: WireItem, amounts: Mapping[str, Any]) -> None:

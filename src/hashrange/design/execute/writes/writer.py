@@ -393,7 +393,7 @@ def _not_found(entity: Entity, key: WireItem) -> Any:
             return NotFound(f"there is no {entity} ({single_line(key)})")
         return Conflict(
             f"{entity} ({single_line(key)}) has shape {shape_of(item)}, not {entity.shapes.shape}: "
-            "an update without a read cannot convert it: use edit or update",
+            "this write does not read the item, so it cannot convert it: use edit or update",
             item,
         )
 

@@ -326,7 +326,10 @@ def partial_identity(c: Context) -> Iterator[Found]:
             *parents, child = other.key.fields
             identity = f"{', '.join(parents)} and {child}"
             known = ", ".join(str(column.template) for column in key.hash)
-            yield named(entity, key), f"{known} does not tell which {other}: that takes {identity}"
+            reason = (
+                f"several {other} items can have {known}: only {identity} together identify one"
+            )
+            yield named(entity, key), reason
 
 
 def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:

@@ -134,7 +134,8 @@ def latest_of_bucket(c: Context) -> Iterator[Found]:
                 for part in column.template.placeholders:
                     timed = plan.entities[0].fields[part.field].python in (date, datetime)
                     if timed and not part.shards:
-                        yield str(plan.pattern), f"{column.template} is empty after {part} changes"
+                        bucket = f"{column.template} is a new, empty partition"
+                        yield str(plan.pattern), f"when {part} changes, {bucket}"
 
 
 @rule(
@@ -220,9 +221,9 @@ def consistent(c: Context) -> Iterator[Found]:
     "A12",
     "warning",
     "a pattern looks for the latest item by keys that do not sort by time",
-    "@st.latest reads the largest sort key first. That is the newest item only if the first part "
-    "of the sort key that is not known is a time, a number that grows, or an id of st.ulid() or "
-    "st.uuid7().",
+    "@st.latest reads the largest sort key first. The arguments determine the beginning of the "
+    "sort key. The item that is read is the newest only if the next part of the sort key is a "
+    "time, a number that grows, or an id of st.ulid() or st.uuid7().",
 )
 def latest_by_another_order(c: Context) -> Iterator[Found]:
     for plan in c.plans:

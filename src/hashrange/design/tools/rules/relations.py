@@ -24,8 +24,8 @@ TENANTS = ("tenant_id", "tenant")
     "R01",
     "warning",
     "a change of a copied field takes many writes",
-    "Each change of the owner writes every copy. Copy from the side with few items, and read the "
-    "other side with @st.through.",
+    "Each change of the owner writes every copy. Copy from the side whose items have few copies "
+    "each, and read the other side with @st.through.",
 )
 def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for entity in c.entities:
@@ -58,7 +58,8 @@ def lost_copies(c: Context) -> Iterator[Found]:
     "R03",
     "warning",
     "the larger side of a relation is copied",
-    "One side of the relation has many more items. Copy from the owner that has fewer.",
+    "An item of this owner has many more copies than an item of the other side would have. Copy "
+    "from the other side.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -69,8 +70,8 @@ def wrong_side(c: Context) -> Iterator[Found]:
             if mine is not None and others and mine > UNEQUAL * min(others):
                 yield (
                     f"{entity}.{name}",
-                    f"each {copy.owner.__name__} has {mine:g} copies, and each item of the other "
-                    f"side {min(others):g}",
+                    f"each {copy.owner.__name__} has {mine:g} copies, but each item of the other "
+                    f"side would have only {min(others):g}",
                 )
 
 

@@ -24,8 +24,9 @@ MANY_ENTRIES = 5
     "more traffic on one key than a partition allows",
     "One partition key value allows 1,000 write units and 3,000 read units per second, in the "
     "table and in each index separately. Neither adaptive nor burst capacity raises that. The "
-    "traffic of all entities and patterns with the same value counts together. Volumes tell how "
-    "many values there are, and how large the share of the largest is.",
+    "traffic of all entities and patterns with the same value counts together. The declared "
+    "volumes tell how many key values there are, and what share of the items the most frequent "
+    "one has.",
 )
 def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     hot = hot_keys(c, "C01")
@@ -180,9 +181,9 @@ def many_queries(c: Context) -> Iterator[Found]:
     "C10",
     "information",
     "writes that are transactions",
-    "A write is a transaction if its item has unique texts, or if it has copies, or is copied by "
-    'other items, with sync="transaction". Such a write costs twice as much, and also writes or '
-    "checks the markers and the other items.",
+    "A write is a transaction if its item has unique texts. It is also one if the item has copies "
+    'that are declared with sync="transaction", or if other items have such copies of it. Such a '
+    "write costs twice as much, and also writes or checks the markers and the other items.",
 )
 def transactional(c: Context) -> Iterator[Found]:
     for writes in c.table.writes:

@@ -26,8 +26,9 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tenant",
         metavar="FIELD",
-        help="iam: the field with an item's tenant; allow a caller only partition keys in "
-        "which this field has the value of the caller's own tag FIELD",
+        help="iam: the field that holds an item's tenant; the policy then allows a caller only "
+        "partition keys of the caller's tenant, which is in the caller's tag of the same name "
+        "(aws:PrincipalTag/FIELD)",
     )
     _add_output(parser)
 

@@ -73,8 +73,9 @@ def _add_models(parser: "argparse.ArgumentParser") -> None:
         metavar="N",
         type=int,
         default=0,
-        help="the number of guards: items that each write checks, so that the migration relies "
-        "on no clock; the same number as in the programs; default: 0",
+        help="the number of guards, which are items in the table: every write also checks one of "
+        "them, so that the migration relies on no clock; the same number as in the programs; "
+        "default: 0",
     )
 
 

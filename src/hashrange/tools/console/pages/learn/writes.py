@@ -65,7 +65,7 @@ WRITES = {
         ((":new", "yes"),),
     ),
     "price": Write(
-        "Change the price beside a product's text",
+        "Change the price, which is in the same item as the product's text",
         _product,
         "SET price = :new",
         ((":new", "29.90"),),
