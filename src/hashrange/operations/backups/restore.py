@@ -85,7 +85,7 @@ def _state(
     backup, changed, _ = yield from backups.begin(
         source, target.name, "RESTORE", moment, restoring, spaces
     )
-    assert backup.copying is not None, "it has only begun"
+    assert backup.copying is not None, "this backup has only begun"
     copying = replace(backup.copying, after=ceil(at * 1000))
     hidden: Backup = replace(backup, copying=copying)
     return [BackupChange(None, hidden, (hidden.space,)), TableChange(source, changed)]
@@ -149,7 +149,7 @@ def _created(
     created = yield from create_table.decide(creation, moment)
     changes = list(created.changes)
     [change] = [each for each in changes if isinstance(each, TableChange)]
-    assert change.new is not None, "it is created"
+    assert change.new is not None, "this change creates a table"
     table = replace(change.new, active_at=RESTORING, restored=restored)
     return table, [TableChange(None, table)]
 

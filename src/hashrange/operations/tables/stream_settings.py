@@ -124,5 +124,5 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
 
 def disabled_reader(table: Table, reader: Stream, moment: Moment) -> Stream:
     """A reader of the table's log that ends with the last record that the log has now."""
-    assert table.log is not None, "it is enabled, so the log is written"
+    assert table.log is not None, "the reader is enabled, so its table has a log"
     return replace(reader, disabled_at=max(ceil(moment.now * 1000), table.log.since))

@@ -9,5 +9,5 @@ backlog        how many requests may wait, and for how long
 propagator     changes on their way to global indexes
 slices         a turn of the event loop for each large answer
 drive          the loops that advance batches
-threads        the store and its loop, as threads use them
+threads        the store and its loop, for callers in threads
 """

@@ -80,7 +80,7 @@ class QueuedRead(Struct, eq=False):
         """The result. It is no longer kept, nor are the reads that led to it."""
         self.decided = True
         result, self.result, self.steps = self.result, None, None
-        assert result is not None, "it has ended"
+        assert result is not None, "this read has ended"
         return result
 
 

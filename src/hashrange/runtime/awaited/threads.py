@@ -1,4 +1,4 @@
-"""An asynchronous store and its loop, as threads use them.
+"""An asynchronous store and its loop, for callers in threads.
 
 `StoreOnLoop` gives threads the interface of a synchronous store: snapshots and transactions, each
 of whose reads takes a round trip. So work in a thread of its own has the same code over every

@@ -67,8 +67,8 @@ class _Call:
     def search(self) -> None:
         """A search consumes bytes instead of units. The price list has no price for them."""
         search, facts = self.plan.search, self.plan.pattern.search
-        assert search is not None, "a search"
-        assert facts is not None, "a search"
+        assert search is not None, "this is the plan of a search"
+        assert facts is not None, "this is the plan of a search"
         count = self.facts.items or facts.top or limits.TOP_K_MAX
         sizes = [self._size(entity, self.plan.source) for entity in self.plan.entities]
         searched = limits.SEARCHED_BYTES_PER_DIMENSION * search.dimensions + count * max(sizes)

@@ -20,7 +20,7 @@ def search_question(
     pattern: Pattern, models: Sequence[Model], chance: random.Random
 ) -> Mapping[str, Any]:
     """The vector to search for, and how many items to find."""
-    assert pattern.search is not None, "a search"
+    assert pattern.search is not None, "this pattern is a search"
     model, declared = _declared(pattern, models)
     dimensions = _vector_type(model, declared.field).dimensions
     vector = [chance.uniform(-1, 1) for _ in range(dimensions)]
@@ -39,7 +39,7 @@ def difference(
     The item of a match is (its text, the texts of all records), in one form, so that the records
     of the item can be found.
     """
-    assert pattern.search is not None, "a search"
+    assert pattern.search is not None, "this pattern is a search"
     model, declared = _declared(pattern, models)
     attribute = _attribute(model, declared.field)
     query = [float(number) for number in arguments[pattern.search.vector]]

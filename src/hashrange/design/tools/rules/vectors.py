@@ -39,7 +39,7 @@ def too_coarse(c: Context) -> Iterator[Found]:
 
 
 def _searched_bytes(c: Context, plan: Plan) -> float | None:
-    assert plan.search is not None, "a search"
+    assert plan.search is not None, "this is the plan of a search"
     fields = {column.template.fields[0] for column in plan.route.key.hash}
     total = 0.0
     for entity in plan.search.entities:
