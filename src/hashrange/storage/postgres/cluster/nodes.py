@@ -26,7 +26,11 @@ statement to a shard that has moved fails, and the map is read again."""
 WIDE_SIZE = 2
 LOCKING_SIZE = 2
 
-_PLACEMENTS = """SELECT shardid, nodename, nodeport
+IN_DOUBT_SECONDS = 5.0
+_PLACEMENTS = """SELECT shardid, nodename, nodeport,
+    floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+    (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
+        AND prepared < now() - make_interval(secs => $1)) AS in_doubt
 FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
 WHERE logicalrelid = 'rows'::regclass AND noderole = 'primary' ORDER BY shardid"""
 _SHARDS_OF_SLOTS = f"""SELECT get_shard_id_for_distribution_column('rows', s::smallint)
@@ -34,12 +38,6 @@ FROM generate_series(0, {SLOTS - 1}) s ORDER BY s"""
 _COLOCATED = """SELECT relname, shardid, shardminvalue
 FROM pg_dist_shard JOIN pg_class ON pg_class.oid = logicalrelid
 WHERE logicalrelid = ANY ($1::text[]::regclass[])"""
-
-
-IN_DOUBT_SECONDS = 5.0
-_STATE = """SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-    (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
-        AND prepared < now() - make_interval(secs => $1))"""
 
 
 class Shard(NamedTuple):
@@ -103,15 +101,18 @@ class Nodes:
         self._of_slot = self.all * (SLOTS // 2)
         self._shard_of_slot = [node.shards[0] for node in self._of_slot]
 
-    async def load(self, connection: Any) -> None:
-        """Read the map from the metadata, which every node of a cluster has."""
-        placements = await connection.fetch(_PLACEMENTS)
+    async def load(self, connection: Any) -> tuple[int, int]:
+        """Read the map from the metadata, which every node of a cluster has.
+
+        Returns the milliseconds of the node's clock, and the number of its transactions in doubt.
+        """
+        placements = await connection.fetch(_PLACEMENTS, IN_DOUBT_SECONDS)
         numbers = [row["shardid"] for row in placements]
         if numbers != self._numbers:
             await self._load_shards(connection)
             self._numbers = numbers
         shards: dict[Node, list[Shard]] = {}
-        for number, host, port in placements:
+        for number, host, port, _, _ in placements:
             if shard := self._by_number.get(number):  # a shard that was split has no slots
                 shards.setdefault(self._node_at(host, port), []).append(shard)
         for node in self.all:
@@ -120,6 +121,7 @@ class Nodes:
         of_slot = {slot: node for node in self.all for it in node.shards for slot in it.slots}
         self._of_slot = [of_slot[slot] for slot in range(SLOTS)]
         self._loaded_at = time.monotonic()
+        return placements[0]["now"], placements[0]["in_doubt"]
 
     async def _load_shards(self, connection: Any) -> None:
         names = [*PLAIN, PLAIN_SOURCE.dropped]
@@ -207,8 +209,7 @@ class Nodes:
         for node in nodes[at:] + nodes[:at]:
             with suppress(StoreError, *ERRORS):
                 async with node.near.connection() as connection:
-                    await self.load(connection)
-                    now, node.in_doubt = await connection.fetchrow(_STATE, IN_DOUBT_SECONDS)
+                    now, node.in_doubt = await self.load(connection)
                 node.clock_ahead = now - time.time_ns() // 1_000_000
                 return
 
