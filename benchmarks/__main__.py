@@ -46,7 +46,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--against", type=Path, metavar="FOLDER", help="another checkout to compare this one with"
     )
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these implementations")
+    names = [source.__name__ for source in (*peers.OURS, *peers.OTHERS, peers.moto)]
+    parser.add_argument("--only", nargs="+", choices=names, help="only these implementations")
     parser.add_argument("--moto", action="store_true", help="drive moto too; it is slow")
     parser.add_argument("--items", type=int, default=100_000, help="the size of the grown table")
     parser.add_argument("--markdown", type=Path, help="the page to write the tables to")
