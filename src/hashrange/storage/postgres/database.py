@@ -151,7 +151,9 @@ class PostgresDatabase:
         if locking:
             inside = LOCKING_TRANSACTIONS
         name = self.name if address is None else f"{self.name} at {address[0]}:{address[1]}"
-        return Pool(self.dsn, name, size, settings, self._is_pooled, address, inside, near)
+        # The nodes are reached at their own addresses, not through pgbouncer.
+        is_pooled = self._is_pooled and address is None
+        return Pool(self.dsn, name, size, settings, is_pooled, address, inside, near)
 
     def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool, Pool]:
         near = self._new_pool(self._size, (host, port), near=True)

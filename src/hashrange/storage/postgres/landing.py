@@ -1,7 +1,7 @@
 """The statements of a commit, in both dialects."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
@@ -16,11 +16,8 @@ from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.script import (
     ADVISORY,
     PINNED,
-    PLACED,
-    PLACES,
     Place,
     Script,
-    Step,
     Values,
 )
 from hashrange.storage.postgres.tables import PLAIN
@@ -106,13 +103,10 @@ class Landing:
         shards = [(shard,) for shard in layout.shards]
         spaces = sorted({SYSTEM_SPACE, *folded.spaces})
         locks = [(store.namespace, space, False) for space in spaces]
-        script = Script(store.pool.pgbouncer, layout.tables)
-        if script.begun:  # a connection cannot keep the function that pins shards
-            await connection.execute(store.pool.begin("READ COMMITTED"))
-            script.add_step(Step({(PLACES, PLAIN): shards, (ADVISORY, PLAIN): locks}))
-            first: Mapping[Place, Values] = {(PLACED, PLAIN): shards}
-        else:
-            first = {(ADVISORY, PLAIN): locks, (PINNED, PLAIN): shards}
+        script = Script(node.near.pgbouncer, layout.tables)
+        if script.begun:
+            await connection.execute(node.near.begin("READ COMMITTED"))
+        first: dict[Place, Values] = {(ADVISORY, PLAIN): locks, (PINNED, PLAIN): shards}
         Plan(folded, guards, self._version, layout).add_to(script, id_, first)
         return await settle.commit(connection, script, layout.slot, id_, node.near, store.name)
 

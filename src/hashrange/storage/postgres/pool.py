@@ -351,7 +351,7 @@ class Pool:
     async def _connect_once(self, seconds: float) -> Any:
         options = self._options | self._address
         connection = await asyncpg.connect(self._dsn, timeout=seconds, **options)
-        if self.near and not self.pgbouncer:
+        if self.near:
             try:
                 await connection.execute(PIN, timeout=seconds)
             except BaseException:

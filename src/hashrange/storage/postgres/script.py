@@ -25,13 +25,11 @@ from hashrange.storage.postgres.tables import PLAIN, Tables
 # The parts, in the order of their execution. In every transaction, existing rows are locked before
 # absent ones are inserted.
 (
-    PLACES,
     ADVISORY,
     PINNED,
     HOLDS,
     LOCKS,
     IDS,
-    PLACED,
     FENCE,
     SPACES,
     UPDATES,
@@ -42,10 +40,10 @@ from hashrange.storage.postgres.tables import PLAIN, Tables
     COUNTERS,
     HEADS,
     APPENDS,
-) = range(17)
+) = range(15)
 
-GUARDED = frozenset({PINNED, PLACED, LOCKS, FENCE, UPDATES, DELETES, INSERTS})
-ONCE = frozenset({PLACES, ADVISORY, PINNED, PLACED, IDS, FENCE, SPACES, COUNTERS})
+GUARDED = frozenset({PINNED, LOCKS, FENCE, UPDATES, DELETES, INSERTS})
+ONCE = frozenset({ADVISORY, PINNED, IDS, FENCE, SPACES, COUNTERS})
 """The parts that are not repeated for each shard."""
 
 CHANGED = asyncpg.DivisionByZeroError
@@ -61,12 +59,6 @@ FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bytea[], ${3}::bytea[], ${4}::b
     ${5}::int[], ${6}::bytea[]) AS q (space, slot, key, rest, version, weight, value)"""
 
 _PARTS: dict[int, tuple[str, int]] = {
-    PLACES: (
-        # Keeps shards in place by the lock (ShareLock) that Citus's own writers take.
-        """SELECT lock_shard_metadata(5, q.shards)
-FROM (SELECT ${0}::bigint[]) AS q (shards) WHERE cardinality(q.shards) > 0""",
-        1,
-    ),
     ADVISORY: (
         """SELECT CASE WHEN q.alone THEN pg_advisory_xact_lock(q.namespace, q.number)::text
     ELSE pg_advisory_xact_lock_shared(q.namespace, q.number)::text END
@@ -92,12 +84,6 @@ JOIN {{rows}} r ON {_AT} AND r.version = q.expected ORDER BY q.i FOR UPDATE OF r
         """INSERT INTO {batches} (slot, id)
 SELECT q.* FROM unnest(${0}::smallint[], ${1}::bytea[]) AS q RETURNING 1""",
         2,
-    ),
-    PLACED: (
-        """SELECT 1 FROM unnest(${0}::bigint[]) AS q (shard)
-JOIN pg_dist_placement p ON p.shardid = q.shard
-WHERE p.groupid = (SELECT groupid FROM pg_dist_local_group)""",
-        1,
     ),
     FENCE: (
         f"""SELECT 1 FROM unnest(${{0}}::int[], ${{1}}::smallint[], ${{2}}::bytea[],
