@@ -97,7 +97,7 @@ def _lines_of(answer: dict[str, Any]) -> list[str]:
 
 
 def check(policy: Path, model: Path | None) -> None:
-    """List the permissions of a policy that its conditions seem to exclude.
+    """List what a policy allows although its conditions seem to exclude it.
 
     The exit status is 1 if there is a finding.
     """

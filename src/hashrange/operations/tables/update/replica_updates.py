@@ -1,6 +1,7 @@
 """ReplicaUpdates: tables have no replicas here, and none can be added.
 
-The errors are those of the service, observed in 2026, except for the full stop of two messages (?).
+The errors are those of the service, observed in 2026. Only the full stop after "not allowed" is an
+assumption (?).
 """
 
 from hashrange.engine.keys import invalid_parameter
