@@ -82,8 +82,8 @@ class Get(Struct, gc=False):
 class Range(Struct, gc=False):
     """Rows with start <= key < end (None: to the end of the space). Answer: `Page`.
 
-    The page ends with the row that reaches `rows_max`, or with which the sum of weights reaches
-    `weight_max`; that row is included.
+    The page ends with the row at which the number of rows reaches `rows_max` or the sum of their
+    weights reaches `weight_max`; it includes this row.
     """
 
     space: int

@@ -30,13 +30,13 @@ def bytes_of(answer: Answer) -> int:
 
 
 def small(values: Iterable[bytes | None], bytes_max: int) -> list[bytes | None]:
-    """Rows by key, with TOO_LARGE in place of large ones."""
+    """Rows that were read by their keys, with TOO_LARGE in place of large ones."""
     return [TOO_LARGE if value and len(value) > bytes_max else value for value in values]
 
 
 def cut(values: Iterable[bytes | None], weight_max: int) -> list[bytes | None]:
-    """Rows by key. When the weights of the rows together exceed `weight_max`, the remaining rows
-    are cut to their headers."""
+    """Rows that were read by their keys (None for a missing one). When the weights of the rows
+    together exceed `weight_max`, the remaining rows are cut to their headers."""
     rows: list[bytes | None] = []
     weight = 0
     for value in values:

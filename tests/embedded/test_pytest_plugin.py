@@ -270,7 +270,7 @@ import pytest
             "def test_it(hashrange_client, hashrange_clock):\n"
             "    hashrange_client.list_tables()\n"
             "    hashrange_clock.freeze('2020-01-01')",
-            "ValueError: the time of a database never goes back: it has been 20",
+            "ValueError: the clock of a database never goes back: the database has already used 20",
         ),
     ],
 )

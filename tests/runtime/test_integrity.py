@@ -80,7 +80,7 @@ def test_an_extra_row_is_found(store: MemoryStore, space: int) -> None:
     write(store, kv.Put(space, key + b"\x00", value))
     found = "\n".join(problems(store))
     expected = "the item under it has another key"
-    assert (expected if space == 1 else f"{SPACES[space]}: 4 rows where 3 belong") in found
+    assert (expected if space == 1 else f"{SPACES[space]}: 4 rows instead of 3") in found
 
 
 @pytest.mark.parametrize("space", SPACES)

@@ -176,7 +176,7 @@ def test_wrong_tls_files(certificate: Path, tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"No such file|Is a directory") as told:
             tls_context(*pair)
         assert Path(told.value.filename) in {absent, tmp_path}
-    unreadable = "not a certificate and a private key without a passphrase in PEM form"
+    unreadable = "must be a certificate and its private key, in PEM form and without a passphrase"
     for pair, reason in (
         ((text, None), f"{text}: {unreadable}"),
         ((certificate, text), f"{certificate}, {text}: {unreadable}"),

@@ -236,7 +236,7 @@ def test_mistakes_are_told_in_one_line(folder: Path, run: Run) -> None:
     assert fault(run(*out, "a.jsonl")) == "a.jsonl: exists already; name a new file"
     assert "create it first" in fault(run(*out, "none/b.csv"))
     assert "set it with --format" in fault(run(*out, "b.txt"))
-    assert "is not compressed" in fault(run(*out, "b.parquet.gz"))
+    assert "cannot be written with gzip" in fault(run(*out, "b.parquet.gz"))
     closed = "http://127.0.0.1:9"
     assert closed in fault(run("export", closed, "table", "-o", "b.csv"))
     into = ("import", "a.db", "table")

@@ -284,7 +284,7 @@ def test_the_command_fails_if_asked(
     given = ("predict", hot_index, "--picture", str(picture), "--fail-if")
     status, told = command(monkeypatch, capsys, *given, "throttled > 0.1%")
     assert status == 3, "with the largest backlog of an index nothing is refused"
-    assert "holds for a part of it" in told
+    assert "holds for a part of the range" in told
     status, told = command(monkeypatch, capsys, *given, "throttled < 99%")
     assert status == 1
     assert "holds for the whole range" in told

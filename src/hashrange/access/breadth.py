@@ -93,7 +93,7 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """Findings about the other statements that lack the condition on `keys`."""
+        """What other statements of the policy allow without the condition on `keys`."""
         for other in self._others:
             if keys & _keys(other):
                 continue

@@ -1,8 +1,8 @@
 """Policies of tables and streams: which of them the service accepts, and the form in which it
 stores them.
 
-Source: developer guide, "Resource-based policies for DynamoDB" and its considerations. Texts marked
-(?) have not been seen in full.
+Source: developer guide, "Resource-based policies for DynamoDB" and its considerations. Not all of
+the service's messages have been seen in full.
 """
 
 import re

@@ -11,8 +11,8 @@ class DatabaseClock(TestClock):
     """The clock of a database: it runs with the wall clock until a test moves it.
 
     When `freeze` or `advance` returns, everything that was due by then is done: expired items are
-    deleted, and streams have their records. The time of a database never goes back, so a time
-    before one that the database has seen raises ValueError.
+    deleted, and streams have their records. The clock of a database never goes back, so a time
+    before one that the database has used raises ValueError.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -43,8 +43,9 @@ class DatabaseClock(TestClock):
         if wanted < self._seen:
             self._frozen, self._ahead = before
             raise ValueError(
-                f"the time of a database never goes back: it has been {_text(self._seen)}, so it "
-                f"cannot be {_text(wanted)}; freeze the clock before the first request"
+                "the clock of a database never goes back: the database has already used "
+                f"{_text(self._seen)}, so the clock cannot be set to {_text(wanted)}; freeze the "
+                "clock before the first request"
             )
         self.database.run_upkeep()
 

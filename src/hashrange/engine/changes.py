@@ -1,6 +1,7 @@
 """The only place that turns an old and a new image of an item into rows, counters and capacity.
 
-An operation cannot forget an index because it cannot name one.
+Operations only give the images. The rows of every index follow from them here, so no operation can
+forget an index.
 """
 
 from collections.abc import Sequence

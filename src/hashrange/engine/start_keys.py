@@ -109,7 +109,10 @@ def resume_scan(
 
 
 def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """The rest of any bounds after a key, with all its checks. Raises ValidationException."""
+    """The rest of the bounds, whatever they are, after a start key, which is checked completely.
+
+    Raises ValidationException.
+    """
     check_partition(table, source, key)
     check_sort(table, source, key)
     check_table(table, source, key)

@@ -3,7 +3,7 @@
 If throughput is enforced, an operation asks the meter of the runtime whether it is admitted. Reads
 and writes are admitted while there is any credit, no matter how much they will consume. If they
 leave a debt, further ones are refused until the debt is paid off. The errors and their reasons were
-captured on the service in 2026, except those marked (?).
+captured on the service in 2026, unless a comment says otherwise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ ACCOUNT = (
     "Throughput exceeds the current throughput quota for your account. Please contact AWS Support "
     "to request a quota increase."
 )
-"""(?) The text of the API reference."""
+"""The text of the API reference; it was not captured on the service."""
 
 
 class Limit(Struct, frozen=True):
@@ -84,8 +84,8 @@ def admit(asked: Admit) -> Fetch[None]:
 def admit_transaction(every: Iterable[Admit]) -> Fetch[None]:
     """Raises the error if one of the reads or writes of a transaction is not admitted.
 
-    Like a single write, it is admitted while there is any credit, no matter how much all of its
-    members will consume (?).
+    It is assumed that a transaction, like a single write, is admitted while there is any credit, no
+    matter how much all of its members will consume.
     """
     for asked in every:
         asked.units = 0
@@ -124,7 +124,7 @@ def error(limits: Sequence[Limit], *, transactional: bool = False) -> ApiError:
         return _provisioned(text, reasons)
     if first.index is not None and first.written:
         if first.kind == "MaxOnDemandThroughput" and not transactional:
-            return _provisioned(INDEX_PROVISIONED, reasons)  # (?) the text was not captured
+            return _provisioned(INDEX_PROVISIONED, reasons)  # the text is assumed
         return ThrottlingException(ON_DEMAND_INDEX, throttlingReasons=reasons)
     text = ON_DEMAND_MAXIMUM if first.kind == "MaxOnDemandThroughput" else ON_DEMAND
     return ThrottlingException(text, throttlingReasons=reasons)

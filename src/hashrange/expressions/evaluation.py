@@ -206,7 +206,7 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "B": binary_size,
     **dict.fromkeys(("SS", "NS", "BS", "L", "M"), len),
 }
-"""`size` by type. The size of a text is its length in UTF-16 (?)."""
+"""`size` by type. It is assumed that the size of a text is its length in UTF-16."""
 
 _TESTS: dict[str, Callable[..., Test]] = {
     "=": _equal,

@@ -1,7 +1,7 @@
 """Search conditions: the values that the HASH attribute and filters of a vector index must have.
 
 Source: shape SearchVectorsInput of the service model. The message about the comparator was
-captured on the service; the others are those of key conditions (?).
+captured on the service; the others are assumed to be those of key conditions.
 """
 
 from hashrange.expressions.tree import Argument, Node, Operation, Path, Value, invalid

@@ -113,7 +113,7 @@ def _check_names(names: Mapping[str, str]) -> None:
 def _legacy_size(values: Mapping[str, AttributeValue]) -> int:
     """Check values as legacy validation does, make them canonical, and return their size.
 
-    It allows a value outside an item one more level (?), and its messages name the key.
+    Its messages name the key. It is assumed to allow a value outside an item one more level.
     """
     size = 0
     for key, value in values.items():

@@ -102,7 +102,9 @@ def for_output(path: Path, name: str | None) -> Format | None:
     if format_ is None:
         raise DataError(f"{path}: the name does not show the format; set it with --format")
     if path.name.endswith(".gz") and not format_.text:
-        raise DataError(f"{path}: {format_.name} is not compressed; choose another name")
+        raise DataError(
+            f"{path}: {format_.name} cannot be written with gzip; choose a name without .gz"
+        )
     return _installed(format_)
 
 

@@ -5,8 +5,8 @@ division is derived from a sample of its keys, and checked in the next window: i
 hot again and the division would have helped, the partition is split. A partition is divided in two
 if each side gets at least a quarter of the load; otherwise the hottest key is isolated, if the rest
 of the partition would then no longer be refused. So neither a single hot key without neighbours nor
-rising keys lead to a split, because a split would not help. DynamoDB does not publish its rules
-(?).
+rising keys lead to a split, because a split would not help. These rules are assumed: DynamoDB does
+not publish its own.
 """
 
 from collections.abc import Sequence

@@ -9,8 +9,8 @@ from hashrange.kv import PARTITION_BYTES
 from hashrange.model.tables import Index, Table
 
 REFUSED_SHARE = 0.25
-"""(?) A partition is hot if it refused requests in this share of the seconds; after a mere burst,
-it is not."""
+"""An assumption: a partition is hot if it refused requests in this share of the seconds; after a
+mere burst, it is not."""
 SAMPLE_KEYS = 64
 SIDE_SHARE = 0.25
 

@@ -17,7 +17,7 @@ class Eventual(NamedTuple):
     that moves is seen twice or not at all. With the same `seed`, clock and order of requests, the
     answers are the same.
 
-    DynamoDB publishes no distribution of lags; this one is an assumption (?).
+    DynamoDB publishes no distribution of lags; this one is an assumption.
     """
 
     seed: int = 0

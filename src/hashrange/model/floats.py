@@ -32,12 +32,12 @@ def numbers_of(value: AttributeValue) -> list[float] | None:
 
 
 def fits(numbers: Sequence[float]) -> bool:
-    """Whether the numbers, of which there is at least one, are within 32 bits."""
+    """Whether all numbers are in the range of 32-bit numbers. There must be at least one."""
     return max(numbers) <= LARGEST and min(numbers) >= -LARGEST
 
 
 def pack(numbers: Sequence[float]) -> bytes:
-    """The numbers, which fit, rounded to 32 bits."""
+    """The numbers, rounded to 32 bits. They must be in the range of 32-bit numbers (see `fits`)."""
     return layout(len(numbers)).pack(*numbers)
 
 

@@ -2,7 +2,7 @@
 
 Sources: [SQ] the developer guide's page of service quotas, [M] the service model, [CU] the
 guide's page of capacity unit calculations, [seen] observed on the real service. A source in a
-heading holds for its group. Uncertain limits are marked (?). Units come last in a name.
+heading holds for its group. Comments name uncertain limits. Units come last in a name.
 """
 
 KB = 1024
@@ -89,7 +89,7 @@ CONTAINER_BYTES = 3
 CONTAINER_MEMBER_BYTES = 1
 """Overhead of each element, or pair, of a list or map."""
 SET_BYTES = 0
-"""Overhead of a set (?): the documentation gives none."""
+"""Overhead of a set. It is assumed: the documentation gives none."""
 
 # ---- streams and time to live [M, SQ] ----
 LIST_STREAMS_MAX = 100
@@ -107,7 +107,8 @@ SEARCH_FILTER_BYTES_MAX = 10 * KB
 VECTOR_REQUEST_BYTES_MIN = 1 * KB
 """The smallest charge for a write of an entry, or for a search."""
 SEARCHED_BYTES_PER_DIMENSION = 17.6
-"""What the service charges for a search of one item (?): it varies between equal searches."""
+"""What the service charges for a search of one item. This is an estimate: the charge varies between
+equal searches."""
 SEARCH_ANSWER_BYTES_MAX = 16 * MB
 TOP_K_MAX = 100
 """The service model has no upper bound."""

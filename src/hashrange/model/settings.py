@@ -49,7 +49,7 @@ class Settings(NamedTuple):
     - `partition_read_units`, `partition_write_units`: the units that a partition serves per second.
     - `burst_seconds`: unused provisioned units are kept for this many seconds.
     - `initial_burst_seconds`: a new table or index can use at once the provisioned units of this
-      many seconds (?).
+      many seconds (an assumption).
     - `index_backlog_units`: if the writes of a global index lag behind by more than these units,
       writes to its table are refused.
     - `heat_share`, `heat_seconds`: a partition that used this share of its units for

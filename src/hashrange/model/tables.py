@@ -148,10 +148,10 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 
 
 class FormerVectors(Struct, frozen=True, kw_only=True):
-    """The remains of a deleted vector index: the sizes of items count its vectors in 32 bits (?).
+    """The remains of a deleted vector index.
 
-    So the table need not be read again when the index is deleted. `hash` has the HASH attribute and
-    its type. If the index was still being built, `built_to` is the key that the build had reached.
+    It is assumed that items keep their sizes, with its vectors in 32 bits. `hash` has the HASH
+    attribute and its type. If the index was being built, `built_to` is the key that it had reached.
     """
 
     attribute: str

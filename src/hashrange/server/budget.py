@@ -151,7 +151,8 @@ class Unsent:
             slowest.abort()
 
     def _slowest(self, now: float) -> Slow:
-        """The slowest of the clients that have had time to read; if none has, the latest client."""
+        """The slowest of the clients that have had time to read; if none has, the one whose answer
+        was added last."""
 
         def rate(client: Slow) -> float:
             size, since = self._clients[client]

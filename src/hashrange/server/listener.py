@@ -190,7 +190,7 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | Non
         # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
-        reason = "not a certificate and a private key without a passphrase in PEM form"
+        reason = "must be a certificate and its private key, in PEM form and without a passphrase"
         if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
             reason = "the private key does not belong to the certificate"
         files = f"{certificate}, {key}" if key else str(certificate)

@@ -141,7 +141,7 @@ CHANGES_BYTES_MIN = 10_000_000
 """The least size that an incremental export is billed for; here it is billed for exactly this
 size."""
 NO_HISTORY = "Point in time recovery was disabled meanwhile"
-"""The text of this error is assumed (?)."""
+"""The text of this error is assumed."""
 
 
 def _milliseconds(seconds: float) -> int:

@@ -58,7 +58,7 @@ class Imports(Loader):
             _log.warning("%s: %d more items are faulty", job["Arn"], left)
 
     def _log_fault(self, job: Json, key: str, number: int, fault: str) -> None:
-        """A line of the log as the service writes it; it counts items from 0 (?)."""
+        """Log a fault in the form of the service's log, which is assumed to count items from 0."""
         told = {
             "itemS3Pointer": {
                 "bucket": self.source(job)["S3Bucket"],

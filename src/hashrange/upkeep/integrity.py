@@ -197,7 +197,7 @@ class TableCheck:
                 count = sum(1 for _ in _rows(self.snapshot, view.space))
             expected = self._expected[view.space]
             if count != expected:
-                yield f"{_name(view)}: {count} rows where {expected} belong"
+                yield f"{_name(view)}: {count} rows instead of {expected}"
 
     def counter_problems(self) -> Iterator[str]:
         names = {name for name in self._counters if isinstance(name, bytes)}

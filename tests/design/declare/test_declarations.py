@@ -104,7 +104,7 @@ TWO = A + item("B", "'b#{b}', 'x'", "b: str")
         ("volumes=st.volumes(A=-1)", "A: a number and a size must be at least 0"),
         ("volumes=st.volumes(B=st.each(A, mean=3, max=2))", "max=2: the mean must be from 0"),
         ("volumes=st.volumes(A=st.each(B, mean=1, max=2), B=st.each(A, mean=1, max=2))",
-         "A of B of A: this is a circle: declare the number"),
+         "A of B of A: these numbers depend on each other"),
         ("writes=[st.writes(A, create=-1)]", "writes(A): a rate must be at least 0"),
         ("index_keys={'GSI': ('p', 's')}", "index_keys: GSI is not an index"),
     ],
@@ -175,8 +175,8 @@ table = st.Table("sensors", Sensors)
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"number": 1000}, "does not fit"),
-        ({"number": -1}, "does not fit"),
+        ({"number": 1000}, "must be from 0 to 999"),
+        ({"number": -1}, "must be from 0 to 999"),
         ({"sensor_id": ""}, "empty text"),
         ({"at": datetime(2024, 1, 1)}, "no time zone"),
     ],

@@ -55,7 +55,7 @@ def test_the_texts() -> None:
     [(10**4, 0), (-(10**4) - 1, 0), (0, 10**5), (0, Decimal("0.001")), (0, -(10**5) - 1)],
 )
 def test_a_number_that_does_not_fit_is_refused(level: int, value: Any) -> None:
-    with pytest.raises(st.BadValue, match="does not fit"):
+    with pytest.raises(st.BadValue, match="in this key it must be"):
         texts(level, Decimal(value))
 
 

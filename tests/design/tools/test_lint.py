@@ -170,7 +170,7 @@ def test_a_generated_id_is_unique_unless_it_is_passed(factory: str) -> None:
         (
             "s: Annotated[str, Field(max_length=500_000)] = ''",
             "",
-            "C02 warning A: s may have 500,000 characters, more than an item",
+            "C02 warning A: s may have 500,000 characters, but an item has at most 400 KB",
         ),
         ("s: Annotated[str, Field(max_length=400_000)] = ''", "", None),
         (

@@ -39,7 +39,7 @@ def test_a_proof_without_questions_fails(tmp_path: Path) -> None:
     file.write_text(PRELUDE + NOTHING)
     told = command("prove", str(file))
     assert told.returncode == 1
-    assert "no question" in told.stdout
+    assert "no arguments for this pattern" in told.stdout
 
 
 def test_a_wrong_pattern_is_one_line() -> None:

@@ -63,8 +63,9 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
         if default != value:
             what = "None" if value is None else "an empty set"
             raise DeclarationError(
-                f"{name}: {what} is not stored, so it would be read as {_described(info)}: make "
-                f"{what} the default; to give old items another value, use @st.upgrade",
+                f"{name}: {what} is not stored, so it would be read as {_described(info)}. Make "
+                f"{what} the default. To give another value to items that were stored before the "
+                "field was declared, use @st.upgrade",
                 at=model,
             )
 

@@ -75,8 +75,8 @@ class Volumes:
         if name in below:
             path = " of ".join((*below[below.index(name) :], name))
             raise DeclarationError(
-                f"volumes: {path}: this is a circle: declare the number of one of them with "
-                "st.total(...)"
+                f"volumes: {path}: these numbers depend on each other in a circle: declare how "
+                "many items one of the entities has, with st.total(...)"
             )
         for each in self.of(name).each:
             if each.parent != name:  # a tree of items of one entity

@@ -70,7 +70,7 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
 
 
 def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRows:
-    """The item collections, in the order of their first entities and then of their keys."""
+    """The item collections, sorted by the first of their entities in the model, then by key."""
     collections: dict[Any, Collection] = {}
     absent = []
     for row in rows:

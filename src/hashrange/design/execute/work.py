@@ -47,7 +47,8 @@ class Work(PendingWrites):
         core: StoreSteps = self._store._core
         if bound.builder.plan.operation != "GetItem" or bound.builder.model is not core.model:
             raise BadValue(
-                f"{bound.call.pattern}: `get` needs a pattern of its own table, by the primary key"
+                f"{bound.call.pattern}: in `transact`, `get` can only read by the primary key, and "
+                f"from {core.model.name}, the store's own table"
             )
         key = bound.builder.key(bound.arguments)
         name = repr(sorted(key.items()))

@@ -205,8 +205,8 @@ class _Search:
             return
         self.comments.append(
             f"{len(wrong)} of {len(self.items)} items have no {attributes[0]}, although they have "
-            "every field of its template: which condition keeps them out of the index is not known "
-            "(declare it with when=)."
+            "every field of its template. It is not known which condition keeps them out of the "
+            "index (declare it with when=)."
         )
 
     def _should_be_in(self, attributes: Sequence[str], item: Item) -> bool:

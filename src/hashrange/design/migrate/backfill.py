@@ -48,7 +48,7 @@ class Backfill:
     def unswept(self) -> dict[str, Any]:
         """The filter of a Scan for items that were last written before programs wrote mirrors.
 
-        `job` and `lone` ignore all other items.
+        For any other item, the methods `job` and `lone` have nothing to do.
         """
         expression = Expression()
         name, value = expression.name(EPOCH), {"N": str(self.state.swept_from)}

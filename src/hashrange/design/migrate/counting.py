@@ -1,8 +1,9 @@
 """Counts what could make a migration fail, before it starts: hot items and large transactions.
 
-From `dual` on, a write of a changed item reads it, and is repeated if it has changed meanwhile; a
-transaction also has mirrors, markers and checks. Programs that count add their counts to one item
-of the table once a minute, so that `plan` knows the rates of all of them together.
+From the phase `dual` on, a write of an item that the migration changes first reads the item, and is
+repeated if another program has written the item in between. A transaction also grows by mirrors,
+markers and checks. Programs that count add their counts to one item of the table once a minute, so
+that `plan` knows the rates of all of them together.
 """
 
 import json

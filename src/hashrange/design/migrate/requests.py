@@ -40,7 +40,8 @@ class Requests:
         return f"(attribute_not_exists({name}) OR {name} <= {value})"
 
     def as_read(self, image: Item | None, owned: Iterable[str], expression: Expression) -> str:
-        """A condition: the stored item equals the image, in its attributes and those in `owned`."""
+        """A condition: the stored item has the values of the image, and none of the attributes in
+        `owned` that the image lacks. If the image is None, there must be no item."""
         if image is None:
             return expression.as_read(self.names[0], None)
         absent = {EPOCH, *owned} - image.keys()
@@ -127,7 +128,8 @@ class Requests:
     def set(
         self, key: Item, values: Mapping[str, Any], removes: Sequence[str], known: Item
     ) -> dict[str, Any]:
-        """Set attributes of an item that has the attributes `known`, and stamp it."""
+        """Set attributes of an item and its epoch, on condition that the item has the attributes
+        `known` and no later epoch."""
         expression = Expression()
         condition = " AND ".join(
             [self.not_above(expression), *(expression.as_read(n, v) for n, v in known.items())]
@@ -141,7 +143,8 @@ class Requests:
         return self._action("Update", {"Key": key, "UpdateExpression": text}, condition, expression)
 
     def fenced(self, member: Member) -> Member:
-        """A program's write of one item, with a stamp and with the epoch as a further condition."""
+        """A program's write of one item, which also sets the item's epoch, on condition that the
+        item has no later one."""
         parameters = dict(member.parameters)
         condition = "(attribute_not_exists(#zz) OR #zz <= :zz)"
         own = parameters.get("ConditionExpression")

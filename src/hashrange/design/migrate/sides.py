@@ -45,7 +45,7 @@ class Side:
         return [f"{namespace}*" for namespace in self._namespaces]
 
     def is_marker(self, key: Item) -> bool:
-        """Whether this is the key of a marker whose owner may be of a re-keyed entity."""
+        """Whether this is the key of a marker that an item of a re-keyed entity may own."""
         texts = [key[name].get("S", "") for name in self.names]
         named = bool(self._namespaces) and texts[0].startswith(self._namespaces)
         return named and texts[1:] in ([], [MARKER_TYPE])

@@ -1,9 +1,9 @@
 """The writes of a program in each phase: its own items, and the mirrors in the same transaction.
 
-In phases in which programs write one item, a write only gets a stamp and the condition on the
-epoch. In phases in which they write both, it is evaluated here on the image that was read, and sent
-as a transaction that is conditional on this image: whole items are written, so that no mirror can
-lack a part.
+In phases in which programs write one item, a write is changed only so that it also sets the item's
+epoch, on condition that the item has no later one. In phases in which they write both, it is
+evaluated here on the image that was read, and sent as a transaction that is conditional on this
+image: whole items are written, so that no mirror can lack a part.
 """
 
 from collections.abc import Iterator, Mapping
@@ -214,7 +214,7 @@ def is_changed(side: Side, member: Member) -> bool:
 
 
 def needs_images(side: Side, state: State, call: ApiCall) -> bool:
-    """Whether a request has to be translated, or needs only stamps."""
+    """Whether a request has to be translated, rather than only made to set and check the epoch."""
     touched = any(
         m.kind != "ConditionCheck" and m.table == side.model.name and is_changed(side, m)
         for m in members_of(call)
@@ -225,7 +225,7 @@ def needs_images(side: Side, state: State, call: ApiCall) -> bool:
 
 
 def fenced(side: Side, state: State, call: ApiCall) -> ApiCall:
-    """The request, with stamps and with the epoch as a condition of its writes."""
+    """The request, whose writes also set the epochs of items and are conditional on them."""
     requests = Requests(side.model, state.epoch)
     members = []
     for member in members_of(call):

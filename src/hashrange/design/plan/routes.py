@@ -328,7 +328,7 @@ class _Walk:
             if argument.name not in self.used:
                 templates = " and ".join(str(column.template) for column in self.key.range)
                 raise KeyRefusal(
-                    f"{argument.name} is not in a leading part of {templates}"
+                    f"no argument gives the value of a part before {argument.name} in {templates}"
                     if any(argument.field in c.template.fields for c in self.key.range)
                     else f"{argument.name} is not part of {templates or 'the key'}"
                 )

@@ -95,9 +95,8 @@ def on(
 
 
 def change_of(model: TableModel, record: Mapping[str, Any]) -> Change[Any] | None:
-    """The change of a stream record in wire form; None if the table does not know the entity, or
-    if only a migration has put its stamp on the item.
-
+    """The change of a stream record in wire form. None if the table does not know the entity, or
+    if the images differ only in what a migration keeps in the item.
     Raises ItemError, and DesignError if the record has no images.
     """
     stored = record["dynamodb"]

@@ -218,7 +218,7 @@ class _Comparison:
         renamed = [other for other in added if _alike(entity, other)]
         if renamed:
             text = f"its items do not become {renamed[0]} items: declare class {renamed[0]}(..., "
-            text += f'name="{entity.name}"), or write their type again'
+            text += f'name="{entity.name}"), or write the new type into the stored items'
             return self._change("backfill", str(entity), text, [entity])
         text = "its items stay in the table, and reads leave them out: delete them"
         if added:

@@ -105,7 +105,8 @@ def derive(log: int, change: ItemChange, effects: Effects) -> None:
 
 
 def build(step: Backfill, effects: Effects) -> None:
-    """Append a record for each item that has an entry."""
+    """Append an early record to the index log for each item of the step that belongs in the
+    index."""
     table, index = step.table, step.index
     assert isinstance(index, Index)
     assert table.index_log is not None

@@ -125,7 +125,8 @@ class KinesisView(StreamView):
         self._per_millisecond = 1000 if precision == "MICROSECOND" else 1
 
     def render(self, record: Record) -> tuple[dict[str, Any], int]:
-        """The record with its partition key, which is the same for all records of an item."""
+        """The record with its partition key in Kinesis, and its size. The partition key is a hash,
+        the same for all records of an item."""
         shown, size = super().render(record)
         key = md5(record.row.raw, usedforsecurity=False).hexdigest().upper()
         return {"Key": key, "Data": shown}, size

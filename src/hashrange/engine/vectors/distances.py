@@ -15,7 +15,7 @@ from hashrange.model.floats import unpack
 from hashrange.model.tables import DistanceFunction
 
 _NO_DIRECTION = 1.0
-"""The cosine distance if one of the vectors is zero (?)."""
+"""The cosine distance if one of the vectors is zero (an assumption)."""
 
 _SQUARING = 2.0**-50
 """More than the error of a squared score."""

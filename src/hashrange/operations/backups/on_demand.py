@@ -31,7 +31,7 @@ def describe(request: Json, moment: Moment) -> Decide:
 def delete(request: Json, moment: Moment) -> Decide:
     backup = yield from sources.unused(request["BackupArn"], moment)
     if backup.kind == "SYSTEM":
-        # The service refuses it too; its message is not known (?).
+        # The service refuses it too; its message is not known.
         raise ValidationException("Invalid Request: A system backup cannot be deleted")
     changes = yield from backups.delete(backup)
     return Decision(changes, {"BackupDescription": sources.description(backup, "DELETED")})

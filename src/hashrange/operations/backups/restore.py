@@ -2,8 +2,8 @@
 
 The table is created as by CreateTable, with the source's keys, indexes, billing mode, throughput
 and encryption, or with those that the request names. Everything else is as in a new table. The
-table is CREATING until it has its items, which are put into it in steps. Messages with (?) are not
-known from the service.
+table is CREATING until it has its items, which are put into it in steps. Messages marked as
+assumed are not known from the service.
 """
 
 from datetime import UTC, datetime
@@ -133,12 +133,12 @@ def _check_target(name: str) -> Fetch[None]:
     there = yield from fetch.find_table(name)
     if there is not None:
         if there.restored is not None:
-            raise TableInUseException(f"Table is being restored: {name}")  # (?)
+            raise TableInUseException(f"Table is being restored: {name}")  # assumed
         raise TableAlreadyExistsException(f"Table already exists: {name}")
     listed = yield from backups.listed()
     if sum(each.restoring is not None for each in listed) >= RESTORES_MAX:
         raise LimitExceededException(
-            f"Subscriber limit exceeded: at most {RESTORES_MAX} restores at once"  # (?)
+            f"Subscriber limit exceeded: at most {RESTORES_MAX} restores at once"  # assumed
         )
 
 

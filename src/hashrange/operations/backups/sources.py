@@ -57,7 +57,7 @@ def backup(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def unused(arn: str, moment: Moment) -> Fetch[Backup]:
-    """The backup, which must not be in use by a restore. The message is not the service's (?)."""
+    """The backup, which must not be in use by a restore. The message is assumed."""
     stored = yield from backup(arn, moment)
     if stored.restoring is not None:
         raise BackupInUseException(f"Backup is being restored: {arn}")

@@ -24,7 +24,7 @@ from hashrange.operations.contributor_insights import subject
 Names = tuple[str, str]
 """The name of a table, and that of its index, which is empty for the table itself."""
 
-_INVALID_TOKEN = "Invalid NextToken"  # (?)
+_INVALID_TOKEN = "Invalid NextToken"  # assumed: not seen on the service
 
 
 def parse(body: bytes) -> requests.ListContributorInsights:

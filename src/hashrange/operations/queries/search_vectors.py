@@ -192,9 +192,10 @@ def _shown(
 def _without_vector(index: VectorIndex, stored: bytes) -> dict[str, Any]:
     """The other attributes of an item, which stay JSON.
 
-    A vector takes long to decode, so it is cut out: its list ends at the first bracket. If the
-    texts before and after it are objects, the list was an attribute of the item, and has been cut
-    out whole.
+    A vector takes long to decode, so it is cut out: its list ends at the first bracket. The text
+    before it, with a closing brace, and the text after it, with an opening brace, are decoded as
+    two objects. If both are valid, the list was an attribute of the item. Otherwise the whole item
+    is decoded.
     """
     opening = msgspec.json.encode(index.attribute) + b':{"L":['
     begin = stored.find(opening)

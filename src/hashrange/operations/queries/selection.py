@@ -1,6 +1,7 @@
 """The items of a table that a FilterSpecification chooses, like a Query or Scan with its members.
 
-(?) The service's texts for its faults are not known; they are those of Query and Scan.
+The service's messages for a faulty FilterSpecification are not known. They are assumed to be those
+of Query and Scan.
 """
 
 from typing import Any, NamedTuple

@@ -1,6 +1,6 @@
 """PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy.
 
-The answers were seen on the service, except for texts marked (?).
+The answers were seen on the service, except for texts that are marked as assumed.
 """
 
 from typing import Any, NamedTuple

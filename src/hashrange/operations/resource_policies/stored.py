@@ -32,7 +32,7 @@ def new_policy(
     """
     if len(text.encode()) > POLICY_BYTES_MAX:
         raise invalid_parameter(
-            f"Resource policy exceeds the maximum size of {POLICY_BYTES_MAX} bytes"  # (?)
+            f"Resource policy exceeds the maximum size of {POLICY_BYTES_MAX} bytes"  # assumed
         )
     try:
         policy = resource_policies.checked(text, resource)

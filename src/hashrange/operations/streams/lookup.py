@@ -1,6 +1,6 @@
 """Checks and lookups that the operations on streams share.
 
-The messages were seen on the service, except those marked (?).
+The messages were seen on the service, except TRIMMED and EXPIRED.
 """
 
 import re
@@ -14,7 +14,7 @@ from hashrange.model.streams import Stream
 INVALID_ARN = "Invalid StreamArn"
 TRIMMED = "The data you are trying to access has been trimmed"
 EXPIRED = "The provided iterator exceeds the maximum age allowed"
-"""(?) This message and TRIMMED are taken from the service model."""
+"""This message and TRIMMED are taken from the service model."""
 
 _is_stream_arn = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/[^/]+/stream/[^/]+").fullmatch
 

@@ -1,7 +1,7 @@
 """Checks the vector indexes of CreateTable and UpdateTable, and makes their definitions.
 
 Source: shapes VectorIndex and CreateVectorIndexAction of the service model. The messages were
-captured on the service in autumn 2026, except those marked (?).
+captured on the service in autumn 2026, except those that a comment calls assumed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ def check(index: Given, types: Types) -> None:
 
 
 def _check_elements(schema: Sequence[requests.SearchSchemaElement]) -> None:
-    """Check the elements of a search schema. The messages are like those for key schemas (?)."""
+    """Check the elements of a search schema. The messages are assumed."""
     names = [element.attribute_name for element in schema]
     if len(set(names)) < len(names):
         raise invalid_parameter("The SearchSchema contains multiple attributes with the same name")

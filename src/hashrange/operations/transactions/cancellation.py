@@ -17,7 +17,7 @@ from hashrange.model.limits import TRANSACTION_BYTES_MAX, TRANSACTION_STORED_BYT
 from hashrange.model.tables import Table
 from hashrange.operations.common import number_sets
 
-# The service's message for a transaction of too large items is not known (?).
+# The service's message for a transaction that is too large is not known; this one is assumed.
 TOO_LARGE = "Transaction request size exceeds the maximum allowed size of "
 REPEATED = "Transaction request cannot include multiple operations on one item"
 

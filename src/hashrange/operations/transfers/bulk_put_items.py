@@ -1,6 +1,6 @@
 """StartBulkPutItems and the operations on bulk operations: objects of a bucket to a table.
 
-The service's texts are not known, except those of its model; the texts here are marked (?).
+The service's texts are not known, except those of its model. All other texts here are assumed.
 """
 
 from functools import partial
@@ -24,12 +24,10 @@ from hashrange.operations.transfers import job_arns
 from hashrange.operations.transfers.import_table import NO_OBJECTS
 
 BULK_PUTS_MAX = 50
-"""The largest number of bulk operations in progress (?)."""
+"""The largest number of bulk operations in progress (an assumption)."""
 PAGE_SIZE = 10
 MISMATCH = "The request uses the same client token as an earlier request with other parameters"
-"""(?)"""
 NO_OUTPUT = "OutputType must name at least one of ERROR and CONDITION_CHECK_FAILURE"
-"""(?)"""
 
 
 def decide(request: Json, moment: Moment) -> Decide:
@@ -60,7 +58,7 @@ def decide(request: Json, moment: Moment) -> Decide:
 
 
 def _check_idle(table: Table, moment: Moment) -> None:
-    """Raises ResourceInUseException while the table or an index is created (?)."""
+    """Raises ResourceInUseException while the table or an index is created (an assumption)."""
     if moment.now < table.active_at or any(index.building for index in table.declared_indexes):
         raise ResourceInUseException(
             "Attempt to change a resource which is still in use: Table is being created or "
@@ -76,7 +74,7 @@ def describe(request: Json, moment: Moment) -> Decide:
 
 
 def cancel(request: Json, moment: Moment) -> Decide:
-    """Items that were put remain. An operation that has ended does not change (?)."""
+    """Items that were put remain. It is assumed that an ended operation does not change."""
     job = yield from jobs.find("bulk-operation", _arn(request))
     if job is None:
         raise _absent(request)

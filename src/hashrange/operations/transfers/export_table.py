@@ -1,7 +1,7 @@
 """ExportTableToPointInTime, DescribeExport and ListExports: a table to the objects of a bucket.
 
-An export shows the table as of a time that its history reaches back to. Messages marked (?) are not
-known from the service.
+An export shows the table as of a time that its history reaches back to. Messages marked as
+assumed are not known from the service.
 """
 
 from datetime import UTC, datetime
@@ -40,12 +40,12 @@ NO_SPECIFICATION = (
     "Incremental Export"
 )
 NO_FROM_TIME = "Invalid Request: ExportFromTime must be provided for an incremental export"
-"""The end of the text is not known from the service (?)."""
+"""The end of the text is assumed."""
 BEFORE_TABLE = (
     "Incremental export period from time cannot be less than the table creation time : {}"
 )
 PERIOD = "Difference between export period from time and export period to time is {}"
-"""(?) for more than 24 hours."""
+"""The end of the text for more than 24 hours is assumed."""
 PERIOD_SECONDS_MIN = 15 * 60
 PERIOD_SECONDS_MAX = 24 * 60 * 60
 INVALID_TIME = "Export Time is invalid"

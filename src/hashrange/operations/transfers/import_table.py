@@ -1,6 +1,6 @@
 """ImportTable, DescribeImport and ListImports: a new table from the objects of a bucket.
 
-Messages marked (?) are not known from the service.
+Messages marked as assumed are not known from the service.
 """
 
 from functools import partial
@@ -29,7 +29,7 @@ IMPORTS_MAX = 50
 PAGE_SIZE = 25
 NO_OBJECTS = "{} is not supported by this server: it was started without --objects"
 CONFLICT = "Import conflict: Duplicate request detected with conflicting parameters"
-"""(?) The text of ExportConflictException, with another noun."""
+"""Assumed: the text of ExportConflictException, with another noun."""
 
 _parse = partial(validate, "ImportTable")
 _encode = msgspec.json.Encoder().encode

@@ -46,7 +46,8 @@ def decide_begin(request: Request, moment: Moment) -> Decide:
 
 
 def decide_handled(request: Request, moment: Moment) -> Decide:
-    """Stores the checkpoint of a reader, which a slow process never moves back."""
+    """Stores the checkpoint of a reader. A position before the stored one, which a slow process can
+    send, is ignored."""
     stream = yield from streams.find(request.stream_arn)
     if stream is None:
         return answer({})

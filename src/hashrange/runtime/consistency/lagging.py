@@ -33,7 +33,7 @@ MAY_LAG = frozenset(
 )
 REPLICAS = 3
 SIGMA = 1.0
-"""The standard deviation of the logarithm of a lag (?)."""
+"""The standard deviation of the logarithm of a lag (an assumption)."""
 
 
 class Lagging:

@@ -1,7 +1,7 @@
 """`hashrange serve --like PROGRAM`: the port, health check and first lines that users know.
 
 For DynamoDB Local these are the answer to `GET /` and the line that it prints at the start, which
-tools wait for. The status and the line are certain, but the body of the answer is not (?).
+tools wait for. The status and the line are certain; the body of the answer is assumed.
 """
 
 from collections.abc import Mapping

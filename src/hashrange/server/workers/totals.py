@@ -117,7 +117,10 @@ def inspected(answers: list[list[Shown]]) -> list[Shown]:
 
 
 def _add_load(table: Shown, other: Shown) -> None:
-    """Add the load to a table or an index, and to the indexes of a table."""
+    """Add the load that `other` shows to `table`, which may also be an index.
+
+    For a table, add the loads of its indexes too.
+    """
     numbered = {part["number"]: part for part in other.get("partitions", ())}
     for part in table.get("partitions", ()):
         _add_units(part, numbered.get(part["number"], {}))

@@ -278,7 +278,7 @@ class Question:
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
-    """Ask until all pages are full or complete."""
+    """Ask the database, again if need be, until each page is full or has all rows of its range."""
     while True:
         parts, arguments = question.parts(values)
         text = statement(tuple(parts), values, question.bytes_max)

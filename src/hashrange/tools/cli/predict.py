@@ -162,7 +162,10 @@ def _judge(report: "Report", text: str, asked: bool) -> None:
         each.scenario.name: wanted.verdict(*report.range_of(each, wanted.name))
         for each in scenarios
     }
-    said = {Verdict.FAILS: "holds for the whole range", Verdict.STRADDLES: "holds for a part of it"}
+    said = {
+        Verdict.FAILS: "holds for the whole range",
+        Verdict.STRADDLES: "holds for a part of the range",
+    }
     for name, verdict in verdicts.items():
         if verdict:
             print(f"{name}: {wanted.text} {said[verdict]}", file=sys.stderr)

@@ -112,8 +112,8 @@ def _add_access(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="let web pages of this origin, e.g. http://localhost:3000, call the server, and "
-        "accept requests whose Host header has the name in the origin; may be repeated; default: "
-        "no web page may call",
+        "also accept requests whose Host header names the host of this origin; may be repeated; "
+        "default: no web page may call",
     )
 
 

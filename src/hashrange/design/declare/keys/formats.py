@@ -46,10 +46,10 @@ class Format:
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
     or, if `descending`, in the opposite order. `fixed` means that all texts have the same length,
     and `free` that any text is possible. If only the beginning of a value is shown, `length` is its
-    length. `before(value)` is the nearest value whose text comes before, or None. `ends` are the
-    nearest values with a text. `units` are the directives of a date or time (other formats show the
-    whole value); `leading(value, units)` is the beginning of the text that shows these units, or
-    None.
+    length. `before(value)` is the nearest value whose text comes before, or None. If the end of a
+    range cannot be written as a text, `ends` finds the nearest value that can. `units` are the
+    directives of a date or time (other formats show the whole value); `leading(value, units)` is
+    the beginning of the text that shows these units, or None.
     """
 
     render: Callable[[Any], str]

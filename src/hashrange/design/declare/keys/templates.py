@@ -257,13 +257,13 @@ class Template:
     # ---- delimiters ----
 
     def check_split(self, values: Mapping[str, Any], text: str) -> None:
-        """Raise BadValue if the text can also be read as other values of the same template."""
+        """Raise BadValue if the template makes the same text from other values too."""
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
             assert isinstance(part, Placeholder)
             if self.formats[part].render(values[part.field]) != piece:
                 raise BadValue(
-                    f"in {str(self)!r} the text {text!r} could also be read with other values",
+                    f"the template {str(self)!r} makes the text {text!r} from other values too",
                     field=part.field,
                     value=values[part.field],
                 )

@@ -51,7 +51,7 @@ class PreparedWrite:
 
     @property
     def updates(self) -> bool:
-        """Whether it is an update: the stored item also has the changes of other writers then."""
+        """Whether it is an Update: the stored item may then also have other writers' changes."""
         return bool(self.actions) and self.actions[0].kind == "Update"
 
     def done(self) -> Item:

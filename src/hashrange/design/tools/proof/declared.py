@@ -177,9 +177,11 @@ class Relations:
         fields: Sequence[Sequence[tuple[str, str | None]]],
         roles: set[str],
     ) -> bool:
-        """Whether the fields belong together.
+        """Whether the chosen fields hold the key of one and the same parent.
 
-        A field without a role is wrong if another field of the same part has one of the `roles`.
+        `chosen` has a field and its role (or None) for each part of the parent's key, and `fields`
+        has all candidates for that part. A field without a role does not belong to the others if a
+        candidate for its part has one of the `roles`.
         """
         return not any(
             role is None and roles & {other for _, other in options}

@@ -43,7 +43,8 @@ Place = list[Any]
 
 @dataclass
 class Answer:
-    """The records that a pattern returns. `left_out` fit it too, but its index lacks them."""
+    """The records that a pattern returns. The records of `left_out` match the pattern too, but are
+    not in the index that it reads."""
 
     records: list[Record]
     left_out: list[Record]

@@ -221,9 +221,9 @@ class _Asking:
             count = f"{len(wrong)} of {proof.asked[name]} results differ"
             yield f"{name}: {count}, first {wrong[0]}"
         elif not proof.asked[name]:
-            yield f"{name}: no question could be asked"
+            yield f"{name}: no arguments for this pattern could be made, so it was not tested"
         elif not records:
-            yield f"{name}: no item of the sample fits a question, so nothing was proved"
+            yield f"{name}: no item of the sample matches any arguments, so nothing was proved"
 
     def _questions(self, chance: random.Random) -> Iterator[Mapping[str, Any]]:
         models = [entity.model for entity in self.table.model.entities]

@@ -217,8 +217,9 @@ def time_out_of_order(c: Context) -> Iterator[Found]:
     "K10",
     "error",
     "a range that also reads another entity",
-    "A range without an upper bound extends to the end of the partition. The toolkit limits ranges "
-    "over templates to their prefix, not ranges over fields that are key attributes themselves.",
+    "A range without an upper bound extends to the end of the partition. The toolkit limits a "
+    "range over a template to the template's prefix. It cannot limit a range over a field that is "
+    "itself the key attribute.",
 )
 def unbounded_range(c: Context) -> Iterator[Found]:
     for plan in c.plans:

@@ -51,27 +51,33 @@ def lost_copies(c: Context) -> Iterator[Found]:
     for entity in c.entities:
         for name, copy in entity.copies.items():
             if copy_route(c.model.references.of_copy(entity, name)) is None:
-                yield f"{entity}.{name}", f"no key of {entity} begins with {copy.owner.__name__}'s"
+                owner = copy.owner.__name__
+                yield (
+                    f"{entity}.{name}",
+                    f"no partition key of {entity} consists of the fields that refer to {owner}",
+                )
 
 
 @rule(
     "R03",
     "warning",
     "the larger side of a relation is copied",
-    "An item of this owner has many more copies than an item of the other side would have. Copy "
-    "from the other side.",
+    "An item of this owner is copied into many more items than an item of another parent would be. "
+    "Copy the other parent's fields instead.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:
         sides = {each.parent: each.mean for each in c.table.volumes.of(entity).each}
         for name, copy in entity.copies.items():
             mine = sides.get(copy.owner.__name__)
-            others = [mean for parent, mean in sides.items() if parent != copy.owner.__name__]
-            if mine is not None and others and mine > UNEQUAL * min(others):
+            owner = copy.owner.__name__
+            others = [(mean, parent) for parent, mean in sides.items() if parent != owner]
+            if mine is not None and others and mine > UNEQUAL * min(others)[0]:
+                mean, other = min(others)
                 yield (
                     f"{entity}.{name}",
-                    f"each {copy.owner.__name__} has {mine:g} copies, but each item of the other "
-                    f"side would have only {min(others):g}",
+                    f"each {owner} is copied into {mine:g} items, but each {other} would be copied "
+                    f"into only {mean:g}",
                 )
 
 

@@ -35,7 +35,8 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     known = {(traffic.what, traffic.where) for traffic in hot}
     for traffic in hot_keys(c, "C01", largest=True):
         if (traffic.what, traffic.where) not in known:
-            yield traffic.where, f"if traffic is as uneven as the volumes: {traffic}", "warning"
+            text = f"if each key value's share of the traffic is its share of the items: {traffic}"
+            yield traffic.where, text, "warning"
 
 
 @rule(
@@ -50,7 +51,8 @@ def large_item(c: Context) -> Iterator[tuple[str, str, Severity]]:
         for name, kind in entity.fields.items():
             if kind.tag in ("S", "B") and (kind.length_max or 0) > limits.ITEM_BYTES_MAX:
                 most = f"{kind.length_max:,} characters"
-                yield str(entity), f"{name} may have {most}, more than an item", "warning"
+                text = f"{name} may have {most}, but an item has at most 400 KB"
+                yield str(entity), text, "warning"
         size = c.size("C02", entity)
         if size is not None and size > limits.ITEM_BYTES_MAX:
             yield str(entity), f"{size:,} bytes, but at most {limits.ITEM_BYTES_MAX:,} fit", "error"
@@ -121,8 +123,8 @@ def unlimited_texts(c: Context) -> Iterator[Found]:
     "C06",
     "error",
     "a transaction of more than 100 items",
-    "A change of the owner and of all its copies has to fit in one transaction. Declare more "
-    'copies with sync="batch".',
+    "A change of the owner and of all its copies has to fit in one transaction. If there can be "
+    'more copies, declare the field with sync="batch".',
 )
 def transaction_size(c: Context) -> Iterator[Found]:
     for entity in c.entities:

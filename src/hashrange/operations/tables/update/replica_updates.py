@@ -1,7 +1,6 @@
 """ReplicaUpdates: tables have no replicas here, and none can be added.
 
-The errors are those of the service, observed in 2026. Only the full stop after "not allowed" is an
-assumption (?).
+The errors were seen on the service in 2026. Only the full stop after "not allowed" is assumed.
 """
 
 from hashrange.engine.keys import invalid_parameter

@@ -41,7 +41,7 @@ def _stock(text: str) -> Item:
 WRITES = {
     "place": Write("Place an order; it is open, so it enters the index", _order("open")),
     "rename": Write(
-        "Change an attribute of an open order, which the index copies",
+        "Change an attribute that the index copies, in an open order",
         _order("open"),
         "SET gift = :new",
         ((":new", "yes"),),
@@ -59,7 +59,7 @@ WRITES = {
         ((":new", "shipped"),),
     ),
     "note": Write(
-        "Change an order that is shipped, so in no index",
+        "Change a shipped order, which is in no index",
         _order("shipped"),
         "SET gift = :new",
         ((":new", "yes"),),
