@@ -1,6 +1,6 @@
 """`python -m benchmarks.over_postgresql NODES ARGUMENTS`: a server over a PostgreSQL of its own.
 
-If there are any NODES, it is a Citus cluster of so many. The other arguments are those of
+If NODES is above 0, it is a Citus cluster of that many nodes. The other arguments are those of
 `hashrange serve`. Both end when this process is told to end.
 """
 

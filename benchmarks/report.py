@@ -96,8 +96,9 @@ def crossed(servers: Sequence[Server], loads: Loads) -> Grid:
 
     rows = [[label, *(cell(s, by_name) for s in servers)] for label, by_name in loads.items()]
     title = (
-        f"{CONNECTIONS} connections: requests/s (in brackets: hashrange is so many times as fast), "
-        "their interquartile range, p50 / p99 in ms, processor time per request in us"
+        f"{CONNECTIONS} connections: requests/s "
+        "(in brackets: hashrange's rate divided by this one), their interquartile range, "
+        "p50 / p99 in ms, processor time per request in us"
     )
     return Grid(title, ["", *map(heading, servers)], rows)
 

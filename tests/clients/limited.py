@@ -1,4 +1,4 @@
-"""A server in memory that enforces throughput: each partition serves so many units a second."""
+"""A server in memory that enforces throughput: each partition serves a fixed number of units/s."""
 
 import sys
 

@@ -22,7 +22,7 @@ def beside_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load(name: str, seconds: int = 60) -> Any:
-    """A run of hot_index with measurements for so many seconds."""
+    """A run of hot_index, with measurements for `seconds` seconds."""
     run = import_module("hot_index").Run(name, load_seconds=seconds)
     for _ in run.steps():
         pass

@@ -11,7 +11,7 @@ HOT: Any = {"heat_seconds": 60, "growth_seconds": 600}
 
 
 def load(enforced: Enforced, seconds: int, keys: Any, writes: int = 20) -> int:
-    """Write at a steady rate for so many seconds; return how many writes were refused."""
+    """Write at a steady rate for `seconds` seconds; return how many writes were refused."""
     refused = 0
     for _ in range(seconds):
         enforced.clock.advance(1)

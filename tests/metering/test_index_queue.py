@@ -16,7 +16,7 @@ QUERY: dict[str, Any] = {
 
 
 def behind(entries: int, kind: str = "x", **settings: Any) -> Enforced:
-    """A table whose index, of one write unit, gets so many entries at once."""
+    """A table whose index, of one write unit, gets `entries` entries at once."""
     enforced = Enforced(**settings)
     enforced.create("table", 10, 4000, **by_kind(ProvisionedThroughput=units(10, 1)))
     for number in range(entries):

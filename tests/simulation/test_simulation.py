@@ -42,7 +42,7 @@ AWAITED_STEPS = 6000
 """A request takes more steps of the loop there."""
 
 PLANTED_SEEDS = 60
-"""Within so many a planted bug has to show; most show in the first few."""
+"""A planted bug has to show within this number of seeds; most show in the first few."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)

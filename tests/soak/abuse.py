@@ -27,7 +27,7 @@ AUTHORIZATION = (
 TABLE = "items"
 LARGE_ITEMS = 100
 ELEMENTS = 190_000
-"""A list of so many NULLs is 380 KB by DynamoDB's rules, and 2.7 MB as JSON."""
+"""A list of this many NULLs is 380 KB by DynamoDB's rules, and 2.7 MB as JSON."""
 PAUSE_SECONDS = 0.01
 Body = dict[str, Any]
 

@@ -26,7 +26,7 @@ LARGE_ITEMS = 40
 WIDE = {"TableName": "wide"}
 WIDE_ITEMS = 8
 ELEMENTS = 190_000
-"""A list of so many NULLs is 380 KB by DynamoDB's rules, and 2.7 MB as JSON."""
+"""A list of this many NULLs is 380 KB by DynamoDB's rules, and 2.7 MB as JSON."""
 MB = 1024 * 1024
 
 

@@ -29,7 +29,7 @@ SECONDS_MAX = 0.25
 
 
 def live(path: Path, kills: int, random: Random, client: type[Mixed] = Mixed) -> int:
-    """Kill so many servers, then check everything. Returns how many answers there were."""
+    """Kill servers `kills` times, then check everything. Returns the number of answers."""
     with hashrange.connect(path) as database:
         create(database, random)
     saw = Saw()

@@ -27,7 +27,7 @@ OPERATIONS = times(300, 100_000)
 CLIENTS = 6
 LISTS = 4
 GENERATION = 400
-"""After so many operations, other lists take their place, so that none grows too long."""
+"""After this many operations, other lists take their place, so that none grows too long."""
 
 GUARDS_NOTHING = """
 from hashrange.storage.postgres import script

@@ -26,7 +26,7 @@ STORES = ["file", "postgresql", "citus"] if SOAK else ["postgresql"]
 MOMENTS = times(4, 6_700)
 MOMENTS_A_LIFE = 40
 ROUNDS = 10 if SOAK else 1
-"""Of so many moments each, most of them when the servers are gone: those cost little."""
+"""The rounds of restores in a life. Most are made after the servers are gone: those cost little."""
 KILLS_A_LIFE = 4 if SOAK else 1
 SERVERS = 2
 SECONDS_MAX = 0.5

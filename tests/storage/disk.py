@@ -86,7 +86,7 @@ def lies() -> None:
 
 
 def after(steps: int, fault: Fault, before: Fault = works) -> Fault:
-    """Work for so many steps, then fail at each."""
+    """Work for `steps` steps, then fail at each step."""
     left = iter(range(steps))
 
     def step() -> None:

@@ -111,7 +111,7 @@ values = st.recursive(
 
 
 def deep(value: dict[str, Any], levels: int) -> dict[str, Any]:
-    """The value below so many lists and maps."""
+    """The value, nested in `levels` lists and maps."""
     for level in range(levels):
         value = {"L": [value]} if level % 2 else {"M": {"x": value}}
     return value

@@ -43,7 +43,7 @@ class Enforced:
         return None
 
     def admitted(self, table: str, writes: int, pk: str = "a") -> int:
-        """How many of so many writes of one unit are admitted."""
+        """How many of `writes` writes of one unit are admitted."""
         return sum(self.put(table, pk) is None for _ in range(writes))
 
 

@@ -17,7 +17,7 @@ SPACE = 7
 
 
 def run(dsn: str, scenario: Scenario, *, stores: int = 1, **options: Any) -> None:
-    """Run a scenario with so many stores on one database."""
+    """Run a scenario with `stores` stores on one database."""
 
     async def body() -> None:
         opened = [PostgresStore(dsn, **options) for _ in range(stores)]

@@ -18,7 +18,7 @@ from hashrange.tools.target import target_of
 
 ITEMS = 6_000
 RARE = 2_000
-"""One item of so many has the rare value."""
+"""One item in this many has the rare value."""
 FILTER = urlencode({"fname": "rare", "fop": "=", "ftype": "S", "fvalue": "yes"})
 STATEMENT = "SELECT * FROM shop WHERE rare = 'yes'"
 
