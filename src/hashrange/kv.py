@@ -67,7 +67,7 @@ TOO_LARGE = b""
 
 
 class Get(Struct, gc=False):
-    """Rows by key. Answer: `list[bytes | None]`, in the order of `keys`.
+    """The rows that have these keys. Answer: `list[bytes | None]`, in the order of `keys`.
 
     With `weight_max`, all rows are as of one moment, even in a store whose machines share no
     snapshot. Once the weights of the rows together exceed it, later rows may be cut to their

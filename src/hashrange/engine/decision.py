@@ -179,7 +179,7 @@ class BackupChange(NamedTuple):
 
 
 class CopyRows(NamedTuple):
-    """Rows by key that are copied unchanged into a space (None: the row is deleted)."""
+    """Rows, by their keys, that are copied unchanged into a space (None: the row is deleted)."""
 
     space: int
     rows: dict[bytes, bytes | None]

@@ -269,7 +269,7 @@ def item_and_collection(table: Table, key: RowKey) -> Fetch[tuple[Row | None, in
 def items_and_collections(
     keys: Sequence[tuple[Table, RowKey]], check: Callable[[int], None] = lambda size: None
 ) -> Fetch[list[tuple[Row | None, int | None]]]:
-    """Rows by key, each with the size in bytes of its item collection.
+    """The rows that have these keys, each with the size in bytes of its item collection.
 
     The size is None for a table without local indexes, which has no collections. `check` is
     called with the sum of the items' sizes so far, and may raise an error before all are read.

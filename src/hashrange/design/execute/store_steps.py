@@ -306,7 +306,7 @@ class StoreSteps(ObservedCalls):
             except Conflict:
                 if attempt + 1 == UPDATE_ATTEMPTS:
                     raise
-        raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("the last attempt neither returned nor raised an error")
 
     def patch(self, bound: BoundPattern, item: Item) -> Steps[None]:
         values = bound.assigned(item)

@@ -164,7 +164,7 @@ class Backfill:
         return equal({"M": self.requests.key(twin.mirror(old))}, {"M": mirror})
 
     def mend(self, keys: Sequence[Item]) -> Steps[None]:
-        """Mirror old items again, and delete mirrors without an old item, whatever their stamps."""
+        """Mirror old items again, and delete mirrors without an old item, whatever their epochs."""
         images = yield from batches.get_all(self.side.model.name, keys, consistent=True)
         for image in images:
             if image is None:

@@ -1,8 +1,9 @@
 """The policy that keeps out programs that do not follow a migration, and a probe of it.
 
-A program that follows names the stamp attribute in every write of a changed item. A policy can
-check this, because `dynamodb:Attributes` lists the attributes that a request names. So it denies
-writes without a stamp to the partition keys of changed items, whatever role sends them.
+A program that follows sets the epoch of an item (the attribute `~epoch`) in every write of a
+changed item. A policy can check this, because `dynamodb:Attributes` lists the attributes that a
+request names. So it denies writes that do not name the epoch to the partition keys of changed
+items, whatever role sends them.
 """
 
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def policy(side: Side, arn: str) -> dict[str, Any]:
 
 
 def kept_out(side: Side) -> Steps[bool]:
-    """Whether a write without a stamp is denied, and one with a stamp is not.
+    """Whether a write that does not name the epoch is denied, and one that names it is not.
 
     Both are deletes with a condition that no item fulfils, so nothing is deleted.
     """

@@ -1,4 +1,4 @@
-"""The physical writes of a migration: stamped with the epoch, and conditional on it."""
+"""The physical writes of a migration, which set the epochs of items and are conditional on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property

@@ -45,4 +45,4 @@ def patiently(connection: JsonConnection, operation: str, body: bytes) -> bytes:
             if refusal.code not in THROTTLED or attempt == ATTEMPTS_MAX - 1:
                 raise
         pause(attempt)
-    raise AssertionError("the last attempt returns or raises")
+    raise AssertionError("the last attempt neither returned nor raised an error")

@@ -54,7 +54,7 @@ def transact(
             if not repeats or attempt + 1 == ATTEMPTS:
                 raise
             token = token_after(token)
-    raise AssertionError("the last attempt returns or raises")
+    raise AssertionError("the last attempt neither returned nor raised an error")
 
 
 class _Transaction:

@@ -42,8 +42,10 @@ EDITED = 3
 
 @dataclass
 class Proof:
-    """The result of `prove`: the number of questions by pattern, of trees and of copied owners.
+    """The result of `prove`.
 
+    A question is one test: a call of a pattern with arguments, or a change whose result is checked.
+    `asked` has their number for each pattern, and for trees, copied owners and older shapes.
     `differences` has a line for each pattern with a wrong result, or that no question could test.
     `untested` has a line for each entity of which no item of an older shape could be made.
     `left_out` has the number of items that fit a pattern, but that its index does not hold.
