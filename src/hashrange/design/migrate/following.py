@@ -139,7 +139,9 @@ class FollowingSteps(StoreSteps):
         if not isinstance(name, NewGeneration):
             return call
         if state.phase not in HAS_NEW:
-            raise MigrationError("the migration went back while this was read: read it again")
+            raise MigrationError(
+                "the migration went back to an earlier phase during the read: repeat the read"
+            )
         if "TableName" in call.payload:
             return ApiCall(call.operation, {**call.payload, "TableName": str(name)})
         asked = {str(table): keys for table, keys in call.payload["RequestItems"].items()}

@@ -29,7 +29,7 @@ class Side:
         return tuple(column.attribute for column in self.model.table.columns)
 
     def twin_of(self, image: Item) -> Twin | None:
-        """The changed entity that an item or a key seems to belong to. A key can fit others too."""
+        """The changed entity that an item or a key seems to belong to. Its key may fit others."""
         return next((twin for twin in self.twins if twin.owns(image)), None)
 
     # ---- unique markers ----

@@ -208,7 +208,7 @@ class Translation:
 
 
 def is_changed(side: Side, member: Member) -> bool:
-    """Whether a write may be of a changed item or of its unique marker."""
+    """Whether a write may concern a changed item or its unique marker."""
     image: Mapping[str, Any] = member.parameters.get("Item") or member.parameters["Key"]
     return side.twin_of(dict(image)) is not None or side.is_marker(member.key(side.names))
 

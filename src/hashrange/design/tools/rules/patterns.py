@@ -176,7 +176,7 @@ def follow_up(c: Context) -> Iterator[Found]:
 @rule(
     "A09",
     "information",
-    "a query for several entities reads others too",
+    "a query for several entities also reads other entities",
     "Other entities are in the same range; they are read, paid for and dropped.",
 )
 def reads_others(c: Context) -> Iterator[Found]:
