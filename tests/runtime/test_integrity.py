@@ -79,7 +79,7 @@ def test_an_extra_row_is_found(store: MemoryStore, space: int) -> None:
     (key, value), *_ = rows(store, space)
     write(store, kv.Put(space, key + b"\x00", value))
     found = "\n".join(problems(store))
-    expected = "the item under it has another key"
+    expected = "the row has an item with another key"
     assert (expected if space == 1 else f"{SPACES[space]}: 4 rows instead of 3") in found
 
 

@@ -145,7 +145,7 @@ def _table(change: TableChange) -> list[kv.Write]:
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
     writes += [kv.DropSpace(space) for space in old if space not in (*new, *change.kept)]
     table = change.new or change.old
-    assert table, "a change of a table has the definition before or after it"
+    assert table, "a change of a table has an old definition, a new one, or both"
     row = system.table_row(table.name)
     if change.new:
         writes.append(kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new)))
@@ -156,7 +156,7 @@ def _table(change: TableChange) -> list[kv.Write]:
 
 def _backup(change: BackupChange) -> list[kv.Write]:
     backup = change.new or change.old
-    assert backup, "a change of a backup has the backup before or after it"
+    assert backup, "a change of a backup has an old state, a new one, or both"
     row = system.backup_row(backup.id, backup.table.name)
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in change.made]
     writes += [kv.DropSpace(space) for space in change.dropped]
@@ -167,7 +167,7 @@ def _backup(change: BackupChange) -> list[kv.Write]:
 
 def _stream(change: StreamChange) -> list[kv.Write]:
     stream = change.new or change.old
-    assert stream, "a change of a stream has the definition before or after it"
+    assert stream, "a change of a stream has an old definition, a new one, or both"
     row = system.stream_row(stream.table_name, stream.label)
     if change.new is None:
         return [kv.Delete(kv.SYSTEM_SPACE, row)]

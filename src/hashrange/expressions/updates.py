@@ -315,7 +315,7 @@ def _read_of(node: Node) -> Compute:
     assert isinstance(node, Operation)
     if node.operator == "if_not_exists":
         path, default = node.operands
-        assert isinstance(path, Path), "checked when it was bound"
+        assert isinstance(path, Path), "binding has checked that if_not_exists has a path"
         return _if_not_exists(reader(path), _read_of(default))
     return _combined(*_COMBINE[node.operator], *map(_read_of, node.operands))
 

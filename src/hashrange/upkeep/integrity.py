@@ -122,7 +122,7 @@ class TableCheck:
             yield f"{where}: {problem}"
             return
         if owner.key != key or owner.raw != row.raw:
-            yield f"{where}: the item under it has another key"
+            yield f"{where}: the row has an item with another key"
         if size != row.size:
             yield f"{where}: the stored size is {row.size} bytes, but the item has {size} bytes"
         self._expected[table.space] += 1

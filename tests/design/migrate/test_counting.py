@@ -72,7 +72,7 @@ def test_a_hot_item_of_several_programs_is_refused(
             with db.patch(db.reading, "d1", reading(1).at) as item:
                 item.tags = frozenset({str(minute)})
         if minute < 2:
-            assert "at most 0.5 a second of one item" in plan(migration, database)
+            assert "at most 0.5 writes a second of one item" in plan(migration, database)
     with pytest.raises(st.MigrationError, match=r"d1.* 10\.1 times a second") as refused:
         migration.plan(database)
     assert len(str(refused.value).splitlines()) == 2, "only the one item is hot"
@@ -92,10 +92,10 @@ def test_what_was_counted_a_day_ago_is_forgotten(
         db.add(reading(0), value=Decimal(1))
     clock.now += MINUTE
     db.add(reading(0), value=Decimal(1))
-    assert "at most 1.0 a second of one item" in plan(migration, database)
+    assert "at most 1.0 writes a second of one item" in plan(migration, database)
     clock.now += KEPT_SECONDS + MINUTE
     db.create(reading(1))
-    assert "at most 0.0 a second of one item" in plan(migration, database)
+    assert "at most 0.0 writes a second of one item" in plan(migration, database)
 
 
 @pytest.mark.parametrize("guards", [0, 7])

@@ -86,7 +86,7 @@ def test_nothing_is_proposed_if_nothing_would_serve() -> None:
     plan = model(text).plans["P.q"]
     assert isinstance(plan, Unplanned)
     assert plan.proposal == ""
-    assert "No single index would" in str(plan.error)
+    assert "No single index would serve it" in str(plan.error)
 
 
 def test_a_union_needs_the_index_in_each_entity() -> None:

@@ -79,7 +79,9 @@ def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
         if not lost:
             raise
         if attempt + 1 == ATTEMPTS:
-            raise Conflict(f"other programs were faster in {ATTEMPTS} attempts: {error}") from error
+            raise Conflict(
+                f"in each of {ATTEMPTS} attempts, another program was faster: {error}"
+            ) from error
         yield Pause(random.uniform(0, min(PAUSE_MAX, PAUSE * 2**attempt)))
         return False
     return True

@@ -213,8 +213,8 @@ def _disjoint(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
                     yield (
                         f"{key.source}: items of {twin.other} (key {_shown(key)}) can be in one "
                         f"partition with items of {entity} (key {_shown(theirs)}), and patterns of "
-                        "the old model would count them: begin the key of the new items with "
-                        "another prefix, or use another index"
+                        "the old model would count the new items: begin the key of the new "
+                        "items with another prefix, or use another index"
                     )
 
 

@@ -110,14 +110,15 @@ class Counts:
         if not self.since:
             return (
                 "No program has counted its writes: whether an item is too hot for a migration, or "
-                "a transaction too large, is not known. Open programs with count=True for a day."
+                "a transaction too large, is not known. For a day, let the programs open their "
+                "stores with migration.open(..., count=True)."
             )
         peak = max((rate.peak for rate in self.items.values()), default=0) / WINDOW_SECONDS
         return (
             f"Programs have counted {self.writes:,} writes of changed items since "
             f"{datetime.fromtimestamp(self.since, UTC):%Y-%m-%d %H:%M} UTC: at most "
-            f"{peak:.1f} a second of one item, and at most {self.largest.may_have} actions in a "
-            "transaction with its mirrors."
+            f"{peak:.1f} writes a second of one item, and at most {self.largest.may_have} actions "
+            "in a transaction with its mirrors."
         )
 
 

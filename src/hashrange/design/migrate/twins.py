@@ -75,7 +75,7 @@ class Twin:
         if not self._returns(item, other):
             raise BadValue(
                 f"{self.own} ({single_line(self.own.key_of(image))}): converted to {other!r} and "
-                "back, it is a different item, so st.pair does not have inverse functions",
+                "back, it is a different item; each function of st.pair must undo the other",
             )
         return {**self._foreign(image), **self.other.dump(other)}
 

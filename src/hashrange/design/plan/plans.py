@@ -121,7 +121,9 @@ class Unplanned:
     @cached_property
     def error(self) -> Unserved:
         without = f" without {', '.join(self.absent)}" if self.absent else ""
-        advice = f"This would: {self.proposal}" if self.proposal else "No single index would"
+        advice = (
+            f"This would: {self.proposal}" if self.proposal else "No single index would serve it"
+        )
         return Unserved(
             f"no key or index serves this pattern{without}: {self.reason}. {advice}",
             at=self.pattern.function,

@@ -245,7 +245,7 @@ class _Walk:
         """Set the range of the bucket. If the bucket shows the whole field, no sort key has one."""
         if self.bucket is None:
             if self.buckets:
-                reason = "the partition key has no unit of time, or the arguments determine it"
+                reason = "the partition key has no unit of time that the arguments leave open"
                 raise KeyRefusal(f"@st.buckets: {reason}")
             return
         field = self.bucket.placeholder.field
@@ -295,7 +295,7 @@ class _Walk:
         if begins:
             prefixed = begins[0].python is str or is_path(begins[0].python)
             if len(ranges) > 1 or column.tag == "N" or not prefixed:
-                raise KeyRefusal(f"{part.field} can have a range or, if it is a text, one prefix")
+                raise KeyRefusal(f"{part.field}: give a range or, if it is text, one prefix")
             return SortTest(column, known, begins=begins[0])
         low = self._only(ranges, "at least", "after", "between")
         high = self._only(ranges, "at most", "before", "between")

@@ -144,8 +144,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--record-keys",
         choices=("hmac", "exact"),
         default="hmac",
-        help="hmac (the default) replaces keys by random positions; exact records the keys, so "
-        "that a replay gives exactly the same refusals",
+        help="hmac (the default) replaces each key by a hash with a secret that is not kept; "
+        "exact records the keys, so that a replay gives exactly the same refusals",
     )
     parser.add_argument(
         "--like",

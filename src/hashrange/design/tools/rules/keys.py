@@ -368,8 +368,8 @@ def no_prefix(c: Context) -> Iterator[Found]:
     "K19",
     "information",
     "an index is shared by entities that are never read together",
-    "Sharing only saves an index of the quota. An index for each entity, with a descriptive name, "
-    "is easier to read.",
+    "The only gain of sharing is that fewer indexes of the quota are used. An index for each "
+    "entity, with a descriptive name, is easier to read.",
 )
 def overloaded_apart(c: Context) -> Iterator[Found]:
     for source in c.model.indexes:

@@ -62,8 +62,8 @@ def lost_copies(c: Context) -> Iterator[Found]:
     "R03",
     "warning",
     "the larger side of a relation is copied",
-    "An item of this owner is copied into many more items than an item of another parent would be. "
-    "Copy the other parent's fields instead.",
+    "Each owner is copied into many more items than each item of another parent would be. Copy the "
+    "other parent's fields instead.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:

@@ -26,8 +26,8 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tenant",
         metavar="FIELD",
-        help="iam: the field that holds an item's tenant; the policy then allows a caller only "
-        "partition keys of the caller's tenant, which is in the caller's tag of the same name "
+        help="iam: the field that holds an item's tenant; the policy then allows each caller only "
+        "the partition keys of one tenant: the value of the caller's tag FIELD "
         "(aws:PrincipalTag/FIELD)",
     )
     _add_output(parser)

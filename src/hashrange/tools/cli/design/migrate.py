@@ -160,8 +160,8 @@ def _change(name: str, what: str, options: Options) -> None:
             return
         if name == "start" and not migration.keeps_out(target.client):
             say(
-                "writes of programs that do not follow the migration are not refused: see the "
-                "policy of `plan`"
+                "writes of programs that do not follow the migration are not refused; "
+                "`hashrange design migrate plan` shows the policy that would refuse them"
             )
         ask_before_writing(target, f"{what} the migration of {migration.old.name}", options["yes"])
         from hashrange.design.execute.connection import connect
