@@ -52,7 +52,7 @@ class BadValue(DesignError, ValueError):
         super().__init__(f"{shown}: {reason}" if shown else reason)
 
     def of(self, entity: object = "", field: str = "", value: object = None) -> "BadValue":
-        """The same error, with the names that it lacks filled in."""
+        """A copy of the error, in which the names that the error lacks are filled in."""
         return BadValue(
             self.reason,
             entity=self.entity or entity,
@@ -126,7 +126,10 @@ class Unprocessed(DesignError):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """' (did you mean ...?)', or a list of the known names if none is similar."""
+    """The end of a message about an unknown name: ' (did you mean ...?)' or the known names.
+
+    The known names are listed if none of them is similar to `name`.
+    """
     import difflib  # imported only after a mistake
 
     names = sorted(known)
@@ -137,7 +140,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def place(at: object) -> str:
-    """'sensors.py, Sensor: ' for a class, or for a method 'sensors.py, Sensors.floors: '."""
+    """The start of a message about a class or a method, e.g. 'sensors.py, Sensors.floors: '."""
     if at is None or isinstance(at, str):
         return f"{at}: " if at else ""
     module = sys.modules.get(getattr(at, "__module__", ""))

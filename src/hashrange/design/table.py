@@ -36,10 +36,10 @@ class Table:
     `keys` and `index_keys` name the attributes that templates write; the default for an index
     `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
     is None, an item's key tells its entity. `by_type` is the name of an index over the type
-    attribute. With `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`,
-    the table has a stream of old and new items; a copy with sync="stream" needs one too. `volumes`,
-    `writes` and `ignore` are for the linter. The cost depends on `volumes`, `writes`, `recovery`
-    (point-in-time recovery) and `backups` (how many full backups are kept).
+    attribute. With `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`, or
+    if a copy has sync="stream", the table has a stream of old and new items. `st.lint` uses
+    `volumes`, `writes` and `ignore`. `st.cost` uses `volumes`, `writes`, `recovery` (point-in-time
+    recovery) and `backups` (how many full backups are kept).
 
     Raises DeclarationError for a model that cannot work.
     """
@@ -192,7 +192,8 @@ class Table:
         return create(self.model, connection)
 
     def dump(self, item: Item) -> dict[str, Any]:
-        """The stored item in wire form, with the attributes that the model does not know."""
+        """The item as it is stored, in wire form, with the attributes that the model does not
+        know."""
         entity = self.model.entity(type(item))
         foreign = as_read(item) or {}
         kept = {n: v for n, v in foreign.items() if n not in entity.owned_attributes}
@@ -209,7 +210,7 @@ class Table:
 
 
 class _Unsent(StoreMethods):
-    """A store whose methods return their steps."""
+    """A store that sends no requests: its methods return the steps that would send them."""
 
     def _run(self, steps: Steps[Any]) -> Steps[Any]:
         return steps

@@ -16,7 +16,7 @@ VALUE_CHARS, LABEL_CHARS = 27, 34
 LABEL_SIZE, VALUE_SIZE = 9.5, 12.0
 PADDING = 7.0
 LINE_WIDTH = 780.0
-"""The longest line of cells, in pixels. Further cells of a row go to another line."""
+"""The largest width of a line of cells, in pixels. Cells that do not fit go to a further line."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ CellLines = list[list[CellColumn]]
 
 
 class Cells:
-    """The cells of each entity of a source, with the same columns in all of its rows."""
+    """The cells of the rows of a source. All rows of an entity have the same columns."""
 
     def __init__(self, model: TableModel, source: Source, rows: Sequence[Row]) -> None:
         self.model = model
@@ -59,7 +59,7 @@ class Cells:
         return lines
 
     def _plain(self, rows: Sequence[Row]) -> Iterator[str]:
-        """The fields' attributes, then those that the model does not know."""
+        """The attributes of the fields, then the stored attributes that the model does not know."""
         entity = rows[0].entity
         hidden = {c.attribute for s in self.model.sources for c in s.columns if s.name is not None}
         hidden |= {c.attribute for c in self.model.table.columns} | {
@@ -78,7 +78,7 @@ class Cells:
                 yield attribute
 
     def _keys(self, entity: Entity | None) -> Iterator[str]:
-        """Further key attributes: for the table those of its indexes, for an index the table's."""
+        """Key attributes of other sources: in the table the indexes', in an index the table's."""
         if entity is None:
             return
         shown = {c.attribute for c in self.source.columns} | {*entity.attributes.values()}

@@ -18,10 +18,11 @@ def views(table: Table) -> list[str]:
 
 
 def draw(table: Table, view: str = "table", items: Sequence[WireItem] | None = None) -> str:
-    """A view of the table as an SVG document: "table", an index, "entities" or "patterns".
+    """Draw a view of the table as an SVG document.
 
-    `items` are stored items in wire form; the default is generated items. The same arguments give
-    the same bytes. Raises DesignError for an unknown view.
+    `view` is "table", "entities", "patterns" or the name of an index. `items` are stored items in
+    wire form; the default is generated items. The same arguments give the same bytes. Raises
+    DesignError for an unknown view.
     """
     if view == "entities":
         return draw_entities(table)

@@ -29,7 +29,7 @@ class _Box:
     y: float = 0
     entering: list[Relation] = field(default_factory=list)
     bends: dict[str, list["_Bend"]] = field(default_factory=dict)
-    """By parent, the bends of the line from the parent in the columns between the two boxes."""
+    """For each parent's name, the bends of its line to this box, one in each column between."""
 
     @property
     def label(self) -> float:
@@ -49,7 +49,10 @@ class _Box:
 
 @dataclass
 class _Bend:
-    """The place of a line in a column that it passes."""
+    """The place of a line in a column that the line passes.
+
+    `wanted` is the height at which the line would be straight.
+    """
 
     wanted: float
     x: float = 0
@@ -103,7 +106,7 @@ def _key_lines(entity: Entity, key: EntityKey, prefix: str) -> Iterator[tuple[st
 
 
 def _condition(entity: Entity, key: EntityKey) -> str:
-    """The condition as it is declared, with its values: `when status = 'open'`."""
+    """The condition of a sparse index key, with its values: `when status = 'open'`."""
     declared = declarations(entity.model)[key.declared_as]
     assert isinstance(declared, Index)
     assert declared.when is not None

@@ -17,10 +17,10 @@ UNKNOWN, NAME_CHARS = "unknown", 40
 
 @dataclass(eq=False)
 class Row:
-    """A stored item. `entity` is None if the model does not know it.
+    """A stored item. `entity` is None if the model does not know the item.
 
-    `number` is the position of the entity in the model. `name` is the entity's class, or else the
-    stored type, e.g. of the markers of unique texts.
+    `number` is the position of the entity in the model. `name` is the name of the entity's class.
+    For an item without an entity, e.g. a unique marker, it is the item's type attribute.
     """
 
     raw: WireItem
@@ -70,7 +70,10 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
 
 
 def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRows:
-    """The item collections, sorted by the first of their entities in the model, then by key."""
+    """Arrange the rows in item collections.
+
+    The collections are sorted by the position in the model of their first entity, then by key.
+    """
     collections: dict[Any, Collection] = {}
     absent = []
     for row in rows:

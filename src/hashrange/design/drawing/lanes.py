@@ -6,7 +6,10 @@ Span = tuple[float, float]
 
 
 def lanes(spans: Sequence[Sequence[Span]], gap: float) -> list[int]:
-    """The lane of each bracket: the first one that is free from its top to its bottom."""
+    """The number of the lane of each bracket: the first lane that is free over its whole height.
+
+    A bracket is given by the spans of its parts. Brackets in one lane are at least `gap` apart.
+    """
     taken: list[list[Span]] = []
     chosen = []
     for bracket in spans:

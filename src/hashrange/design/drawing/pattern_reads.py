@@ -17,9 +17,9 @@ from hashrange.design.table import Table
 from hashrange.expressions import Expressions
 
 CANDIDATES_MAX = 24
-"""How many calls of a pattern are tried. The call that returns most is drawn."""
+"""How many calls of a pattern are tried. The call that returns the most items is drawn."""
 ROWS_MAX = 12
-"""The number of rows above which a larger example is not better."""
+"""The number of rows that is enough for an example: a call that reads more is no better."""
 PREFIX_CHARS = 3
 
 
@@ -32,7 +32,7 @@ class PatternRead:
     call: str
     rows: tuple[Row, ...]
     returned: frozenset[int]
-    """The `id()` of each of the rows that it returns."""
+    """The `id()` of each row that the call returns."""
     range_size: int
     """The number of rows in the range. With a limit, the call may read only one of them."""
 
@@ -43,7 +43,7 @@ def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
 
 
 def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
-    """The reads of each pattern that uses the source. A pattern that finds nothing is left out."""
+    """The read of each pattern that uses the drawn source, unless none of its calls reads a row."""
     items = [loaded for row in drawn.rows if (loaded := _load(row)) is not None]
     reads = []
     for number, plan in numbered(table):
@@ -57,7 +57,8 @@ def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
 
 
 def _worth(read: PatternRead) -> tuple[int, int, int]:
-    """A sort key: calls that return more items are better, up to what a picture needs."""
+    """A sort key, highest for the call that returns the most items (more than ROWS_MAX count
+    alike)."""
     range_size = min(read.range_size, ROWS_MAX)
     return min(len(read.returned), ROWS_MAX), range_size, -len(read.rows)
 

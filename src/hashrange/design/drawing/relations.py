@@ -76,7 +76,7 @@ def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity
 
 
 def depths(model: TableModel, related: list[Relation]) -> dict[str, int]:
-    """The column of each entity: one to the right of its rightmost parent."""
+    """The column of each entity, by name: the next one to the right of all its parents."""
     depth = {entity.name: 0 for entity in model.entities}
     for _ in model.entities:  # as many rounds as the longest chain can need; cycles end too
         for relation in related:

@@ -16,7 +16,7 @@ SHOWN_MAX = 600
 
 
 def columns(text: str) -> int:
-    """The number of character cells: East Asian wide characters take two."""
+    """The number of character cells that a text takes: two for each wide East Asian character."""
     if text.isascii():
         return len(text)
     return sum(

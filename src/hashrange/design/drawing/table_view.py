@@ -29,7 +29,7 @@ LABELLED, PLAIN = 33.0, 23.0
 LANE = 22.0
 GAP = 8.0
 ABSENT_MAX = 5
-"""How many items are drawn of those items of an entity that a sparse index leaves out."""
+"""At most this many of the items that a sparse index leaves out are drawn for each entity."""
 
 
 def draw_source(table: Table, source: Source, rows: Sequence[Row]) -> str:
@@ -212,7 +212,10 @@ class _TablePicture:
     # ---- below the rows ----
 
     def _absent(self, y: float) -> float:
-        """The items that a sparse index leaves out, although their entity has a key for it."""
+        """Draw the items that a sparse index leaves out, although their entity has a key for it.
+
+        `y` is the height at which to begin. Returns the height at which the drawing ends.
+        """
         name = self.source.name
         rows = [row for row in self.drawn.absent if row.entity is not None]
         declaring = {

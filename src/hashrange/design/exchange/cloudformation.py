@@ -120,7 +120,7 @@ def _find(resources: Json, table: str) -> str | None:
 
 
 def _update(table: str, there: Json, wanted: Json) -> tuple[list[str], Json]:
-    """All changes that the table needs, and its properties after the first of them."""
+    """All changes from `there`, as deployed, to `wanted`, and `there` after the first change."""
     _expect_same_table(table, there, wanted)
     has = {index["IndexName"]: index for index in there.get("GlobalSecondaryIndexes", [])}
     needs = {index["IndexName"]: index for index in wanted.get("GlobalSecondaryIndexes", [])}
@@ -178,7 +178,10 @@ def _shape(index: Json) -> str:
 
 
 def _definitions(properties: Json, *known: Json) -> list[Json]:
-    """The definitions of exactly those attributes that a key uses, as CloudFormation expects."""
+    """The definitions, taken from `known`, of the attributes that a key of the table uses.
+
+    CloudFormation expects exactly these.
+    """
     types = {
         d["AttributeName"]: d for source in reversed(known) for d in source["AttributeDefinitions"]
     }
@@ -208,7 +211,8 @@ def parse(document: str) -> Json:
 def table_resources(template: Json) -> dict[str, Json]:
     """The properties of each table, by its name in the template's parameters or resources.
 
-    Raises ExchangeError if there is no table, or if one lacks what it needs.
+    Raises ExchangeError if there is no table, or if a table has no KeySchema or
+    AttributeDefinitions.
     """
     tables = {}
     for logical_id, resource in template["Resources"].items():

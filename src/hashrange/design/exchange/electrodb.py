@@ -1,7 +1,7 @@
 """TypeScript that reads a table with the library ElectroDB.
 
 Writes are left out on purpose: they would bypass unique texts, copies and versions. The entities of
-ElectroDB have the stored keys, so that they read what the toolkit wrote.
+ElectroDB use the key attributes as they are stored, so that they can read what the toolkit wrote.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -128,7 +128,10 @@ def _entity(model: TableModel, table: str, entity: Entity) -> Iterator[str]:
 
 
 def _index(source: Source) -> str:
-    """An index. Its composites are the key attributes themselves: ElectroDB builds no keys."""
+    """The declaration of a key in ElectroDB, which calls each of them an index.
+
+    The composites are the key attributes themselves: ElectroDB builds no keys.
+    """
     columns = [("pk", source.hash), ("sk", source.range)]
     parts: dict[str, Any] = {} if source.name is None else {"index": quoted(source.name)}
     for part, members in columns:

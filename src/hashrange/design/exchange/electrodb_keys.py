@@ -111,7 +111,7 @@ def stored(entity: Entity, field: str, value: str) -> str:
 def sort_test(
     entity: Entity, test: SortTest, values: Values, argument: Callable[[str], str]
 ) -> str:
-    """An expression for a `Sort`; it is undefined if nothing can be in the range.
+    """An expression for a `Sort`, whose value is undefined if nothing can be in the range.
 
     `argument` gives the expression for an argument's value.
     """
@@ -142,9 +142,10 @@ def _value(end: Argument, side: str, argument: Callable[[str], str]) -> str:
 def _end(
     entity: Entity, test: SortTest, side: str, at: str, end: Argument, value: str
 ) -> dict[str, str]:
-    """The members of `Ends` for the end `side` of the values.
+    """The members of `Ends` for one end of a range.
 
-    `at` is the corresponding end of the keys: the opposite one, if they are in descending order.
+    `side` is the end of the range of values, "low" or "high". `at` is the same end in the range of
+    keys: the opposite one, if the keys are in descending order.
     """
     part, written = test.placeholder, test.column.template.formats[test.placeholder]
     kind, excluded = entity.fields[part.field], end.operator in ("after", "before")

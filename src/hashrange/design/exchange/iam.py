@@ -103,7 +103,7 @@ class _Policy:
     # ---- the partition keys of a tenant ----
 
     def _keys_of(self, plan: Plan) -> list[str] | None:
-        """The partition keys that a pattern reads; None if it reads those of other tenants."""
+        """The partition keys that a pattern reads; None if it also reads other tenants' items."""
         if self.tenant is None:
             return []
         if plan.search is not None:
@@ -139,7 +139,11 @@ class _Policy:
         return self._texts(where, unique.template, _literal(before))
 
     def _texts(self, where: str, template: Template, before: str = "") -> list[str]:
-        """The template with the caller's tag for the tenant and a wildcard for other fields."""
+        """The template with the caller's tag for the tenant and a wildcard for each other field.
+
+        The text `before` comes first. The list is empty if the template does not have the tenant.
+        Warnings begin with `where`.
+        """
         text, seen = before, False
         for part in template.parts:
             if isinstance(part, str):
@@ -162,5 +166,5 @@ class _Policy:
 
 
 def _literal(text: str) -> str:
-    """Text in which wildcards and variables stand for themselves."""
+    """The text, escaped so that it has no wildcards and variables of a policy."""
     return re.sub(r"[*?$]", lambda match: f"${{{match[0]}}}", text)

@@ -16,7 +16,7 @@ from hashrange.model.values import Item as WireItem
 FORMAT = "NoSQL Workbench"
 VERSION = "3.0"
 DATE = "Jan 01, 2026, 12:00 AM"
-"""The date of every file: an export of the same model has the same bytes."""
+"""The date in every file. It is constant, so that exports of one model have the same bytes."""
 ACCESS: dict[str, Any] = {"MySql": {}}
 UNTYPED = "S"
 Json = dict[str, Any]

@@ -117,7 +117,10 @@ def _index(index: Json) -> Json:
 
 
 def _groups(shape: TableShape, table: Json) -> Groups:
-    """The items by their type, by facet, or by the form of their keys, each item once."""
+    """The items in groups: by their type, else by facet, else by the form of their keys.
+
+    An item that several facets have is taken once.
+    """
     seen: set[str] = set()
     facets = []
     for facet in table.get("TableFacets") or []:

@@ -26,8 +26,8 @@ PYTHON = {
 def bare_table(shape: TableShape, types: Mapping[str, str] | None = None) -> TableSource:
     """A table with one entity, whose fields are the key attributes and the projected attributes.
 
-    A key attribute of an index alone is optional. `types` has the DynamoDB types of other known
-    attributes, which become fields too.
+    Only the fields for the table's own key are required. `types` has the DynamoDB types of other
+    known attributes, which become fields too.
     """
     names: dict[str, str] = {}
     fields = []

@@ -22,7 +22,7 @@ RESERVED = {
     *IMPORTS, "key", "st", "self", "entity", "int", "str", "bool", "bytes", "set", "list", "dict",
     "type",
 }  # fmt: skip
-"""Names that a field does not have, because annotations or declarations beside it use them."""
+"""Names that no field may have, because annotations or declarations beside the field use them."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def _by_indexes(
 
 
 def _held(entity: EntitySource, index: IndexSource) -> list[FieldSource]:
-    """The fields of the table's key, of the index's key, and those that the index projects."""
+    """The fields that an index holds: those of its key and the table's key, and the projected."""
     parts = [entity.hash, entity.range, index.hash, index.range]
     names = [name for part in parts if part is not None for name in fields_of(part)]
     names += index.project if isinstance(index.project, tuple) else ()
@@ -84,18 +84,18 @@ def fields_of(part: Part) -> list[str]:
 
 
 def _placeholders(part: Part) -> Iterator[tuple[str, str]]:
-    """(field, specification) of a template's placeholders, without shard numbers."""
+    """(field, format) of each placeholder in a key's part, without shard numbers."""
     for _, name, spec, _ in Formatter().parse(part.template):
         if name is not None and "|" not in name:
             yield name, spec or ""
 
 
 _PERIODS = {"%Y-%m": "st.Month", "%Y-%m-%d": "st.Day", "%Y-%m-%dT%H": "st.Hour"}
-"""By the format of a placeholder that shows only the beginning of a time: the argument's type."""
+"""For each format that shows only the beginning of a time, the type of the argument."""
 
 
 def _period(part: Part) -> dict[str, str]:
-    """The argument's type, by field, for each time whose template shows only the beginning."""
+    """For each time that the template shows only to the month, day or hour, the argument's type."""
     return {name: _PERIODS[spec] for name, spec in _placeholders(part) if spec in _PERIODS}
 
 
