@@ -1,4 +1,4 @@
-"""The asynchronous store: the same steps, awaited."""
+"""The asynchronous store: awaits the steps that the synchronous store runs."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator

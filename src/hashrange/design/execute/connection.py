@@ -15,7 +15,7 @@ from hashrange.model.errors import ApiError
 def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Connection:
     """The connection of a database or a client. Raises TypeError for anything else.
 
-    `binary` says whether binary values are in wire form too, or bytes as in boto3.
+    `binary` says whether binary values are also converted to wire form, or stay bytes as in boto3.
     """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
@@ -54,7 +54,7 @@ def _is_asynchronous(client: Any) -> bool:
 
 
 def is_database(connection: Connection) -> bool:
-    """Whether it is a hashrange database, which also answers the operations of streams."""
+    """Whether the connection is to a hashrange database, which also answers stream operations."""
     return isinstance(connection, _Database)
 
 
@@ -124,7 +124,7 @@ def _methods(client: Any) -> dict[str, Any]:
 
 
 def _response(response: Any, as_it_is: bool) -> dict[str, Any]:
-    """The response in wire form, without the HTTP metadata."""
+    """The response without the HTTP metadata, converted to wire form unless `as_it_is`."""
     response.pop("ResponseMetadata", None)
     plain: dict[str, Any] = response if as_it_is else from_client(response)
     return plain
@@ -135,7 +135,7 @@ def _api_failure(error: ApiError) -> ApiFailure:
 
 
 def _client_failure(error: Exception) -> ApiFailure:
-    """The failure of botocore's ClientError; any other error has no code."""
+    """The ApiFailure for an error of a client. Only botocore's ClientError gives it a code."""
     response = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
         return ApiFailure("", str(error), error)

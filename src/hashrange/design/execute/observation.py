@@ -33,7 +33,7 @@ class Call:
         self.started = time.perf_counter()
 
     def counted(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps, whose requests also ask for capacity units. Adds the units to `units`."""
+        """The same steps, whose requests ask for consumed capacity too. It is added to `units`."""
         response: dict[str, Any] = {}
         try:
             request = next(steps)

@@ -16,7 +16,7 @@ class ObservedCalls:
         self.observe = observe
 
     def call(self, name: str) -> Call:
-        """Begin a call that a user of the store makes."""
+        """Begin to observe a call of the store. `name` is that of the method, such as `put`."""
         return UNOBSERVED if self.observe is None else Call(name)
 
     def read(self, took: Explanation, items: int, started: float) -> None:
@@ -24,7 +24,7 @@ class ObservedCalls:
         self.took(took, started)
 
     def took(self, took: Explanation, started: float, atomic: bool = True) -> None:
-        """Tell the observer of a call that has ended."""
+        """Report the call that `took` describes to the observer, with the time since `started`."""
         if self.observe is not None:
             pages, items, units = took.pages, took.items, took.capacity
             seconds = time.perf_counter() - started

@@ -102,7 +102,10 @@ class AsyncConnection(Protocol):
 
 
 def run(steps: Steps[T], connection: Connection) -> T:
-    """Send the requests. An ApiFailure that the steps do not handle raises the client's error."""
+    """Send the requests of the steps; returns the result of the steps.
+
+    If the steps do not handle an ApiFailure, the client's error is raised instead of it.
+    """
     try:
         request = next(steps)
         while True:

@@ -1,4 +1,4 @@
-"""The part of stores, patterns and queries that is the same in threads and with asyncio.
+"""The part of stores, patterns and queries that synchronous and asynchronous stores share.
 
 `_run` carries out the steps of a method and returns their result, or a coroutine that does so. A
 method that only runs steps therefore returns what `_run` returns. The types that callers see are

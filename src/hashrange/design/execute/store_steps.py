@@ -62,7 +62,7 @@ class StoreSteps(ObservedCalls):
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
-        """The pattern, on the keys that are read at present. None if only a request can tell which.
+        """The pattern on the keys to be read at present. None if only a request can tell them.
 
         Overridden, like `resolved`, by a store that follows a migration.
         """
@@ -156,7 +156,7 @@ class StoreSteps(ObservedCalls):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """Read one item more than `size`, to know whether there is a next page."""
+        """A page of a query. One item more than `size` is read, to know if there is a next page."""
         if size < 1:
             raise BadValue(f"a page must have at least 1 item, not {size}")
         if bound.limit is not None:
@@ -224,7 +224,7 @@ class StoreSteps(ObservedCalls):
         return self._by_pattern(write) if write.item is None else self.write(write)
 
     def write(self, write: Write) -> Steps[Any]:
-        """A write of an item."""
+        """Write an item. Returns the item after the write, or None after a delete."""
         call = self.call(write.verb)
         written = yield from call.counted(prepared(self.writer, write))
         yield from self._land(call, written)
@@ -237,9 +237,9 @@ class StoreSteps(ObservedCalls):
             yield from self.commit(call, actions)
 
     def _land(self, call: Call, written: PreparedWrite) -> Steps[None]:
-        """Commit a write, together with the copies of changed fields if they fit.
+        """Commit a write, together with the copies of changed fields if one transaction has room.
 
-        After an update, the written item becomes what is stored now.
+        After an update, `written.item` is loaded again from what is stored now.
         """
         actions, together = [*written.checks, *written.actions], False
         if not actions:

@@ -29,7 +29,7 @@ ANSWER: ContextVar[Answer | None] = ContextVar("ANSWER", default=None)
 
 
 class _Serializer:
-    """Writes parameters as they are, where the client's serializer would convert them."""
+    """Takes the place of the client's serializer, and writes parameters without converting them."""
 
     def __init__(self, serializer: Any) -> None:
         self._serializer = serializer

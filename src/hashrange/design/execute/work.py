@@ -21,7 +21,7 @@ from hashrange.model.values import Item, equal
 
 ATTEMPTS = 10
 PAUSE, PAUSE_MAX = 0.01, 0.5
-"""Seconds. The longest pause after the first lost race; it doubles up to PAUSE_MAX."""
+"""Seconds. The pause after a first lost race is at most PAUSE; that doubles up to PAUSE_MAX."""
 
 
 class Seen(NamedTuple):
@@ -63,7 +63,7 @@ class Work(PendingWrites):
 
 
 def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
-    """Commit an attempt, checking all that it has read; False after a lost race.
+    """Commit an attempt, with checks of all that it has read. Returns False after a lost race.
 
     Raises Conflict if it was the last attempt. An error of the client is raised at once, since
     the transaction may have been done.

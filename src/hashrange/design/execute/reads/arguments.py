@@ -30,7 +30,7 @@ _DECORATORS: dict[str, Callable[[Any], Any]] = {
 
 
 class ArgumentCheck:
-    """The check of one argument. `field` is the field that it is compared with, if any.
+    """The check of one argument. `field` is the field that the argument is compared with, if any.
 
     A value that must equal the field has to be valid for it. The end of a range, a prefix, or a
     value in a filter is converted if it is valid, and otherwise left as it is.
@@ -48,7 +48,7 @@ class ArgumentCheck:
         """Whether every text is accepted unchanged."""
 
     def value(self, value: Any) -> Any:
-        """The value that the request is made with. Raises BadValue."""
+        """The argument's value, checked and converted for the request. Raises BadValue."""
         try:
             self._expect(value)
             if self.argument.unit is not None:

@@ -1,4 +1,4 @@
-"""The comparison of a sort key that selects what a pattern asks for."""
+"""The condition on the sort key with which a Query reads the range that a pattern asks for."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -22,7 +22,7 @@ Comparison = tuple[str, tuple[AttributeValue, ...]]
 def comparison(
     test: SortTest, values: Mapping[str, Any], arguments: Arguments
 ) -> Comparison | None:
-    """The operator and operands of a sort key's comparison; None if no key can satisfy it."""
+    """The operator and operands of the sort key's condition; None if no key can satisfy it."""
     if test.column.natural is not None:
         return _natural(test, arguments)
     known = test.column.template.render_known(test.parts, values)
@@ -34,7 +34,7 @@ def comparison(
 
 
 def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
-    """The text with which the placeholder begins, for a prefix or a period of time."""
+    """The text with which the placeholder's text must begin, from a prefix or a period of time."""
     value = arguments[begins.name]
     units = PERIODS.get(begins.operator)
     written = test.column.template.formats[test.placeholder]
@@ -47,7 +47,7 @@ def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
 
 
 def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
-    """A BETWEEN of two texts with the known prefix. It includes both ends."""
+    """A BETWEEN, which includes both ends, of two texts that begin with `known`."""
     written = test.column.template.formats[test.placeholder]
     first, last = (1, 0) if written.descending else (0, 1)
     low, high = known, known + HIGHEST
@@ -77,7 +77,11 @@ def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | N
 def _stored_end(
     test: SortTest, side: int, arguments: Arguments, written: Format
 ) -> tuple[Any, bool]:
-    """The nearest value inside the range that has a text, and whether the range excludes it."""
+    """(value, excluded): of the values that have a text, the one at or next to an end of the range.
+
+    `side` is 0 for the lower end and 1 for the upper one. `excluded` says that the value is the end
+    itself and that `after` or `before` excludes it. The value is None if there is none.
+    """
     end = test.end(side)
     assert end is not None
     asked = _end(end, arguments, side, test)
@@ -147,7 +151,7 @@ def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
 def _asked(
     end: Argument | None, arguments: Arguments, side: int, kind: FieldType
 ) -> tuple[str, Any]:
-    """The operator and the value of an end; no operator if the range has no such end."""
+    """The operator and the value of an end; the operator is empty if the range has no such end."""
     if end is None:
         return "", None
     value = arguments[end.name]

@@ -23,9 +23,9 @@ Positions = list[Item | None]
 
 
 class Position(NamedTuple):
-    """Where a page ends: a group of partitions, and the last key read of each of them.
+    """Where a page ends: a group of partitions, and the last key that was read from each of them.
 
-    `now` serves as the end of a range without an upper end: the time of the first page.
+    `now` is the time of the first page, at which a range without an upper end ends.
     """
 
     group: int
@@ -34,7 +34,7 @@ class Position(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """A cursor whose signature is right. `now` is None unless its pattern has @st.buckets."""
+    """A cursor with a valid signature. `now` is None unless its pattern has @st.buckets."""
 
     pattern: str
     digest: str
@@ -53,7 +53,10 @@ def encode(
 
 
 def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) -> Cursor:
-    """The cursor in a text. Raises InvalidCursor, also if its time is later than the present."""
+    """The cursor in a text, with a time if `timed`.
+
+    Raises InvalidCursor, also if the time is later than `present`.
+    """
     try:
         data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         size = _SIGNATURE_BYTES if key is not None else 0
@@ -82,9 +85,9 @@ def position(
     names: set[str],
     now: datetime,
 ) -> Position:
-    """The position that a cursor holds. `names` are the attributes of its keys.
+    """The position that a cursor holds. `names` are the attributes that each of its keys must have.
 
-    Raises InvalidCursor.
+    Raises InvalidCursor unless the cursor is from `pattern`, and lies inside the ranges `asked`.
     """
     if cursor.pattern != pattern or cursor.digest != _digest(asked):
         raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")

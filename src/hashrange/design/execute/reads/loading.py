@@ -111,13 +111,13 @@ class _ViewLoader:
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
 
     def _derived(self, raw: Item) -> dict[str, Any]:
-        """The stored values of derived fields, whose inputs an index may not hold."""
+        """The stored values of derived fields: an index may lack the inputs to compute them."""
         names = [name for name in self.view.model_fields if name in self.entity.derived]
         return {n: self.entity.fields[n].decode(raw[n]) for n in names if n in raw}
 
     @cached_property
     def _absent(self) -> dict[str, Any]:
-        """The values that fields have without their attributes, if these may be absent."""
+        """For each field whose attribute may be absent, the value that the field has then."""
         values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
         return {name: value for name, value in values.items() if value is not STORED}
 
@@ -134,7 +134,11 @@ class _ViewLoader:
 
 @dataclass
 class LoadedItems:
-    """The results, each with the number of items read up to it, and what was left out of them."""
+    """Results, each with the number of items read up to it, and what is not among the results.
+
+    `skipped` counts items of entities that the table does not know. `errors` are of items that
+    could not be loaded.
+    """
 
     results: list[tuple[Any, int]] = field(default_factory=list)
     rows: list[ReadItem] = field(default_factory=list)
@@ -142,7 +146,10 @@ class LoadedItems:
     errors: list[ItemError] = field(default_factory=list)
 
     def take(self, rows: Sequence[ReadItem], loader: Loader, collect: bool) -> Iterator[Any]:
-        """Load items, and yield and keep their results. With `collect`, errors are kept too."""
+        """Load items, and yield and keep their results.
+
+        With `collect`, an ItemError is kept in `errors`; without it, the error is raised.
+        """
         for row in rows:
             self.rows.append(row)
             if loader.model.hidden(row.raw):

@@ -24,7 +24,7 @@ from hashrange.design.plan.proposals import plan
 
 @dataclass(slots=True)
 class BoundPattern:
-    """A pattern with its arguments, order and limit. `took` is set once it has run."""
+    """A pattern with its arguments, order and limit. `took` is set once the pattern has run."""
 
     call: "PatternCall"
     builder: RequestBuilder
@@ -53,7 +53,7 @@ class BoundPattern:
 
     @property
     def timed(self) -> bool:
-        """Whether it reads units of time (@st.buckets), which depend on the present."""
+        """Whether the pattern reads units of time (@st.buckets), which depend on the present."""
         return self.call.pattern.facts.buckets is not None
 
     @property
@@ -64,7 +64,7 @@ class BoundPattern:
         return self.builder.plan.route.entity
 
     def assigned(self, item: Item) -> dict[str, Any]:
-        """The fields that were assigned to an item with only its key fields."""
+        """The fields that a caller has assigned to an item that `blank` made."""
         known = self.builder.plan.route.bound
         moved = [f for f, a in known.items() if vars(item)[f] != self.arguments[a.name]]
         return {n: v for n, v in vars(item).items() if n in moved or n not in known}
@@ -113,7 +113,7 @@ class PatternCall:
         ]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
-        """The pattern with arguments.
+        """The pattern with these arguments.
 
         Raises TypeError for missing or unknown arguments, BadValue for wrong values.
         """
@@ -142,7 +142,7 @@ class PatternCall:
         return arguments
 
     def expect_result(self, entity: type[Any]) -> None:
-        """Raise BadValue for a class of which the pattern returns no items."""
+        """Raise BadValue unless the pattern returns items of this class or of a subclass."""
         if not any(issubclass(result, entity) for result in self.results):
             names = " | ".join(result.__name__ for result in self.results)
             raise BadValue(f"{self.pattern}: it returns {names}, not {entity.__name__}")
@@ -155,7 +155,7 @@ class PatternCall:
 
 
 def call_of(get: Any) -> PatternCall:
-    """The pattern of a store's attribute. Raises TypeError."""
+    """The pattern that an attribute of a store, such as `db.sensor`, calls. Raises TypeError."""
     call = getattr(get, "call", None)
     if not isinstance(call, PatternCall):
         raise TypeError(f"{get!r} is not a pattern of a store: write e.g. db.edit(db.sensor, ...)")

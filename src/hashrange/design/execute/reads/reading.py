@@ -146,7 +146,7 @@ class PlanReader:
         return tuple(_sortable(raw[column.attribute]) for column in self.plan.source.range)
 
     def _follow(self, rows: list[ReadItem], followed: Entity) -> Steps[list[ReadItem]]:
-        """The existing items among those whose keys `rows` contain, in the same order."""
+        """The items that `rows` refer to, in the same order, without items that do not exist."""
         keys = [followed.primary_key(self._related(row.raw)) for row in rows]
         raws = yield from get_all(self.builder.table_name, keys, self.took)
         return [
@@ -156,14 +156,14 @@ class PlanReader:
         ]
 
     def _related(self, raw: Item) -> dict[str, Any]:
-        """The followed item's key fields, from an item of the relation."""
+        """The key fields of the followed item, taken from an item of the relation."""
         item = self.plan.route.entity.load(raw)
         return {name: getattr(item, held) for name, held in self.plan.held.items()}
 
     # ---- positions ----
 
     def after(self, rows: Sequence[ReadItem]) -> Position:
-        """The position after these items, which are all items that were read since the start."""
+        """The position after the last of `rows`, which must be all items read since the start."""
         positions = list(self.positions)
         group = self.start
         for row in rows:
@@ -173,7 +173,7 @@ class PlanReader:
         return self._in_group(group, positions)
 
     def here(self, rows: Sequence[ReadItem]) -> Position:
-        """Like `after`, but also past any items that DynamoDB has read and filtered out since."""
+        """Like `after`, but also after items that DynamoDB has read since then and filtered out."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)

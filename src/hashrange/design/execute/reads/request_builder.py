@@ -192,7 +192,7 @@ class RequestBuilder:
         return tuple(dict.fromkeys(wanted))
 
     def _add_filter(self, request: dict[str, Any], names: dict[str, str]) -> Item:
-        """Add the filter to the request. Returns its values that are the same in every call."""
+        """Add the filter to the request. Returns the filter's values that no call changes."""
         texts, types = [], {}
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
@@ -219,7 +219,7 @@ class RequestBuilder:
 
     @cached_property
     def _filters_types(self) -> bool:
-        """Whether other entities are in the range and the index has the type to filter by."""
+        """Whether other entities can be in the range, and the index has the type to filter by."""
         project, attribute = self.plan.source.project, self.model.type_attribute
         if not self.plan.outsiders and self.plan.operation != "Scan":
             return False
@@ -271,7 +271,7 @@ class RequestBuilder:
         return bool(route.bucket or route.shards or route.scattered)
 
     def _ranges_of(self, arguments: Arguments, group: int, bucket: int | None) -> list[KeyRange]:
-        """The ranges in one bucket, one for each shard."""
+        """The ranges in one bucket, one for each shard, as members of `group`."""
         plan = self.plan
         values = self._values(arguments)
         test = self._sort_test(values, arguments)
@@ -333,7 +333,7 @@ class RequestBuilder:
 class _Form(NamedTuple):
     """A request without the values of a call.
 
-    `placeholders` stand for the values of its key condition. `values` are the same in every call.
+    `placeholders` are those of its key condition. `values` are the same in every call.
     """
 
     request: dict[str, Any]
@@ -342,7 +342,7 @@ class _Form(NamedTuple):
 
 
 def _key_condition(asked: KeyRange, names: dict[str, str]) -> tuple[str, list[str]]:
-    """The key condition and the placeholders of its values. Adds its names to `names`."""
+    """The condition's text and the placeholders of its values. Adds its attributes to `names`."""
     names |= {f"#k{n}": name for n, (name, _) in enumerate(asked.equals)}
     placeholders = [f":k{n}" for n in range(len(asked.equals))]
     texts = [f"#k{n} = {placeholder}" for n, placeholder in enumerate(placeholders)]

@@ -1,4 +1,4 @@
-"""The request of a search, and its results."""
+"""Searching a vector index: the request, and the results."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -28,8 +28,8 @@ class SearchBuilder(RequestBuilder):
     def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call, checked and complete. Raises BadValue.
 
-        The vector is rounded to 32-bit numbers. The number of items, `TOP`, is that of the pattern
-        if the call has none.
+        The vector is rounded to 32-bit numbers. If the call gives no number of items, `TOP` is
+        the number that the pattern declares.
         """
         search = self.plan.pattern.search
         assert search is not None, "this is the plan of a search"
@@ -46,7 +46,7 @@ class SearchBuilder(RequestBuilder):
         return {**arguments, search.vector: numbers, TOP: top}
 
     def search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The request of a SearchVectors. Raises BadValue."""
+        """A SearchVectors request. Raises BadValue."""
         pattern = self.plan.pattern
         assert pattern.search is not None, "this is the plan of a search"
         names, values = self._condition(arguments)
@@ -68,7 +68,7 @@ class SearchBuilder(RequestBuilder):
         return request
 
     def _condition(self, arguments: Mapping[str, Any]) -> tuple[dict[str, str], Item]:
-        """(names, values) of the equalities, in the same order."""
+        """The condition's (names, values), by placeholder and in the same order."""
         names: dict[str, str] = {}
         values: Item = {}
         entity = self.plan.entities[0]
@@ -83,7 +83,7 @@ class SearchBuilder(RequestBuilder):
 
     @cached_property
     def _shown(self) -> tuple[str, ...]:
-        """The attributes of the results: a search returns no vector that is not asked for."""
+        """The attributes to project: a search returns a vector only if the request names it."""
         wanted = [column.attribute for column in self.model.table.columns]
         if self.model.type_attribute is not None:
             wanted.append(self.model.type_attribute)

@@ -19,7 +19,7 @@ def present() -> datetime:
 
 
 def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
-    """The arguments of each query: one of the values of each argument that has several values.
+    """The arguments of each query. An argument with several values has one of them in each query.
 
     Raises BadValue.
     """
@@ -35,7 +35,10 @@ def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
 
 
 def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
-    """The distinct values, in the order of their stored form, not in that of the caller."""
+    """The distinct values, in the order of their stored forms, whatever the caller's order is.
+
+    Raises BadValue if there are too many.
+    """
     kind = entity.fields[argument.field]
     distinct = {repr(kind.encode(value)): value for value in values}
     if len(distinct) > KNOWN_MAX:
@@ -47,7 +50,8 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
 def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:
     """The numbers of the shards to read. Raises BadValue.
 
-    [None] means one query without a number: the key has no shards, or its field gives the shard.
+    [None] means one query without a number: the key has no shards, or an argument determines the
+    shard.
     """
     placeholder, named = (plan.route.shards, plan.route.shard) if plan.routes else (None, None)
     if placeholder is None:

@@ -8,7 +8,10 @@ from hashrange.design.declare.patterns import Argument
 
 
 def whole_units(argument: Argument, value: Any, python: Any) -> Any:
-    """Move the end of a range (both ends for `between`) so that it contains only whole units."""
+    """The end of a range (both ends for `between`), moved so that the range has only whole units.
+
+    `python` is the type of the field: a date or a datetime.
+    """
     unit = argument.unit
     assert unit is not None
     if argument.operator == "between":

@@ -19,7 +19,8 @@ def commit(
 ) -> Steps[dict[str, Any]]:
     """Send one action as its own operation, several as one transaction; returns the response.
 
-    Raises the error that `error_of` makes for the first action whose condition failed.
+    With `transaction`, one action is sent as a transaction too. Raises the error that `error_of`
+    makes for the first action whose condition failed.
     """
     while True:
         actions = merged(actions) if len(actions) > 1 else actions
@@ -38,12 +39,12 @@ def commit(
 
 
 def token_after(token: str | None) -> str | None:
-    """The token of the next attempt, because that of a cancelled transaction cannot be reused."""
+    """A new token for the next attempt: that of a cancelled transaction cannot be reused."""
     return None if token is None else str(uuid5(NAMESPACE_OID, token))
 
 
 class _Failed(NamedTuple):
-    """The first action whose condition failed, with the stored item."""
+    """The first action whose condition failed, with the stored item and the client's error."""
 
     action: WriteAction
     stored: Item | None
@@ -71,7 +72,7 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
 
 
 def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters in a transaction, which returns items only if their conditions fail."""
+    """The parameters for a transaction, which returns an item only if its condition fails."""
     kept = {name: value for name, value in parameters.items() if name != "ReturnValues"}
     if "ConditionExpression" in kept:
         kept["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"

@@ -19,7 +19,10 @@ def condition_check(
     where: Where,
     values: Mapping[str, Any],
 ) -> WriteAction:
-    """A check of the stored item with this key. Raises DeclarationError for a wrong condition."""
+    """A check that the stored item with this key satisfies `where`. `item` is for the error.
+
+    Raises DeclarationError for a wrong condition.
+    """
     text = where if isinstance(where, str) else ""
     if isinstance(where, Condition):
         if where.entity is not entity.model:

@@ -34,8 +34,8 @@ class CopiedFields:
         """The item with missing copies filled in, and checks that the owners have not changed.
 
         `pending` are owners that the same transaction writes, by key. `old` is the item before the
-        write. If it referred to another owner, copies that were not changed are taken from the new
-        owner.
+        write. If `old` refers to another owner than `item`, copies that were not changed are taken
+        from the new owner.
         """
         if not entity.copies:
             return item, []
@@ -86,7 +86,7 @@ class CopiedFields:
         return WriteAction("ConditionCheck", parameters, key)
 
     def changed(self, entity: Entity, old: WireItem, item: Item) -> bool:
-        """Whether a copy, or what it refers to, differs from the stored item."""
+        """Whether a copy in `item`, or a field that refers to its owner, differs from `old`."""
         if any(isinstance(getattr(item, name), Copy) for name in entity.copies):
             return True
         owners = self.model.references.owners(entity)

@@ -128,7 +128,10 @@ def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
 
 
 def copy_route(reference: Reference) -> Route | None:
-    """The copying entity's key whose partition key consists of the reference's fields."""
+    """The route that finds the copying entity's items by the fields that refer to the owner.
+
+    These fields must make up the partition key of a key or index. None if no key is like that.
+    """
     entity = reference.child
     arguments = [
         Argument(name, name, "=", entity.fields[name].python, False)
@@ -148,7 +151,7 @@ def copy_route(reference: Reference) -> Route | None:
 
 
 def chunks(writes: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
-    """Chunks of writes with at most `most` actions each."""
+    """The writes in chunks with at most `most` actions each."""
     chunk: list[PreparedWrite] = []
     for written in writes:
         if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:

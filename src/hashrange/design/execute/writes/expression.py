@@ -44,7 +44,7 @@ class Expression:
         return placeholder
 
     def as_read(self, attribute: str, value: AttributeValue | None) -> str:
-        """A condition that the attribute has this value; None: that it is absent."""
+        """A condition that the attribute has this value or, for None, that it is absent."""
         if value is None:
             return f"attribute_not_exists({self.name(attribute)})"
         return f"{self.name(attribute)} = {self.value(value)}"

@@ -9,9 +9,10 @@ from hashrange.model.values import Item
 
 
 def merged(actions: Sequence[WriteAction]) -> list[WriteAction]:
-    """One action for each item, in the order of the first ones.
+    """One action for each item. The items keep the order in which they first occur in `actions`.
 
-    All conditions are of the stored item. Raises BadValue for actions that exclude each other.
+    All conditions apply to the item as stored before these actions. Raises BadValue for actions
+    that exclude each other.
     """
     by_item: dict[str, WriteAction] = {}
     for action in actions:
@@ -103,7 +104,7 @@ def _with_conditions(action: WriteAction, *sources: WriteAction) -> WriteAction:
 def _error_of(
     action: WriteAction, checks: Sequence[WriteAction]
 ) -> Callable[[Item | None], ConditionFailed]:
-    """The error of the first check that the stored item fails, or else the action's own."""
+    """A function that makes the error of the first failed check, or else the action's own error."""
 
     def error_of(stored: Item | None) -> ConditionFailed:
         if stored is None and action.kind == "Update":

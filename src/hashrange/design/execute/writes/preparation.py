@@ -15,7 +15,7 @@ from hashrange.design.execute.writes.writer import NONE_PENDING, Pending, Prepar
 
 
 def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
-    """A write of an item.
+    """The actions for a write of an item, ready to be committed.
 
     `pending` has the items that the same transaction writes and that others copy, by key, in their
     stored form.
@@ -43,7 +43,7 @@ def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> S
 
 
 def _in_part(writer: Writer, write: Write, item: Item) -> PreparedWrite:
-    """A write of some fields, or only a check."""
+    """The actions for a write of some fields of an item, or only a check of the item."""
     entity = writer.entity(item)
     key = entity.primary_key(vars(item))
     values, actions = write.values, []
@@ -70,7 +70,10 @@ def by_pattern(writer: Writer, write: Write) -> Steps[list[WriteAction]]:
 def _check(
     writer: Writer, entity: Entity, write: Write, item: Item, values: Mapping[str, Any]
 ) -> WriteAction:
-    """A check of the item as it was read, if it was read: its key may have changed since."""
+    """A check that the stored item satisfies the caller's condition.
+
+    If the item was read, its key as read is used: the key in `item` may have changed since.
+    """
     assert write.where is not None
     raw = as_read(item)
     key = entity.primary_key(vars(item)) if raw is None else entity.key_of(raw)

@@ -58,8 +58,8 @@ def transact(
 
 
 class _Transaction:
-    """One attempt. `pending` has the items that it writes and that others copy, by key, in their
-    stored form."""
+    """One attempt. `pending` has the items that it writes and that other items copy, by key, in
+    their stored form."""
 
     def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers
@@ -91,7 +91,7 @@ class _Transaction:
         return writers[0] if writers else self.writers[0]
 
     def _is_owner(self, write: Write) -> bool:
-        """Whether others copy from the item. Owners are prepared first, before new copies."""
+        """Whether other items copy from the item. Such owners are prepared first, before copies."""
         writer = self._writer(write)
         if write.item is None:
             assert write.bound is not None
@@ -122,7 +122,7 @@ class _Transaction:
     def _landing(
         self, writer: Writer, item: Item, written: PreparedWrite, image: WireItem
     ) -> Steps[None]:
-        """Add the writes of copies, and note the item for copies that are written after it."""
+        """Add the writes of the item's copies. Keep `image` for copies that are written later."""
         if written.renamed:
             copies = yield from outdated_copies(writer, written.item)
             self.actions += [action for copy in copies for action in copy.actions]

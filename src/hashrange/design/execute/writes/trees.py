@@ -102,7 +102,10 @@ class _Deletion:
     def _uncovered(
         self, entity: Entity, values: Mapping[str, Any], covered: Sequence[_Known]
     ) -> Iterator[tuple[Children, _Known]]:
-        """The children of an item, without those in `covered`. Some fields may be unknown."""
+        """The children of an item with what is known of their fields, except those in `covered`.
+
+        `values` need not have all fields of the item.
+        """
         for child in self._children(entity):
             held = {field: values[name] for name, field in child.held.items() if name in values}
             known = _Known(child.entity, held)

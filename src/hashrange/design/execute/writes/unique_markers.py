@@ -57,7 +57,7 @@ def markers(
 
 
 def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[str, Marker]:
-    """The markers of a stored item, by the text of their key."""
+    """The markers that a stored item needs, by the text of their keys."""
     needed: dict[str, Marker] = {}
     if image is None or not entity.unique:
         return needed
@@ -84,7 +84,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
         item[model.ttl_attribute] = marker.expiry
 
     def take_over() -> Steps[list[WriteAction] | None]:
-        """Put the marker and check its owner, if the owner does not exist or has expired."""
+        """If the present owner is gone or expired: put the marker, and check the owner again."""
         stored = yield from get_one(model.name, marker.key)
         if stored is None:
             return [_put(model, marker, owners)]
@@ -106,7 +106,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
     def leave() -> Steps[list[WriteAction] | None]:
-        """No action, if another item has taken the marker over; else None, and the write fails."""
+        """If another item has taken the marker over: no action. Otherwise None: the write fails."""
         stored = yield from get_one(model.name, marker.key)
         taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
         return [] if taken else None

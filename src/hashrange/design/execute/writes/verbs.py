@@ -15,9 +15,9 @@ NO_VALUES: Mapping[str, Any] = {}
 class Write(NamedTuple):
     """A call of a verb, such as `put` or `add`.
 
-    The verb writes `item`, or the item that `bound`, a pattern with its arguments, names by its
-    key. `values` has the parameters of the condition `where` and the amounts, members or elements
-    of a verb such as `add`. `place` is (path in the item, value to assign there).
+    The verb writes `item`, or the item whose key the arguments of the pattern `bound` give.
+    `values` has the parameters of the condition `where` and the amounts, members or elements of a
+    verb such as `add`. `place` is (path in the item, value to assign there).
     """
 
     verb: str

@@ -34,7 +34,7 @@ class WriteAction:
     parts: UpdateParts | None = None
     marker: bool = False
     holds: Callable[[Item], bool] | None = None
-    """Whether a stored item satisfies the condition, for a check that a caller asked for."""
+    """For a check that a caller asked for: whether a stored item satisfies the condition."""
     base_condition: str = ""
     """The condition of an update, without the conditions that keep fields within their bounds."""
 

@@ -14,7 +14,11 @@ from hashrange.design.execute.writes.writer import Writer
 def write_batch(
     writer: Writer, pending: PendingWrites, copies: bool, took: Explanation
 ) -> Steps[None]:
-    """Send puts and deletes. Of several writes of an item, the last one counts."""
+    """Send puts and deletes. If there are several writes of an item, only the last one is sent.
+
+    With `copies`, BadValue is raised for items that have copies or are copied, since a batch does
+    not update copies.
+    """
     requests: dict[str, dict[str, Any]] = {}
     for write in pending.writes:
         if write.verb not in ("put", "delete") or write.item is None:

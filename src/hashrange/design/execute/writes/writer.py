@@ -39,7 +39,7 @@ from hashrange.model.values import Item as WireItem
 class PreparedWrite:
     """The actions of one write, and the item and stored item after it.
 
-    `renamed` are the changed fields that other items copy; in a new item, all that others copy.
+    `renamed` are the changed fields that other items copy. In a new item, all fields count.
     `checks` are for the condition that the caller gave.
     """
 
@@ -51,7 +51,7 @@ class PreparedWrite:
 
     @property
     def updates(self) -> bool:
-        """Whether it is an Update: the stored item may then also have other writers' changes."""
+        """Whether this is an Update. If so, the stored item can have changes of other writers."""
         return bool(self.actions) and self.actions[0].kind == "Update"
 
     def done(self) -> Item:
@@ -164,8 +164,8 @@ class Writer:
     def save(
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
-        """Update what has changed since the read. `trusted`: copies are not checked, since they
-        come from their owner."""
+        """Update what has changed since the read. With `trusted`, copies are not checked, since
+        they come from their owner."""
         entity = self._known(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
@@ -290,7 +290,7 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        """The changed fields that others copy. All, if the item is new: there may be old copies."""
+        """The fields that other items copy, if changed or if the item is new (copies may exist)."""
         if entity.name not in self.copied:
             return _NO_FIELDS
         attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}
@@ -307,7 +307,7 @@ class Writer:
     def _still(
         self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
     ) -> list[str]:
-        """Conditions that the attributes on which markers and copies depend are as read."""
+        """Conditions that the values used by markers and copies, or `everything`, are as read."""
         if old is None:
             return [expression.as_read(self.hash_name, None)]
         if entity.version is not None:
@@ -323,7 +323,7 @@ class Writer:
         return [exists, *(expression.as_read(name, old.get(name)) for name in sorted(names))]
 
     def unchanged(self, entity: Entity, old: WireItem | None) -> tuple[Expression, Sequence[str]]:
-        """Conditions that an item is as read, or still absent, with their placeholders."""
+        """Placeholders, and conditions that use them: the item is as read, or is still absent."""
         expression = Expression()
         return expression, self._still(entity, old, expression, everything=True)
 
