@@ -1,4 +1,4 @@
-"""`python -m hashrange`: the command line where its script is not on PATH."""
+"""`python -m hashrange` runs the command line even if the `hashrange` script is not on PATH."""
 
 from hashrange.tools.cli import main
 

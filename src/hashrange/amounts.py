@@ -4,7 +4,7 @@ from datetime import datetime
 
 
 def counted(number: int, noun: str = "item") -> str:
-    """A number of things: "1 item", "48,210 items"."""
+    """A number and its noun, with an "s" unless the number is 1: "1 item", "48,210 items"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 class Failure(Exception):
-    """A failure that the user can do something about. The message is one line that says what."""
+    """A failure that the user can remedy. The message is one line that says what is wrong."""
 
 
 def fail(message: object) -> NoReturn:
@@ -32,7 +32,7 @@ def told_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Add a note to the error for a missing library: the command that installs it."""
+    """If a library is missing, add to the error the command that installs it with the extra."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -63,7 +63,7 @@ unpack_weight = Layout(">4xI").unpack_from
 # ---- reads and their answers ----
 
 TOO_LARGE = b""
-"""The answer for a row with a larger value than requested. No row has an empty value."""
+"""The answer for a row whose value is larger than `bytes_max`. No row has an empty value."""
 
 
 class Get(Struct, gc=False):
@@ -168,7 +168,7 @@ class Append(Struct, gc=False):
 
     Within one slot of one space, the numbers increase strictly in the order of commits, and none is
     used twice: a reader that resumes after its last number misses no record. If the slot has a row
-    with a later prefix, that prefix is used instead, so that keys increase too. `prefix` identifies
+    with a later prefix, that prefix is used instead, so that keys increase too. `prefix` must name
     the slot, or keys of two slots could be equal. A transaction need not see its own appended rows.
     """
 
@@ -202,14 +202,14 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """The store at one moment, for one run of an operation. Close it, from any thread."""
+    """The store at one moment, for one run of an operation. Any thread may close it."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
 
 
 class Transaction(Protocol):
-    """Reads see the transaction's own writes. Threads may take turns, one at a time, to use it.
+    """Reads see the transaction's own writes. Several threads may use it, but only one at a time.
 
     Either `commit` or `rollback` ends it. A `commit` that raises has ended it too, and nothing of
     it was written, unless it raises `OutcomeUnknown`.
@@ -229,11 +229,11 @@ class Store(Protocol):
         """Whether `commit` may wait for a disk, so that an event loop must not call it."""
 
     def snapshot(self, brief: bool = False, /) -> Snapshot:
-        """Take a snapshot. A `brief` one costs less and may keep writers waiting: it is closed
-        before its thread begins a transaction or waits for anything."""
+        """Take a snapshot. A `brief` snapshot costs less but may keep writers waiting: it must be
+        closed before its thread begins a transaction or waits for anything."""
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
-        """Two rows from one moment, as cheaply as possible, for GetItem."""
+        """Two rows as of one moment, read as cheaply as possible, for GetItem."""
 
     def begin(self, wait: bool = True, /) -> Transaction:
         """Start a transaction.
@@ -265,7 +265,7 @@ class Store(Protocol):
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name: sizes in bytes, and counts since the store was opened.
 
-        They are statistics, and each store has its own. It is called from any thread.
+        They are statistics, and each store has its own. Any thread may call this method.
         """
 
     def close(self) -> None: ...
@@ -298,15 +298,14 @@ class AsyncTransaction(Protocol):
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads in one round trip, as a snapshot does.
 
-        From the second call on it may raise `Conflict`, because something that was read before has
-        changed meanwhile. The transaction still has to be rolled back then.
-        """
+        From the second call on, it may raise `Conflict` if something that was read before has
+        changed. Even after this error, the transaction has to be rolled back."""
 
     async def commit(self, writes: Sequence[Write], /) -> None:
         """Write in this order. Raises `Conflict` if anything that was read has changed."""
 
     async def confirm(self) -> None:
-        """End it without writes. Raises `Conflict` unless all that was read existed at once."""
+        """End it without writes. Raises `Conflict` unless all reads are as of one moment."""
 
     async def rollback(self) -> None: ...
 
@@ -319,7 +318,7 @@ class AsyncStore(Protocol):
 
     @property
     def connections_max(self) -> int:
-        """The snapshots and transactions that each machine serves at once; others wait."""
+        """How many snapshots and transactions each machine serves at once; further ones wait."""
 
     @property
     def commit_seconds_max(self) -> float:
@@ -334,7 +333,7 @@ class AsyncStore(Protocol):
         """The machine that keeps the slot of a key; None if there is only one."""
 
     def now(self) -> float:
-        """Epoch seconds by the clock of `CLOCK`, as far as this process knows it."""
+        """The time of `CLOCK` in epoch seconds, as far as this process knows it."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         """Answer several reads, or the first ones, as of one moment, as cheaply as possible."""
@@ -342,8 +341,8 @@ class AsyncStore(Protocol):
     async def snapshot(self) -> AsyncSnapshot: ...
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
-        """Start a transaction. If it is `locking`, and the store has locks, no other transaction
-        can change the rows of its first reads until it ends."""
+        """Start a transaction. With `locking`, if the store has locks, no other transaction can
+        change the rows that the first `read` call returns until this transaction ends."""
 
     async def place(self) -> str:
         """An identifier of the database: the same under each of its addresses, and unique."""
@@ -393,7 +392,8 @@ class Full(StoreError):
 
 
 class ReadOnly(StoreError):
-    """After an I/O error, the content of the disk is unknown: no writes until it is reopened."""
+    """No writes are possible: the database is read-only, or, after an I/O error, the content of the
+    disk is unknown until the database is reopened."""
 
 
 class Damaged(StoreError):

@@ -1,4 +1,4 @@
-"""Where a page ends, for every store, and the size of an answer."""
+"""Functions for every store: they end a page at its bounds, and measure and shorten answers."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -30,7 +30,7 @@ def bytes_of(answer: Answer) -> int:
 
 
 def small(values: Iterable[bytes | None], bytes_max: int) -> list[bytes | None]:
-    """Rows that were read by their keys, with TOO_LARGE in place of large ones."""
+    """Rows that were read by their keys, with TOO_LARGE for each of more than `bytes_max` bytes."""
     return [TOO_LARGE if value and len(value) > bytes_max else value for value in values]
 
 

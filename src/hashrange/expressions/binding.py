@@ -58,7 +58,7 @@ class Binding:
         return self.tree(action.operand) if action.operand else None
 
     def check_defined(self, update: checks.CheckedUpdate) -> None:
-        """Check that all names of an update are defined, then all its values."""
+        """Check that all names of an update are defined, and then that all its values are."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
         for leaf in leaves:
             if isinstance(leaf, AliasedPath):

@@ -1,4 +1,4 @@
-"""Text -> checked tree: finds the errors of a text alone, with one small pass for each rule.
+"""Text -> checked tree: finds the errors that a text alone shows, with a small pass for each rule.
 
 The passes run in DynamoDB's order of precedence, as observed. Rules about names and values are
 checked later, when the tree is bound. Checked trees are cached by their text, because programs
@@ -35,7 +35,7 @@ from hashrange.model.limits import EXPRESSION_BYTES_MAX, LIST_INDEX_MAX, NESTING
 from hashrange.model.values import text_size
 
 CACHED_TEXTS = 500
-"""The size of each grammar's cache. The tree of a text of 4 KB may take 100 KB."""
+"""The number of texts in each grammar's cache. The tree of a text of 4 KB may take 100 KB."""
 
 RESERVED_WORDS = frozenset(
     (get_data("hashrange.expressions", "reserved_words.txt") or b"").decode("ascii").split()
@@ -190,7 +190,7 @@ def _check_sections(sections: Iterable[Section]) -> None:
 
 
 def _check_paths(parameter: Parameter, nodes: Iterable[Node]) -> None:
-    """Refuse indexes beyond the limit of lists, and paths deeper than items can be."""
+    """Refuse list indexes beyond the limit, and paths deeper than items may be nested."""
     for parts in map(_parts, nodes):
         for part in parts:
             if isinstance(part, int) and part > LIST_INDEX_MAX:

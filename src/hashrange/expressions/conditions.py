@@ -24,19 +24,22 @@ from hashrange.model.values import AttributeValue, Item
 
 
 class PreparedCondition:
-    """A bound tree, given by its root, and its properties that hold for any values."""
+    """A bound tree, given by its root, and those of its properties that do not depend on values."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
 
     @cached_property
     def key_condition(self) -> PreparedKeyCondition:
-        """Raises ValidationException if it is not a key condition."""
+        """The tree as a key condition. Raises ValidationException if it is not one."""
         return PreparedKeyCondition(key_tests(self._root))
 
     @cached_property
     def searched(self) -> Mapping[str, Argument | Value]:
-        """Raises ValidationException if it is not a search condition."""
+        """The values that attributes must have, or the arguments in place of these values.
+
+        Raises ValidationException if it is not a search condition.
+        """
         return equalities(self._root)
 
     @cached_property
@@ -72,7 +75,7 @@ class Condition(Struct, gc=False, eq=False):
         return cls(PreparedCondition(root))
 
     def as_key_condition(self) -> KeyCondition:
-        """Raises ValidationException if it is not a key condition."""
+        """The same as a key condition. Raises ValidationException if it is not one."""
         return KeyCondition(self._prepared.key_condition, self._values)
 
     def as_search_condition(self) -> dict[str, AttributeValue]:

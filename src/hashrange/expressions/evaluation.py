@@ -178,7 +178,7 @@ def _contains(whole: Read, part: Read) -> Test:
 
 
 def _has(whole: AttributeValue, part: AttributeValue) -> bool:
-    """Whether a text, bytes, a set or a list contains the operand."""
+    """Whether `whole`, which is a text, bytes, a set or a list, contains `part`."""
     [(kind, content)], [(part_kind, sought)] = whole.items(), part.items()
     if kind == "L":
         return is_among(content, part)
@@ -206,7 +206,7 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "B": binary_size,
     **dict.fromkeys(("SS", "NS", "BS", "L", "M"), len),
 }
-"""`size` by type. It is assumed that the size of a text is its length in UTF-16."""
+"""The function `size` for each type. It is assumed to be a text's length in UTF-16."""
 
 _TESTS: dict[str, Callable[..., Test]] = {
     "=": _equal,

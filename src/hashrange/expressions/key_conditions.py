@@ -16,9 +16,9 @@ from hashrange.model.tables import TableOrIndex
 from hashrange.model.values import AttributeValue
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The comparators of key conditions, and the comparators for exchanged operands."""
+"""The comparators of key conditions, each with its equivalent for exchanged operands."""
 LEGACY_COUNT = "Conditions can be of length 1 or 2 only"
-"""The message if KeyConditions has none, or more than the key has attributes."""
+"""The message if KeyConditions has no condition, or more conditions than key attributes."""
 _OPERATORS = _MIRRORED.keys() | {"BETWEEN", "begins_with"}
 
 
@@ -31,9 +31,10 @@ class KeyTest(NamedTuple):
 
 
 class KeyQuery(Struct, gc=False):
-    """The rows to read: the partition, values of leading range attributes, a test of the next one.
+    """The rows that a Query reads: the values of the partition key and of leading range attributes,
+    and a test of the next range attribute.
 
-    `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`, or None without such a test.
+    `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`; it is None without a test.
     """
 
     hash_values: list[AttributeValue]
@@ -57,7 +58,7 @@ class _Arrangement(NamedTuple):
 
 
 class PreparedKeyCondition:
-    """Tests of different attributes, for any values."""
+    """A key condition without its values, so that it serves requests with any values."""
 
     def __init__(self, tests: Sequence[KeyTest], legacy: bool = False) -> None:
         self._tests = {test.attribute: test for test in tests}
@@ -135,7 +136,10 @@ class PreparedKeyCondition:
     def _range_tests(
         self, names: Sequence[str], types: Mapping[str, str]
     ) -> tuple[list[KeyTest], KeyTest | None]:
-        """Checks that equalities come first, then at most one other test, and no test after it."""
+        """The equalities of leading range attributes, and the other test, if there is one.
+
+        Raises ValidationException unless the equalities come first and at most one test follows.
+        """
         equals: list[KeyTest] = []
         last = None
         for name in names:
@@ -169,11 +173,11 @@ class KeyCondition(Struct, gc=False, eq=False):
         return cls(PreparedKeyCondition(tests, legacy=True))
 
     def check_partition(self, source: TableOrIndex) -> None:
-        """Raises ValidationException if there are too many tests, or a partition key has none."""
+        """Raises ValidationException if there are too many tests, or a partition key lacks one."""
         self._prepared.check_partition(source)
 
     def resolve(self, source: TableOrIndex, types: Mapping[str, str]) -> KeyQuery:
-        """The rows to read of a table or index. `types` has S, N or B for each attribute.
+        """The rows of a table or index to be read. `types` has S, N or B for each attribute.
 
         Raises ValidationException if the tests do not fit the key schema. `check_partition` must
         have been called before; other checks of a request come between the two.

@@ -54,7 +54,7 @@ _COMPARISONS = {
 def condition(
     expected: Mapping[str, requests.ExpectedAttributeValue] | None, operator: str | None
 ) -> Condition | None:
-    """Expected, joined by ConditionalOperator. None if it is empty."""
+    """The condition in Expected, joined by ConditionalOperator. None if Expected is empty."""
     if expected and "" in expected:
         raise ValidationException(EMPTY_NAME)
     tests = [_expectation(name, value) for name, value in (expected or {}).items()]
@@ -65,7 +65,7 @@ def condition(
 def filter(
     conditions: Mapping[str, requests.Condition] | None, operator: str | None
 ) -> Condition | None:
-    """QueryFilter or ScanFilter, joined by ConditionalOperator. None if it is empty."""
+    """The filter in QueryFilter or ScanFilter, joined by ConditionalOperator; None if empty."""
     if conditions is None and operator is None:
         return None
     _check_operator(operator, len(conditions or {}))
@@ -78,7 +78,7 @@ def filter(
 
 
 def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition:
-    """KeyConditions."""
+    """The key condition in KeyConditions."""
     tests = []
     for name, condition in conditions.items():
         values = condition.attribute_value_list or []
@@ -91,7 +91,7 @@ def key_conditions(conditions: Mapping[str, requests.Condition]) -> KeyCondition
 
 
 def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> Update:
-    """AttributeUpdates."""
+    """The update in AttributeUpdates."""
     if "" in attribute_updates:
         raise ValidationException(EMPTY_NAME)
     for update in attribute_updates.values():
@@ -103,7 +103,7 @@ def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> U
 
 
 def projection(attributes_to_get: Sequence[str]) -> Projection:
-    """AttributesToGet: names of top-level attributes, which may have any characters."""
+    """The projection in AttributesToGet, whose top-level names may have any characters."""
     seen = set()
     for name in attributes_to_get:
         if not name:

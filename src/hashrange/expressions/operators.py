@@ -33,7 +33,7 @@ _PATH_TYPES = (
     "INTSET}"
 )
 _PATH_TYPES_OF_LEGACY = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""The type of a path in messages; it is not known before the item is read."""
+"""Messages name all these types for a path, whose type is unknown before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 
@@ -154,10 +154,10 @@ _RESULT_TYPES = {
     "-": "N",
     "list_append": "L",
 }
-"""The type of an operation as an operand. The types of other operations depend on the item."""
+"""The result types of operations as operands. Other result types depend on the item."""
 
 VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
-"""The operators whose operands are checked by their values, not only by the types of these."""
+"""The operators whose operands are checked not only by their types, but by their values."""
 
 
 def check_operands(parameter: Parameter, operation: Operation, values: Values) -> None:

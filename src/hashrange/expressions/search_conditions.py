@@ -9,7 +9,10 @@ from hashrange.model.errors import ValidationException
 
 
 def equalities(root: Node) -> dict[str, Argument | Value]:
-    """The value for each attribute. Raises ValidationException unless they are joined by AND."""
+    """The value that each attribute must have.
+
+    Raises ValidationException unless the condition consists of equalities joined by AND.
+    """
     tests: dict[str, Argument | Value] = {}
     waiting = [root]
     while waiting:

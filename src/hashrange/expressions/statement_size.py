@@ -1,6 +1,6 @@
 """The size of an UpdateExpression, which UpdateItem checks before it reads the item.
 
-Like the new item, it must not exceed the limit of an item's size. If a clause reads
+This size, like that of the new item, must not exceed the limit of an item's size. If a clause reads
 or removes an attribute, only the path counts. The bytes of a value count at each use of the value.
 
 Source: measured on the service in 2026, clause by clause. A third of the regions omit this check.
@@ -24,7 +24,7 @@ _OPERAND_PATH_PART = 14
 _OPERATIONS = {"+": 34, "-": 37, "if_not_exists": 39, "list_append": 37}
 
 SizeOf = Callable[[str], int]
-"""Returns the bytes of a value by its placeholder."""
+"""Returns the size in bytes of the value of a placeholder."""
 
 
 class Clause(NamedTuple):

@@ -76,7 +76,7 @@ class Operation(NamedTuple):
 Node: TypeAlias = Path | AliasedPath | Placeholder | Argument | Value | Operation
 
 Values: TypeAlias = Mapping[str, AttributeValue]
-"""The values of the arguments."""
+"""The values of the arguments, by placeholder."""
 
 NO_VALUES: Values = {}
 
@@ -105,7 +105,7 @@ def attributes_of(node: Node) -> frozenset[str]:
 
 
 def postorder(node: Node) -> list[Node]:
-    """The node after all below it, operands in the order of the text."""
+    """All nodes of a tree, each after its operands; operands are in the order of the text."""
     nodes = []
     waiting = [node]
     while waiting:
@@ -117,7 +117,7 @@ def postorder(node: Node) -> list[Node]:
 
 
 def invalid(parameter: Parameter, reason: str, added_by_legacy: str = "") -> ValidationException:
-    """The error of an invalid expression."""
+    """The error of an invalid expression; legacy validation adds a text to its message."""
     if parameter == "Statement":
         return ValidationException(reason)
     message = f"Invalid {parameter}: {reason}"

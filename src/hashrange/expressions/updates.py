@@ -48,7 +48,7 @@ Compute = Callable[[Item, Values], AttributeValue]
 
 
 class Change(NamedTuple):
-    """A path and a function of its new value; None removes it."""
+    """A path and a function that returns its new value, or None to remove it."""
 
     target: Path
     result: Read
@@ -161,7 +161,7 @@ class Update(Struct, gc=False, eq=False):
 
     @property
     def only_removes(self) -> bool:
-        """Whether the update is an UpdateExpression with REMOVE actions alone."""
+        """Whether the update is an UpdateExpression that has only REMOVE actions."""
         clauses = self._prepared.clauses
         return bool(clauses) and all(clause.operand is None for clause in clauses)
 
@@ -191,8 +191,8 @@ class Update(Struct, gc=False, eq=False):
         return _write_members(prepared.tree, item, results)
 
     def _results(self, item: Item) -> list[AttributeValue | None]:
-        """The new values of the paths. A few kilobytes can ask for hundreds of copies of a large
-        list, so the work ends when no item could hold the result.
+        """The new values of the paths. An update of a few kilobytes can ask for hundreds of copies
+        of a large list, so the work ends when no item could hold the result.
         """
         changes, values = self._prepared.changes, self._values
         if len(changes) <= _FEW:

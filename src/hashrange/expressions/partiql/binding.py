@@ -52,7 +52,7 @@ _TYPES = {
 """The types that IS compares with, except MISSING."""
 _SET_FUNCTIONS: dict[str, Section] = {"set_add": "ADD", "set_delete": "DELETE"}
 FUNCTIONS = (*CONDITION_FUNCTIONS, *UPDATE_FUNCTIONS, *_SET_FUNCTIONS)
-"""All that a statement may call."""
+"""All functions that a statement may call."""
 _NOT_BOOLEAN = "WHERE clause must contain an expression that resolves to a boolean"
 _BAD_IN = (
     "IN operator must have a left hand argument of type Variable Reference and right hand "
@@ -173,7 +173,7 @@ class _Binding:
         return self._leaf(term)
 
     def _leaf(self, term: Term) -> Node:
-        """A path or a value."""
+        """The bound path or value that a term stands for."""
         if term.kind == "path":
             return path_of(term)
         if term.kind == "missing":

@@ -43,7 +43,7 @@ class _Test(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """One way in which a clause may hold: its conditions on the key, and the other ones."""
+    """One way in which a clause may hold: its conditions on key attributes, and all others."""
 
     hash: _Test
     sort: _Test | None
@@ -73,7 +73,7 @@ def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | Non
 
 
 def check_key(key: Item, names: Sequence[str], types: Types) -> None:
-    """Raises ValidationException if a key attribute is missing or of another type."""
+    """Raises ValidationException if a key attribute is missing or has the wrong type."""
     for name in names:
         if name not in key:
             raise ValidationException(f"Key attribute should be present in the item: Key {name}")

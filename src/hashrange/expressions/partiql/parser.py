@@ -32,7 +32,7 @@ from hashrange.model.errors import ValidationException
 
 EXISTS_MISPLACED = "EXISTS can only be used in ExecuteTransaction write requests."
 CACHED_TEXTS = 100
-"""The tree of a text of 8 KB may take 1 MB."""
+"""The number of statements in the cache. The tree of a text of 8 KB may take 1 MB."""
 
 
 @lru_cache(CACHED_TEXTS)
@@ -177,7 +177,10 @@ class _Parser(TermParser):
     # ---- clauses ----
 
     def _source(self, missing: str, keyword: str | None = None) -> Source:
-        """A table, or a table and an index. `keyword` is the word before it."""
+        """A table, or a table and an index.
+
+        `missing` is the fault if there is no name, `keyword` the fault if there is a keyword.
+        """
         if keyword and (self.token.kind in ("string", "number") or self.word == "?"):
             raise ValidationException("Unexpected from source")
         fault = keyword if keyword and self.token.kind == "keyword" else missing

@@ -30,7 +30,7 @@ _INDEX_DIGITS_MAX = len(str(LIST_INDEX_MAX))
 
 
 class TermParser:
-    """A text and a position in it, with the rules of terms. Those that may nest are `Rule`s."""
+    """A text and a position in it, with the rules of terms. A rule that may nest is a `Rule`."""
 
     def __init__(self, text: str) -> None:
         self._tokens = tokenize(text)
@@ -50,7 +50,7 @@ class TermParser:
         return token.text if token.kind in ("keyword", "symbol", END) else ""
 
     def accept(self, *words: str) -> bool:
-        """Take these words if all of them come next."""
+        """Take these words if all of them come next. Returns whether they did."""
         if self.word != words[0]:
             return False
         ahead = self._tokens[self._position : self._position + len(words)]

@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """`kind` is a group of the pattern above, or keyword, or END.
+    """`kind` is a group of the pattern `_TOKEN`, or keyword, or END.
 
     `text` has no quotes; keywords are in capitals. `place` is the place as messages write it.
     """
@@ -55,7 +55,7 @@ def malformed(detail: str = "") -> ValidationException:
 
 
 def check_components(parts: Collection[str | int]) -> None:
-    """Raises ValidationException if a name in a path or of a map's member is empty."""
+    """Raises ValidationException if one of the `parts` of a path, or of a map's names, is empty."""
     if "" in parts:
         raise ValidationException("Path component cannot be an empty string")
 
@@ -80,7 +80,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def unreadable(text: str) -> Token | None:
-    """The first character of a text that begins no token, None if there is none."""
+    """The first place in a text at which no token begins; None if all of the text is tokens."""
     position = 0
     while (match := _TOKEN.match(text, position)) and match.lastgroup != "unknown":
         position = match.end()
