@@ -21,7 +21,7 @@ class _Named(msgspec.Struct):
 
 
 class _Tables(msgspec.Struct):
-    """The members of a request that name its tables, or a resource that belongs to one."""
+    """The members of a request that name tables, or a resource that belongs to a table."""
 
     table: str | None = msgspec.field(default=None, name="TableName")
     arn: str | None = msgspec.field(default=None, name="ResourceArn")

@@ -234,7 +234,8 @@ def _may_have_too_many_values(body: bytes) -> bool:
 
 
 def _values(body: bytes) -> int:
-    """The number of values, or some number above the limit. Text within strings is not counted."""
+    """The number of values in a body; if it is above the limit, some number above the limit. Text
+    within strings is not counted."""
     commas = braces = 0
     in_string, cut_off = 0, b""
     for at in range(0, len(body), _COUNTED_BYTES):
@@ -253,5 +254,5 @@ def _values(body: bytes) -> int:
 
 
 def _count(text: bytes, character: bytes) -> int:
-    """Like `text.count`, but forty times as fast if there are few."""
+    """Like `text.count`, but forty times as fast if the character is rare in the text."""
     return len(text) - len(text.replace(character, b""))

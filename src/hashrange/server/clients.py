@@ -18,9 +18,9 @@ from hashrange.server.turns import Turns
 class Answered(msgspec.Struct, gc=False):
     """An answered request. `client` is the address from which it came, as `host:port`.
 
-    `call` is None for a request that did not become a call: one that was refused, because of its
-    signature for example, or a health check. Then `outcome` is empty, and a refusal
-    has its `error` and the `access_key` that the request claims.
+    `call` is None for a request that did not become a call: a health check, or a request that was
+    refused, for example because of its signature. The `outcome` of such a request is empty. For a
+    refused request, `error` says why, and `access_key` is the key that the request claims to use.
     """
 
     client: str
@@ -117,14 +117,15 @@ class Clients:
     def call_aside(self, call: wire.Call, done: Callable[[Outcome], None]) -> Future[bytes]:
         """Answer a call that may take long in the one thread kept for such calls.
 
-        Unless it is cancelled before it begins, `done` is called on the loop.
+        `done` is called on the event loop when the call is answered. It is not called if the
+        returned future is cancelled before the thread begins with the call.
         """
         answer = self._aside.submit(self._call, call)
         self._when_done(answer, lambda: done(answer.exception() or answer.result()))
         return answer
 
     def compress_aside(self, body: bytes, form: wire.Form, done: Callable[[bytes], None]) -> None:
-        """Make a large compressed response in a thread."""
+        """Compress a large response in a thread, then call `done` with it on the event loop."""
         answer = self._compressing.submit(wire.succeed, body, form)
         self._when_done(answer, lambda: done(answer.result()))
 

@@ -3,7 +3,7 @@
 Pipelined requests wait, parsed, until the requests before them are answered: a read sees the
 write before it, and answers leave in order. While a request waits, nothing more is read from the
 client; while the client does not read its answers, none of its requests is run. `intake`
-limits how much it may send, and `budget` has the memory that all clients share.
+limits how much the client may send, and `budget` has the memory that all clients share.
 """
 
 import asyncio
@@ -75,10 +75,10 @@ _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
 
 
 def _takes_long(call: wire.Call) -> bool:
-    """Whether a call is decoded in a thread, because the event loop has other clients to serve.
+    """Whether a call takes long to decode, so that a thread decodes it and delays no other client.
 
-    PartiQL takes longest to parse. Decoding in a thread makes a request for one large item cost a
-    third more; that matters less if the item has many values.
+    PartiQL takes longest to parse. A request for one large item costs a third more if it is decoded
+    in a thread; that matters less if the item has many values.
     """
     body = call.body
     return (
@@ -391,7 +391,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.abort()
 
     def _pace(self) -> tuple[int, int]:
-        """The bytes per second that the client has to move now, and the seconds that it gets."""
+        """The required bytes per second, and the number of seconds of which that is the average."""
         if self._intake.contended:
             return CONTENDED_RATE_MIN, CONTENDED_SECONDS_MAX
         answers, unsent, held = self._swept

@@ -25,7 +25,7 @@ class Intake:
 
     def __init__(self, budget: Budget, parser: wire.Connection, go_on: Callable[[], None]) -> None:
         self.buffer = budget.stranger_buffer
-        """The buffer for the next piece of data, which all clients share."""
+        """The buffer for the next piece of data; all clients use the same memory."""
         self.blocked = False
         """Whether reading is suspended."""
         self.waits = False
@@ -43,7 +43,7 @@ class Intake:
 
     @property
     def contended(self) -> bool:
-        """Whether others wait for the memory that this client has reserved."""
+        """Whether other clients wait for memory of the share in which this client has some."""
         return self.share is not None and bool(self.share.waiting)
 
     def admit(self) -> None:

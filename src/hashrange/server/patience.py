@@ -36,10 +36,11 @@ class Patience:
         self.seconds, self.moved_bytes = 0.0, 0
 
     def is_over(self, seconds: float, moved_bytes: int, rate_min: int, seconds_max: int) -> bool:
-        """Whether a client that has moved this many bytes in the last seconds has been too slow for
-        too long.
+        """Add the bytes that a client has moved in the last `seconds`. Returns whether it has now
+        moved too little, on average over at least `seconds_max`.
 
-        With a `rate_min` of 0, one byte is enough.
+        A client must move more than `rate_min` bytes per second. If `rate_min` is 0, a single byte
+        begins a new average.
         """
         if moved_bytes and not rate_min:
             self.renew()

@@ -31,7 +31,7 @@ _M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 SWITCH_SECONDS = 0.0005
 """The time for which a thread may hold the interpreter lock while the event loop waits; Python's
-default is ten times as long. A server's threads do work that would take too long on the loop."""
+default is ten times as long. Some requests are run in threads, and must not delay the loop."""
 
 
 class Server:
@@ -139,7 +139,7 @@ def new_runner() -> asyncio.Runner:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop if uvloop is installed, else one of asyncio's that watches sockets."""
+    """uvloop's event loop if uvloop is installed, otherwise asyncio's `SelectorEventLoop`."""
     try:
         import uvloop
     except ImportError:

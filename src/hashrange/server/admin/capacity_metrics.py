@@ -24,12 +24,13 @@ _CAUSES = {
     "AccountLimit": "account_limit",
     "MaxOnDemandThroughput": "max_on_demand_throughput",
 }
-"""The cause in the name of a metric, by the middle part of the name of a reason, such as
-`KeyRangeThroughput` in `TableReadKeyRangeThroughputExceeded`."""
+"""Each cause as the reasons of throttling name it, and as the metrics name it: the reason
+`TableReadKeyRangeThroughputExceeded`, for example, contains the cause `KeyRangeThroughput`."""
 
 
 def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":
-    """The families of metrics; the index's name is empty for a table."""
+    """The metrics of all tables and indexes: consumption and throttling from `reports`, provisioned
+    capacity from `capacities`. The metrics of a table have an empty index name."""
     yield from _consumed(reports)
     yield from _throttled(reports)
     yield from _settings(capacities)

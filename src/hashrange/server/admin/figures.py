@@ -16,7 +16,8 @@ class Figure(NamedTuple):
 
     meaning: str
     join: Callable[[int, int], int] = _added
-    """Combines the values of two workers, which are equal for a figure of the database file."""
+    """Combines the values of two workers. A figure of the database file is the same in all workers,
+    so either value will do."""
     rises: bool = False
 
 

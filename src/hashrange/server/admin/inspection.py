@@ -1,4 +1,4 @@
-"""`/inspect`: partitions, item collections, load and hot keys as JSON, behind the token.
+"""`/inspect`: partitions, item collections, load and hot keys as JSON. It requires the token.
 
 `/inspect?table=NAME` shows one table. Keys of items are shown here, and nowhere in metrics or logs.
 """

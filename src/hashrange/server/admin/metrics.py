@@ -120,8 +120,8 @@ class Metrics:
 def rendered(
     counts: Callable[[], Counts], process: "Callable[[], Iterable[Metric]] | None" = None
 ) -> Answer:
-    """The page of metrics. `process` returns the metrics of the process or processes, by default of
-    this process."""
+    """The page of metrics, with the present `counts`. `process` returns the metrics of the server's
+    processes; by default the page has those of this process."""
     try:
         from prometheus_client import CollectorRegistry, ProcessCollector, exposition
     except ModuleNotFoundError:
@@ -136,7 +136,7 @@ def rendered(
 
 
 class _Collector:
-    """A collector for prometheus-client's registry that calls a function."""
+    """A collector for prometheus-client's registry: it calls `families` at each collection."""
 
     def __init__(self, families: "Callable[[], Iterable[Metric]]") -> None:
         self.collect = families

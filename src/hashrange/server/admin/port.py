@@ -19,8 +19,8 @@ from hashrange.server.admin.routes import Answer, Routes, text_answer
 from hashrange.wire import NO_ORIGINS, ForeignHostError, Origins
 
 CONNECTIONS_MAX = 16
-"""The largest number of connected clients. If another one connects, the client that has gone
-longest without sending a complete request is disconnected, or the new client if there is none."""
+"""The largest number of connected clients. If another client connects, the oldest client that has
+not sent a complete request is disconnected. If all have sent one, the new client is refused."""
 
 HEAD_BYTES_MAX = 8 * 1024
 TRANSFER_SECONDS_MAX = 10
@@ -94,8 +94,8 @@ class AdminPort:
             writer.transport.abort()
 
     def _turn_away(self) -> bool:
-        """Disconnect the client that has gone longest without sending a complete request. Returns
-        whether there is one."""
+        """Disconnect the oldest client that has not sent a complete request. Returns whether there
+        was such a client."""
         if not self._strangers:
             return False
         task, writer = next(iter(self._strangers.items()))

@@ -1,8 +1,8 @@
 """CloudWatch's metrics of requests, by table and operation, under CloudWatch's names.
 
-If throughput is measured, the receipt of a request names its table. The table of a request that
-got an error is read from the request. Source: developer guide, DynamoDB metrics and
-dimensions.
+Latencies and returned items are counted only if throughput is measured, because then the receipt
+of a request names its tables. The tables of a request that got an error are read from the request.
+Source: developer guide, DynamoDB metrics and dimensions.
 """
 
 from bisect import bisect_left
@@ -48,7 +48,7 @@ _page = msgspec.json.Decoder(_Page).decode
 
 
 class Succeeded(msgspec.Struct):
-    """The requests on one table with one operation that succeeded."""
+    """The successful requests of one operation on one table."""
 
     buckets: list[int] = msgspec.field(default_factory=lambda: [0] * (len(SECONDS) + 1))
     seconds: float = 0.0
@@ -169,7 +169,8 @@ _OF_MEMBERS = {
     "ConditionalCheckFailed": "conditional_check_failed_requests",
     "TransactionConflict": "transaction_conflict",
 }
-"""The metric that counts a member of a cancelled transaction, by the code of its reason."""
+"""The metrics of the actions of a cancelled transaction, by the code of the action's cancellation
+reason. Actions with other codes are not counted."""
 _BY_TABLE = {kind for kind, (_, labels) in _FAMILIES.items() if labels != BY}
 
 

@@ -1,4 +1,4 @@
-"""The process of a function, as `python -m` runs it with MODULE:HANDLER SECONDS.
+"""The process of a function, as `python -m` runs it with MODULE:HANDLER and its time limit.
 
     parent -> child     an event, JSON
     child -> parent     [true, None] when the function has been imported, and for each event

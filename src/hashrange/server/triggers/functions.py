@@ -69,10 +69,10 @@ class Function(Protocol):
 def called(
     work: Callable[[], T], abandon: Callable[[], None], seconds: float, wanted: Callable[[], bool]
 ) -> T:
-    """The result of `work`, which may take some seconds and is supervised meanwhile.
+    """Run `work` in a thread, and return its result.
 
-    Raises the exceptions of `work`, Failed after the time limit, and Abandoned if the call is
-    abandoned.
+    Raises the exceptions of `work`, Failed after `seconds`, and Abandoned when `wanted()` returns
+    False. In the last two cases, `abandon` is called to end the work.
     """
     end = monotonic() + seconds
     future: Future[T] = Future()
@@ -157,7 +157,8 @@ class ChildFunction:
         self._receiving = False
 
     def _receive(self, process: "subprocess.Popen[bytes]") -> Any:
-        """The next answer, which begins with whether the function succeeded."""
+        """The content of the child's next answer. Raises Failed if the function did not succeed, if
+        the answer is too long, or if the process has ended."""
         self._receiving = True
         try:
             answer = child.receive(cast(BinaryIO, process.stdout), ANSWER_BYTES_MAX)

@@ -55,7 +55,8 @@ class Lane:
         return self.shard.ended and not self.records and self.passed == self.handled
 
     def begin_at(self, handled: str | None) -> None:
-        """Forget the records that were read, and continue after this record."""
+        """Forget the records that were read, and continue after the record `handled`; None stands
+        for the beginning of the shard."""
         if handled != self.handled:
             self.attempts, self.parts, self.pauses = 0, [], 0
         self.handled = self.passed = self.shard.after = handled
@@ -93,13 +94,14 @@ class Lane:
         return self.records[:count]
 
     def is_due(self, crowded: bool) -> bool:
-        """Whether the next batch need not wait for more records."""
+        """Whether the next batch need not wait for more records. `crowded` says that too many
+        records are waiting already."""
         if self.parts or crowded or self.shard.ended or not self.wanted():
             return True
         return monotonic() >= self.since + self.trigger.maximum_batching_window_in_seconds
 
     def done(self, count: int) -> str:
-        """Remove the first records, which have been handled or discarded. Returns the new
+        """Remove the first `count` records, which have been handled or discarded. Returns the new
         checkpoint."""
         last = self.records[count - 1 : count]
         del self.records[:count]
@@ -113,7 +115,7 @@ class Lane:
         return self.handled
 
     def divide(self, count: int) -> None:
-        """Divide the failed batch into two halves for the next attempts."""
+        """Divide the failed batch of `count` records into two halves for the next attempts."""
         self.parts[:1] = [count // 2, count - count // 2]
 
     def fail(self) -> float:

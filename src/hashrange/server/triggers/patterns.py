@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Matches = Callable[[Any], bool]
-"""Whether a pattern matches a value, which is ABSENT if there is none."""
+"""A function that tells whether a pattern matches a value. Where a record has no value, the
+function is called with ABSENT."""
 
 ABSENT = object()
 OR = "$or"
@@ -125,7 +126,8 @@ def _equals_ignore_case(operand: Any) -> Matches:
 
 
 def _anything_but(operand: Any) -> Matches:
-    """Matches a value that exists and is none of these, or does not match an operator."""
+    """Matches a value that exists and that no rule of the operand matches. The operand is a rule or
+    a list of rules: values, or operators such as a prefix."""
     rules = operand if isinstance(operand, list) else [operand]
     excluded = [_rule(rule) for rule in rules]
     if not excluded:
@@ -134,7 +136,8 @@ def _anything_but(operand: Any) -> Matches:
 
 
 def _exists(operand: Any) -> Matches:
-    """Whether a leaf exists: a value with members does not exist in this sense."""
+    """Matches a leaf that exists or, if the operand is false, the absence of a leaf. A value with
+    members is not a leaf."""
     if not isinstance(operand, bool):
         raise PatternError(f"exists needs true or false, not {operand!r}")
     return lambda value: (value is not ABSENT and not isinstance(value, Mapping)) is operand

@@ -85,9 +85,9 @@ def _decoded(pattern: str | dict[str, Any]) -> Any:
 
 
 def triggers(texts: Sequence[str], hosts: Sequence[str]) -> list[Trigger]:
-    """The triggers that `--trigger` names, which may call `hosts` besides loopback.
+    """The triggers that `texts`, the values of `--trigger`, declare.
 
-    Raises ServerError.
+    The URL of a function must name one of `hosts`, or a loopback address. Raises ServerError.
     """
     parsed = [trigger for text in texts for trigger in _read(text)]
     for trigger in parsed:

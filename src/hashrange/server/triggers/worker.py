@@ -1,4 +1,5 @@
-"""Reads the streams of a table and calls its function, with one batch at a time, on one server.
+"""Reads the streams of a table and calls a trigger's function, with one batch at a time. Only one
+of several servers does so for a trigger.
 
 The checkpoint of a shard is stored after its batch has been handled. If the server ends in between,
 the batch is handled again: each record arrives at least once, and the records of an item arrive in
@@ -158,7 +159,8 @@ class Calls(Worker):
         return more
 
     def _advance(self, reading: Reading, lane: Lane, is_ours: Callable[[], bool]) -> bool:
-        """Read a shard, and call the function if a batch is due. Returns whether to go on."""
+        """Read a shard, and call the function if a batch is due. Returns whether there may be more
+        to do at once."""
         if lane.finished or monotonic() < lane.not_before:
             return False
         self._fill(reading, lane)
@@ -175,7 +177,7 @@ class Calls(Worker):
         return self._call(reading, lane, is_ours)
 
     def _fill(self, reading: Reading, lane: Lane) -> None:
-        """Read records for the next batch, as far as there are any now."""
+        """Read records for the next batch until it is full, or until there are no more for now."""
         while not lane.shard.ended and (wanted := lane.wanted()):
             try:
                 limit = min(wanted, READ_RECORDS_MAX)
@@ -242,7 +244,8 @@ class Calls(Worker):
         return called(lambda: function.call(event), function.abandon, seconds, wanted)
 
     def _failed(self, reading: Reading, lane: Lane, count: int, error: Failed | None) -> None:
-        """Try the first `count` records again, in halves or together, or discard them."""
+        """Let the first `count` records be tried again, in halves or together, or discard them.
+        `error` is None if the function itself reported the failure of these records."""
         reason = (
             str(error)
             if error
@@ -261,7 +264,8 @@ class Calls(Worker):
         _log.error("trigger %s: %s; retrying in %g s", self._trigger.name, reason, pause)
 
     def _too_old(self, lane: Lane) -> int:
-        """The number of records at the beginning that are too old for the function."""
+        """The number of waiting records that are older than the trigger allows. They come first,
+        because records are in the order of their times."""
         age = self._trigger.maximum_record_age_in_seconds
         if age < 0:
             return 0
@@ -293,7 +297,8 @@ class Calls(Worker):
         return self._database.execute(operation, members)
 
     def _say(self, trouble: str) -> None:
-        """Log the reason why nothing can be read, once."""
+        """Log `trouble`, the reason why nothing can be read, unless it was the last one logged. It
+        is empty if there is no trouble."""
         if trouble and trouble != self._said:
             _log.warning("trigger %s waits: %s", self._trigger.name, trouble)
         self._said = trouble

@@ -119,7 +119,8 @@ async def _check_account(database: "Database", account: str) -> None:
 
 @contextmanager
 def _apart(options: Options, database: "Database", settings: Settings) -> "Iterator[Apart | None]":
-    """The databases of keys and regions; with them, `database` stays empty."""
+    """The runtime with a database for each access key and region, in which case `database` itself
+    stays empty; None if the options do not ask for this."""
     if not options.apart:
         yield None
         return

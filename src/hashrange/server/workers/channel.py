@@ -3,8 +3,8 @@
     supervisor -> worker    (ASK, number, question, argument), (RELOAD, keys) or (REFUSE, reason)
     worker -> supervisor    (READY,), (ANSWER, number, answer) or (REFUSE, reason)
 
-A message is pickled, after its length in four bytes. The first message to a worker is its task. If
-one side is gone, the other one reads the end of the stream.
+A message is sent as its length, in four bytes, followed by its pickle. The first message to a
+worker is its task. If one side is gone, the other side reads the end of the stream.
 """
 
 import asyncio

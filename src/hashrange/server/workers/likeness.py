@@ -1,7 +1,7 @@
-"""`hashrange serve --like PROGRAM`: the port, health check and first lines that users know.
+"""`hashrange serve --like PROGRAM`: the port, health check and first line that PROGRAM would have.
 
-For DynamoDB Local these are the answer to `GET /` and the line that it prints at the start, which
-tools wait for. The status and the line are certain; the body of the answer is assumed.
+Tools wait for DynamoDB Local until it answers `GET /`, or until it has printed a certain line. The
+status of that answer and the line are known; the body of the answer is assumed.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Likeness(NamedTuple):
     port: int
     non_api: NonApi
     says: str = ""
-    """The line that it prints when it is ready."""
+    """The line that the server prints when it is ready; empty if there is none."""
 
 
 def _as_localstack(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:

@@ -40,7 +40,7 @@ class Process:
         self.serves = False
         self.has_served = False
         self.counts = Counts()
-        """Its last answer to a request for metrics."""
+        """The worker's last answer to a request for metrics."""
         self._channel = channel
         self._owner = owner
         self._numbers = count()
@@ -66,7 +66,8 @@ class Process:
         self._channel.send(message)
 
     async def ask(self, question: str, argument: Any, seconds: float) -> Any:
-        """The worker's answer to a question. Raises NoAnswer, or the worker's own exception."""
+        """The worker's answer to a question, within `seconds`. Raises NoAnswer, or the exception
+        that the worker sends instead of an answer."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self.tell((channel.ASK, number, question, argument))

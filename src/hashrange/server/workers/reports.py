@@ -44,7 +44,7 @@ class Reports:
         }
 
     def alive(self, query: Query) -> Answer:
-        """200 if the event loop of every worker is running."""
+        """200 if the event loop of every worker is running, otherwise 503 and the problem."""
         problem = self._problem(worker.LIFE, LIFE_SECONDS_MAX)
         return text_answer(problem, 503) if problem else text_answer("alive")
 
@@ -66,7 +66,8 @@ class Reports:
         return shown(name, totals.inspected(answers))
 
     def _problem(self, question: str, seconds: float) -> str:
-        """The first problem that a worker reports, or that a worker does not answer."""
+        """The first problem that a worker reports. It is also a problem if a worker does not answer
+        in time, or if no worker serves. Empty if there is no problem."""
         answers = self._ask(question, None, seconds)
         problems = [str(answer) for answer in answers if answer]
         return problems[0] if problems else "" if answers else "no worker serves"

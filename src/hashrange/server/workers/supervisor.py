@@ -203,7 +203,11 @@ class Supervisor:
             }
 
     def _looked_at(self, process: Process, before: int, looks: int) -> tuple[int, int]:
-        """The last heartbeat, and the number of checks that have seen the same one."""
+        """Check a worker, and kill it if it has been silent for too many checks in a row. Returns
+        the number of its last heartbeat, and how many checks in a row have found no newer one.
+
+        `before` and `looks` are what the check before this one returned.
+        """
         beat = self._shared.last_beat(process.number)
         looks = looks + 1 if beat == before else 0
         if not beat and not (self._first_has_served() or self._ending.is_set()):
@@ -261,7 +265,8 @@ class Supervisor:
         return [process for process in self._running.values() if process.serves]
 
     async def ask_all(self, question: str, argument: Any, seconds: float) -> list[Any]:
-        """The answer of each worker that serves, or the exception."""
+        """The answers of the workers that serve. If a worker does not answer in time, or cannot
+        answer, the exception takes the place of its answer."""
         asked = (process.ask(question, argument, seconds) for process in self.serving())
         return await asyncio.gather(*asked, return_exceptions=True)
 

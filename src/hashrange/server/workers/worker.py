@@ -113,7 +113,7 @@ class Attendant:
             self._channel.send((channel.ANSWER, number, answer.exception() or answer.result()))
 
     def _tell_damage(self, reason: str) -> None:
-        """From the thread that looks for damage: tell the supervisor that damage was found."""
+        """Tell the supervisor that damage was found. Called in the thread that looks for damage."""
         self._loop.call_soon_threadsafe(self._channel.send, (channel.REFUSE, reason))
 
 

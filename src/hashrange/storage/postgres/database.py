@@ -61,7 +61,7 @@ TIDY_SECONDS = 60.0
 
 
 class HeldSnapshot:
-    """A connection with a snapshot of PostgreSQL, taken from `pool`."""
+    """A snapshot of PostgreSQL, held by a connection that was taken from `pool`."""
 
     def __init__(self, database: "PostgresDatabase", pool: Pool, connection: Any) -> None:
         self._database = database
@@ -224,7 +224,8 @@ class PostgresDatabase:
         return self._latest + int((time.monotonic() - self._sampled_at) * 1000)
 
     def not_before(self, now: int) -> int:
-        """The time of an answer, in milliseconds. Within a process it never decreases."""
+        """The time of an answer, in milliseconds, when the database's clock shows `now`. Within a
+        process it never decreases."""
         self._latest = max(now, self.milliseconds() if self._latest else 0)
         self._sampled_at = time.monotonic()
         return self._latest
@@ -263,7 +264,7 @@ class PostgresDatabase:
             raise
 
     async def ask(self, question: Question, values: bool = True) -> None:
-        """Answer with one statement. If the connection has been lost meanwhile, it is replaced."""
+        """Answer a question with one statement. If the connection is lost, ask on another one."""
         await self._retried(question, self._ask, question, values)
 
     async def _ask(self, question: Question, values: bool) -> None:

@@ -31,7 +31,7 @@ from hashrange.storage.postgres.reads import Question
 
 FENCE = -1
 DROPPED_LIST = -2
-"""The numbers of two locks. The number of a space's lock is the id of the space."""
+"""The numbers of the locks FENCE and DROPPED_LIST. The lock of a space has the space's id."""
 
 ABSENT = 0
 """The version of an absent row."""
@@ -96,7 +96,10 @@ class Guards:
         return there - {SYSTEM_SPACE}
 
     def locks(self, shared: set[int], alone: set[int], changes_catalog: bool) -> dict[int, bool]:
-        """The numbers of the advisory locks, in order, and whether each is exclusive."""
+        """The numbers of the advisory locks, in order, and whether each is exclusive.
+
+        The writes of the transaction need the locks `shared` and, exclusively, the locks `alone`.
+        """
         alone = alone | {again.space for again, _ in self.ranges}
         if self.dropped is not None:
             alone.add(DROPPED_LIST)

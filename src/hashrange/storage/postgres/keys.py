@@ -21,7 +21,7 @@ AFTER_DIGESTS = b"\xff" * (_DIGEST_BYTES + 1)
 
 
 class Stored(NamedTuple):
-    """The place of a row. Places are in the order of the index."""
+    """The place of a row. Places compare as the index orders them."""
 
     space: int
     slot: int
@@ -47,7 +47,8 @@ def first_from(start: bytes) -> tuple[int, bytes]:
 
 
 def first_after(end: bytes | None) -> tuple[int, bytes]:
-    """The first slot and key at which no row before `end` is stored, nor after it."""
+    """The slot and key that follow all places of rows before `end`. If `end` is longer than the
+    index keeps, rows after `end` can be stored before this place too."""
     if end is None:
         return SLOT_AFTER_ALL, b""
     if len(end) <= KEY_BYTES_MAX:

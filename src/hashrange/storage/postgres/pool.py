@@ -270,7 +270,8 @@ class Pool:
             self._trying = None
 
     def _note_away(self) -> None:
-        """Close the idle connections, which would not answer either."""
+        """Note that the node cannot be reached. Its idle connections would not answer either, so
+        they are closed."""
         self._is_away, self._try_at = True, time.monotonic() + AWAY_SECONDS
         while self._idle:
             self._idle.pop().terminate()

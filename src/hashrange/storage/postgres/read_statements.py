@@ -96,7 +96,8 @@ _SQL: dict[int, tuple[str, int]] = {
 
 
 def value_of(column: str, values: bool, bytes_max: int | None) -> str:
-    """The column that is read: nothing, the value, or TOO_LARGE in place of a large value."""
+    """The SQL that reads a value from `column`: NULL unless `values` are wanted, and TOO_LARGE in
+    place of a value with more than `bytes_max` bytes."""
     if not values:
         return "NULL::bytea"
     if bytes_max is None:

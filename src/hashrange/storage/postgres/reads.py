@@ -68,9 +68,9 @@ READS_ANSWERED_MIN = 2
 class Question:
     """The keys and ranges of several reads, and the rows of the answer.
 
-    If the answer is `compared` at the end of the transaction, it may mix moments until then, and
-    `bounds` is empty. Otherwise `bounds` has the keys whose rows must be as of one moment; with
-    `locks_system`, rows of the system space are among them.
+    If a transaction compares the answer with the database at its end (`compared`), the rows of the
+    answer need not be as of one moment, and `bounds` is empty. Otherwise `bounds` has the keys
+    whose rows must be; with `locks_system`, rows of the system space are among them.
     """
 
     def __init__(
@@ -302,7 +302,8 @@ class Asked:
             self._rows = min(read.rows_max or ROWS_AT_FIRST, ROWS_AT_FIRST)
 
     def arguments(self) -> tuple[Any, ...]:
-        """Space, slot and key of the start and of the end, the number of rows, the weight."""
+        """The arguments of its part of the statement: the space, the slot and key of the start and
+        of the end, the largest number of rows, and the largest sum of weights."""
         read = self.read
         start, end = first_from(read.start), first_after(read.end)
         if self.whole:
@@ -315,7 +316,8 @@ class Asked:
         return last == slot or (last == slot + 1 and not end)
 
     def is_answered(self, dropped: set[int]) -> bool:
-        """Make the page from the returned rows. Returns False if they are not enough."""
+        """Make the page from the returned rows. Returns False if more rows must be requested. A
+        range in one of the `dropped` spaces has no rows."""
         read = self.read
         if read.space in dropped:
             self.records = []

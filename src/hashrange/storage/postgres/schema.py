@@ -61,7 +61,8 @@ OLDEST_WITH_FENCES = 3
 """The version of the oldest release that knows the fences of a cluster."""
 
 _OLDEST = 1
-"""The version of the tables of the oldest release that can use the tables of this one."""
+"""The oldest release that can use the tables that this release creates. A release is named by the
+version of its own tables."""
 
 _SERVER = """SELECT current_setting('server_version_num')::int AS number,
     current_setting('server_version') AS version,

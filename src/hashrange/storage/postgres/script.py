@@ -156,8 +156,8 @@ Place = tuple[int, Tables]
 
 
 class Step:
-    """The values of some parts. A guarded part must change one row for each value, or `changed`
-    rows."""
+    """The values of some parts. A guarded part must change as many rows as it has values or, if
+    `changed` has a number for it, that number of rows."""
 
     def __init__(self, values: Mapping[Place, Values], changed: Mapping[Place, int] | None = None):
         self.values = {place: rows for place, rows in values.items() if rows}
@@ -186,7 +186,7 @@ class Script:
         self._steps: list[Step] = []
 
     def add(self, part: int, values: Values) -> None:
-        """A step of one part, if there are values for it."""
+        """Add a step that has `values` for one part. Without values, nothing is added."""
         self.add_step(Step({(part, PLAIN): values}))
 
     def add_step(self, step: Step) -> None:
@@ -194,8 +194,8 @@ class Script:
             self._steps.append(step)
 
     async def run(self, connection: Any) -> None:
-        """Raises CHANGED, NO_SPACE, and the errors of asyncpg. After an error, nothing has been
-        written."""
+        """Send the steps. Raises CHANGED, NO_SPACE, and the errors of asyncpg. After an error,
+        nothing has been written."""
         steps, self._steps = self._steps, []
         if steps:
             there = {place for step in steps for place in step.values}

@@ -95,10 +95,12 @@ async def _commit(connection: Any, name: str) -> str:
 
 
 async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
-    """Insert the id, so that the transaction cannot commit any more if it has not done so.
+    """Whether the transaction with this id was committed. The id is inserted here, so that the
+    transaction cannot commit any more if it has not done so.
 
     This connection may be lost too, after it has inserted the id. So it inserts a second id
-    together with the first, which tells the next attempt who has inserted the first one.
+    together with the first: if the next attempt finds both, the first was inserted here, and not
+    by the transaction.
     """
     own = id_[:-1] + bytes([id_[-1] ^ 1])
     deadline = time.monotonic() + (NODE_SETTLE_SECONDS_MAX if pool.near else SETTLE_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""Snapshots, and transactions, which check at the commit whether what they have read has changed.
+"""Snapshots and transactions. At its commit, a transaction checks that its reads are still valid.
 
 A transaction that reads once needs no connection until it commits: its reads are one statement.
 When it reads again, it takes a snapshot of PostgreSQL and compares the earlier answers with it: if
@@ -83,7 +83,7 @@ class PostgresTransaction:
         self._snapshot: HeldSnapshot | None = None
         self._pool = store.pool
         self._connection: Any = None
-        """The connection that holds the locks, and its pool."""
+        """The connection that holds the locks; it was taken from `_pool`."""
         self._guards = Guards()
         self._was_read = False
         self._of_one_moment = True
@@ -139,7 +139,8 @@ class PostgresTransaction:
             await script.run(connection)
 
     async def confirm(self) -> None:
-        """Reads of plain PostgreSQL are as of one moment anyway."""
+        """See `kv.AsyncTransaction`. On plain PostgreSQL nothing is checked, because all reads are
+        as of one moment anyway."""
         if self._store.citus and not self._of_one_moment:
             await self.commit([])
         else:
@@ -194,7 +195,7 @@ class PostgresTransaction:
             await fences.open(closed, version, value)
 
     async def _commit(self, folded: Folded, closed: int | None = None) -> tuple[int, bytes]:
-        """For a change of definitions, `closed` is the number in the closed fences.
+        """Write and commit. If definitions change, `closed` is the number in the closed fences.
 
         Returns the version and the value of the catalog's row, if it was changed.
         """

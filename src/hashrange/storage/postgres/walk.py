@@ -24,8 +24,8 @@ _ROWS = """SELECT key, rest, version, weight, {value} FROM rows
 WHERE space = $1 AND slot = ANY ($2) AND key = ANY ($3) ORDER BY key {order}"""
 
 SLOTS_FEW = 4
-"""A range over at most this many slots is read with one statement for all of them, such as the rows
-of one kind in the system space."""
+"""A range over at most this many slots is read with one statement for all of them. Such a range
+can be the rows of one kind in the system space."""
 SLOTS_AT_FIRST = 16
 """The number of slots that are examined together after the first slot without rows; the next group
 is four times as large, and so on."""

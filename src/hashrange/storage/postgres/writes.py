@@ -142,12 +142,12 @@ class Layout(NamedTuple):
     fence: tuple[int, int, bytes] = CATALOG_PLACE
     """The place of the row with the version of the catalog."""
     slot: int = PLAIN_SLOT
-    """The place of the transaction's id."""
+    """The slot of the transaction's id."""
     slot_of_counters: int | None = None
     """The slot of the counters. If it is None, each backend always adds to the same slot, and
     different backends mostly to different ones, so that they seldom wait for each other."""
     shards: Sequence[int] = ()
-    """The shards that must not have moved."""
+    """The numbers of the shards that must not have moved."""
 
 
 ONE_DATABASE = Layout()
@@ -178,12 +178,13 @@ class Plan:
             self._add_log(folded.appended)
 
     def add_spaces(self, spaces: set[int]) -> None:
-        """Spaces that must exist."""
+        """Let the step fail unless these spaces exist."""
         if spaces:
             self._values[SPACES, PLAIN] = [(space,) for space in sorted(spaces)]
 
     def add_to(self, script: Script, id_: bytes, first: Mapping[Place, Values] = NOTHING) -> None:
-        """`first` are values of further parts for the first of its steps."""
+        """Add the steps of this plan to a script. They also insert the transaction's id. The first
+        step also has the values `first`, which are for other parts."""
         layout = self._layout
         self._add(IDS, layout.slot, (layout.slot, id_))
         if self._locks:

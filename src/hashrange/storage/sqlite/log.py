@@ -97,7 +97,7 @@ class Log:
             first += 1
 
     def sums_after(self, number: int) -> list[Checksum]:
-        """The checksums that the next frame may continue."""
+        """The checksums that the frame after frame `number` may continue; 0 means the header."""
         return [next(self.frames(number)).sums] if number else self.sums
 
     def follows(self, frame: Frame, before: list[Checksum]) -> bool:
@@ -138,10 +138,10 @@ Look = Callable[["Log", int, apsw.Connection], str | None]
 
 
 def _checked(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
-    """The result of `look` for the log at a moment when nobody writes to it.
+    """The problem that `look` finds in the log while nobody writes to it; None if it finds none.
 
-    A frame that is just being written looks damaged. So this is repeated if the end of the log has
-    moved afterwards, or the log has been restarted.
+    A frame that is just being written looks damaged. So `look` is called again if it has found a
+    problem, but the end of the log has moved meanwhile, or the log has been restarted.
     """
     for _ in range(_LOOKS):
         end = _end(connection)

@@ -8,7 +8,8 @@ import apsw
 from hashrange.kv import Busy, Damaged, Full, OutcomeUnknown, ReadOnly, StoreError
 
 _NO_ROOM = (errno.EDQUOT, errno.EFBIG)
-"""SQLite has an error of its own for ENOSPC only. These reasons are known from `system_errno`."""
+"""The system errors for a quota and a size limit. SQLite has an error of its own only for a full
+disk (ENOSPC); these two have to be found in `system_errno`."""
 
 _NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 

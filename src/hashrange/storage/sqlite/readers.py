@@ -13,7 +13,7 @@ READERS_MAX = 32
 
 _DESCRIPTORS_PER_READER = 2  # the file and its log
 _SHARE = 4
-"""Readers take at most this part of the descriptors that the process may open: a quarter."""
+"""Readers take at most a quarter of the descriptors that the process may open: one in `_SHARE`."""
 
 
 def readers_max() -> int:

@@ -25,8 +25,9 @@ Borrow = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
 class _Walk(NamedTuple):
-    """A pass over one tree of a table. `sql` returns, for each row, the place to continue from, the
-    key, and what the other tree has for it."""
+    """A pass over one tree of a table, from the place `first` on. `sql` returns, for each row, the
+    place to continue from, the key, what the other tree has for this key or place, and the value.
+    `problem` takes these four, and returns what is wrong with the row."""
 
     sql: str
     first: int | bytes

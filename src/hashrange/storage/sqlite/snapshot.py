@@ -13,7 +13,8 @@ _ANYTHING = "SELECT 1 FROM statistics LIMIT 1"
 
 
 class SqliteSnapshot:
-    """A snapshot of the file. Its connection is returned to the pool when it is closed."""
+    """A snapshot of the file. When the snapshot is closed, `give_back` gets its connection, and
+    whether the connection is still sound."""
 
     __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 

@@ -51,8 +51,9 @@ class SqliteStore(forks.Forkable):
     the process. In the latter case a power cut may undo the last commits ("relaxed") or damage the
     file ("memory"). `busy_seconds` limits every wait for another process. If the file is
     `archived`, the log is kept when the file is closed, and a `Tail` moves pages into the file
-    after they have been shipped. As a default argument, `timer` stays the system's, even if a test
-    replaces `time.monotonic` to freeze the time. Raises the errors of `hashrange.kv`.
+    after they have been shipped. `timer` measures the waits: by default with the system's clock,
+    even while a test freezes the time by replacing `time.monotonic`. Raises the errors of
+    `hashrange.kv`.
     """
 
     def __init__(

@@ -83,7 +83,8 @@ def last_images(data: bytes, frame_bytes: int) -> bytes:
 
 
 class Gap(Exception):
-    """Frames after the last position are lost, or there are too many; the message is one line."""
+    """Frames after the last position are lost, or are a transaction too large for the
+    archive. The message is one line."""
 
 
 class Tail:

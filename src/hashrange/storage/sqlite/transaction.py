@@ -1,5 +1,5 @@
-"""The write transaction: rows are passed to SQLite at once, appended rows and counters at the
-commit."""
+"""The write transaction. It passes most writes to SQLite immediately, but appended rows and
+counters only at the commit."""
 
 from collections.abc import Callable, Sequence
 from itertools import repeat

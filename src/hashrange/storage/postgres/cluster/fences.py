@@ -48,7 +48,7 @@ OPEN, CLOSED = 0, 1
 RESCUE_SECONDS = 0.5
 """A fence that a process has met closed for longer than this is opened by a rescue."""
 CHANGE_SECONDS_MAX = 60
-"""After this time the change is considered lost."""
+"""A change of definitions that takes longer than this is considered lost, and loses its lock."""
 LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
 """How long a change of definitions waits for a shard's writers in its first attempt, and in any
 attempt. Later writers queue behind the attempt, even if an earlier writer waits for one of them. So
@@ -98,7 +98,7 @@ class Fences:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self.namespace = 0
-        """The number of the advisory locks."""
+        """Distinguishes the advisory locks of this schema from those of other schemas."""
         self._changing = asyncio.Lock()
         self._met: dict[int, float] = {}
         """For each version of a fence that was in the way, the time when it was first met."""

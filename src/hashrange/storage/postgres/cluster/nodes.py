@@ -60,11 +60,12 @@ class Node:
         self.locking = locking
         self.shards: list[Shard] = []
         self.in_doubt = 0
-        """The number of its transactions that wait for another node, which has prepared them."""
+        """The number of transactions that this node has prepared, and that have waited some seconds
+        for the node that began them."""
         self.clock_ahead: int | None = None
         """The milliseconds by which its clock is ahead of this machine's."""
         self.rows = PLAIN.rows
-        """The tables in which a statement finds any of its rows."""
+        """The table, or the union of tables, that has all rows of this node."""
 
     @property
     def pools(self) -> tuple[Pool, Pool, Pool]:
@@ -93,7 +94,7 @@ class Nodes:
         self._refreshing: asyncio.Task[None] | None = None
 
     def use_one(self, near: Pool, wide: Pool, locking: Pool) -> None:
-        """Treat a single database whose tables are not distributed as two nodes."""
+        """Treat a database whose tables are not distributed as two nodes with the same pools."""
         for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
             node = Node(number, near, wide, locking)
             node.shards = [Shard(None, slots, PLAIN)]
@@ -175,15 +176,15 @@ class Nodes:
         return first.wide
 
     def order(self, at: Stored) -> tuple[Tables, Stored]:
-        """The order in which every transaction locks rows: a statement at one node locks them shard
-        by shard."""
+        """The sort key of a row in the order in which every transaction locks rows: shard by shard,
+        because a statement at one node locks them so."""
         return self.shard_of(at.slot).tables, at
 
     def shard_of(self, slot: int) -> Shard:
         return self._shard_of_slot[slot]
 
     def one_for(self, slots: Iterable[int], pool: Pool) -> Node | None:
-        """The node of the pool, if it has all of these slots."""
+        """The node to which the pool belongs, if this node has all of the slots, else None."""
         nodes = {self._of_slot[slot] for slot in slots}
         return node if len(nodes) == 1 and (node := nodes.pop()).has(pool) else None
 

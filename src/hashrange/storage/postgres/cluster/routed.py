@@ -12,8 +12,8 @@ fences take the place of the catalog's row, which is on one node only.
 
 The statements are kept simple, because Citus routes a statement to one shard only if it sees a
 single value of the distribution column, and plans it only once if it has the simplest form. Two
-queries go to all shards: which slots of a space have rows, asked after a slot without rows, and the
-total of a counter.
+queries go to all shards. One returns the slots of a space that have rows: it is sent when a range
+has come to a slot without rows (see `walk`). The other returns the totals of counters.
 """
 
 from collections.abc import Sequence
@@ -65,11 +65,11 @@ INSERT = (
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> set[int]:
-    """Ask, in a transaction, until all pages are full or complete. (Without a transaction, Citus
-    would open a connection to each shard.)
+    """Ask the database, again if need be, until each page is full or has all rows of its range. The
+    caller begins a transaction: without one, Citus would open a connection to each shard.
 
-    Returns the versions of fences that are in the way of a transaction with these reads. Raises
-    Conflict if there are any, and nothing can be answered.
+    Returns the versions of the fences that are in the way of a transaction with these reads. Raises
+    Fenced, a Conflict, if the question cannot be answered because of them.
 
     The dropped spaces are read last. So if rows are missing because their space is being emptied,
     the space is known to be dropped. They need not be read if a fence is open, because then no
@@ -146,10 +146,13 @@ def _place(key: Key) -> tuple[int, int, bytes]:
 
 
 def _in_the_way(states: Sequence[tuple[int, int, bytes]], question: Question) -> set[int]:
-    """The versions of fences that are in the way of a transaction, which then gets a Conflict.
+    """The versions of fences that are in the way of a transaction with these reads.
 
-    While fences are closed, other reads use the definitions from before the change, which has not
-    been acknowledged yet.
+    Raises Fenced if the reads belong to a transaction and any fence is in its way, or if the fences
+    hold different definitions.
+
+    Reads outside a transaction use, while fences are closed, the definitions from before the
+    change, which has not been acknowledged yet.
     """
     versions = {version for version, _, _ in states}
     met = versions if len(versions) > 1 else set()
@@ -160,7 +163,8 @@ def _in_the_way(states: Sequence[tuple[int, int, bytes]], question: Question) ->
 
 
 class Fenced(Conflict):
-    """The definitions of tables are being changed; `met` are the versions of fences."""
+    """The definitions of tables are being changed; `met` has the versions of the fences that are in
+    the way."""
 
     def __init__(self, met: set[int]) -> None:
         super().__init__("the definitions of tables are being changed")

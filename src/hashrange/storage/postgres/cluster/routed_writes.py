@@ -197,7 +197,8 @@ async def pass_fences(
 
 
 def _by_node(nodes: Nodes, spaces: Mapping[int, set[int]]) -> dict[int, set[int]]:
-    """For one slot of each node, the spaces that are written to at the node."""
+    """The spaces that are written to at each node. Instead of the node, the result names one of its
+    slots."""
     by_slot: dict[int, set[int]] = {}
     first: dict[int, int] = {}
     for slot, numbers in sorted(spaces.items()):
@@ -308,7 +309,7 @@ async def _append(connection: Any, appended: Sequence[Append], version: int) -> 
 
 
 async def purge(connection: Any, space: int, rows_max: int) -> None:
-    """Delete rows of a dropped space, and forget the space with its last row."""
+    """Delete at most `rows_max` rows of a dropped space. After its last row, forget the space."""
     if not await connection.fetchval("SELECT count(*) FROM dropped WHERE space = $1", space):
         return
     while rows_max > 0:
