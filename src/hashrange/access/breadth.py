@@ -93,7 +93,8 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """What other statements of the policy allow without the condition on `keys`."""
+        """Lines for what other statements of the policy allow without the condition on `keys`,
+        which the lines call `what`. Each action in `more` gets a line of its own, with a reason."""
         for other in self._others:
             if keys & _keys(other):
                 continue

@@ -41,8 +41,8 @@ class RequestContext:
     """The condition keys of a request: those of its principal, of its items, and of its
     surroundings.
 
-    The latter two are computed when they are first needed. `leading` has the leading keys if they
-    are known without the other keys of the items.
+    The keys of the items and of the surroundings are computed when they are first needed. `leading`
+    has the leading keys if they are known without the other keys of the items.
     """
 
     __slots__ = ("_around", "_items", "_leading", "_of_items", "_of_surroundings", "_principal")
@@ -93,7 +93,8 @@ def evaluate(
     context: RequestContext,
     resource_policy: Policy | None = None,
 ) -> Verdict:
-    """`action` is such as `dynamodb:GetItem`, `resource` is an ARN or `*`."""
+    """The verdict on a principal's action, such as `dynamodb:GetItem`, on a resource: an ARN or
+    `*`."""
     return plan(principal, action, resource, resource_policy).decide(context)
 
 
@@ -129,7 +130,8 @@ def _about(
     principal: Principal, policies: Iterable[Policy], action: str, resource: str
 ) -> list[Candidate]:
     """The statements of policies that may be about the resource. If the resources of a statement
-    have variables, a test of the statement decides that later."""
+    have variables, the statement gets a test that decides later whether it is about the
+    resource."""
     return [
         replace(each, tests=needs(each.statement, resource))
         if each.statement.has_variable_resources
@@ -190,6 +192,7 @@ def _names_itself(principal: Principal, statement: Statement) -> bool:
 
 
 def _grants(principal: Principal, statement: Statement) -> bool:
-    """Whether a statement of a resource's policy allows the principal by itself. A statement that
-    names only the account leaves the decision to the policies of its identities."""
+    """Whether a statement of a resource's policy is enough to allow the principal. A statement that
+    names only the account is not: it leaves the decision to the policies of the account's
+    identities."""
     return any(each in ("*", principal.role_arn) for each in statement.principals)

@@ -58,7 +58,7 @@ NOTHING: Context = _Nothing()
 
 
 class Variable(Struct, frozen=True):
-    """`key` is in lower case."""
+    """A policy variable. Its `key` is a condition key in lower case."""
 
     key: str
     default: str | None = None

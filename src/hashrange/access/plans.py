@@ -121,7 +121,8 @@ class Group:
             key for each in self.candidates for test in each.tests for key in test.keys
         )
         self.by_key = _by_key(self.candidates) if self.keys <= LEADINGS else None
-        """Whether one of the candidates applies to a request with a single leading key."""
+        """Tells whether one of the candidates applies to a request with a single leading key. None
+        if tests need other keys."""
 
     @property
     def varies(self) -> bool:

@@ -41,7 +41,8 @@ class Statement(Struct, frozen=True):
     but_principals: bool = False
 
     def names_action(self, action: str) -> bool:
-        """`action` is in lower case, such as `dynamodb:getitem`."""
+        """Whether the statement is about this action, which is in lower case:
+        `dynamodb:getitem`."""
         named = any(each.matches(action, NOTHING) for each in self.actions)
         return named is not self.but_actions
 

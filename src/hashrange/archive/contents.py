@@ -63,7 +63,8 @@ class Contents:
         return Read(segment, frames, f.digest_of(body))
 
     def segment_sizes(self, generation: int, after: int = 0) -> list[tuple[int, int]]:
-        """(number, stored bytes) of the segments after this one, in order."""
+        """The number and the stored size in bytes of each segment after the segment `after`, in
+        order."""
         name = f.segment_name(generation, after)
         below = f"{f.LOG}{generation:08}/"
         listed = self.objects.list(below, name)

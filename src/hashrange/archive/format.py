@@ -43,8 +43,8 @@ class Generation(Struct, forbid_unknown_fields=True, frozen=True):
     time: Time
     reason: Annotated[str, Meta(max_length=1000)]
     id: Hex
-    """Different for each server, so that two servers that begin a generation at the same time write
-    different objects."""
+    """The id differs between servers, so that two servers that begin a generation at the same time
+    write different objects."""
 
 
 class Segment(Struct, forbid_unknown_fields=True, frozen=True):

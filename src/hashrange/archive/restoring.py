@@ -21,7 +21,7 @@ from hashrange.storage.sqlite.tail import FRAME, FRAME_HEADER_BYTES
 
 
 class Restored(NamedTuple):
-    """The state that a restored file will have: that after the commits of the segment.
+    """The state that a restored file will have: the state after the commits of `segment`.
 
     If the archive may lack commits between this state and the requested moment, `gap` says why.
     """

@@ -15,7 +15,8 @@ _RESTORE_SECONDS_MAX = 86_400
 
 
 def delete_old(contents: Contents, now: float, seconds: float) -> Iterator[None]:
-    """Keep every moment of the last `seconds`. Nothing is deleted while a restore runs.
+    """Delete objects, but keep every moment of the last `seconds`. No object is deleted while a
+    restore runs.
 
     Yields after each deletion. If the generator is not resumed, a later call deletes the rest.
     """

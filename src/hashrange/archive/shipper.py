@@ -113,7 +113,7 @@ class Shipper(Background):
             self._tail.close()
 
     def before_fork(self) -> None:
-        """A child must not inherit a connection to SQLite."""
+        """Close the connections to SQLite, because a child must not inherit them."""
         self._stepping.acquire()
         self._tail.pause()
 
@@ -293,7 +293,8 @@ class Shipper(Background):
         return self._tail.log_bytes() > self._limits.log_bytes_max
 
     def _break_chain(self, reason: str) -> None:
-        """Give up the present log, while writes continue. The archive will not have its moments."""
+        """Give up the present log, while writes continue. The archive will not have the moments
+        that have not been shipped."""
         _log.error("the chain of the archive is broken, and moments are lost: %s", reason)
         self._chain = None
         self._discards = reason

@@ -173,9 +173,11 @@ def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> 
 
 
 def own_caller(database: Database, region: str, principal: str | None = None) -> CallerOf:
-    """The caller of requests that a session of this process sends. Raises ValueError.
+    """A function that returns the caller of a request that a session of this process sends: the
+    principal with this ARN, or without an ARN a caller that may do everything.
 
-    It has the region of the request's host.
+    The caller has the region of the request's host; `region` if the host names none. Raises
+    ValueError if the access file does not name the principal.
     """
     if principal is None:
         return lambda request: Caller(_region_of(request, region), _account(database))
@@ -198,7 +200,8 @@ def acting(database: Database, principal: str) -> "Principal":
 
 
 def signed_caller(database: Database, region: str, request: AWSPreparedRequest) -> Caller:
-    """The credential's region and key; a request without a signature has its host's region.
+    """The caller, with the region and the access key of the request's signature. Without a
+    signature, the region is that of the request's host, and `region` if the host names none.
 
     With an access file the key must belong to a principal; its secret is not checked. Raises
     UnrecognizedClientException or ExpiredTokenException.

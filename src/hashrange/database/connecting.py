@@ -147,7 +147,8 @@ async def check_cluster(dsn: str) -> list[str]:
 
 
 async def make_restore_point(dsn: str, name: str) -> list[str]:
-    """Write a restore point at each node of a database's Citus cluster, one line for each.
+    """Write a restore point at each node of a database's Citus cluster. Returns one line for each
+    node.
 
     Raises StoreError.
     """
@@ -157,7 +158,7 @@ async def make_restore_point(dsn: str, name: str) -> list[str]:
 
 
 def _employ_workers(database: Database, settings: Settings) -> None:
-    """Start the threads that work with the world outside, as far as the settings name it."""
+    """Start the threads that work with Kinesis and with buckets, if the settings name these."""
     if settings.kinesis is not None:
         from hashrange.transfers import kinesis
 
@@ -210,7 +211,8 @@ def _check_archive(settings: Settings, is_file: bool) -> None:
 
 
 def _with_access(settings: Settings) -> dict[str, Any]:
-    """The settings, and the access file that they name, read. Raises ValueError or OSError."""
+    """Arguments of a Database: the settings without their access file and, if they name one, its
+    content. Raises ValueError or OSError."""
     if settings.access is None:
         return {"settings": settings}
     from hashrange.database.access_file import access_of

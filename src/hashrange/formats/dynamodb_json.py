@@ -97,7 +97,8 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
 def _record_or_error(
     read: Callable[[Source, int, bytes], Record], source: Source, number: int, text: bytes
 ) -> Record | DataError:
-    """Raises DataError for text that is not JSON."""
+    """The record in a text. For JSON that is not an item, the DataError is returned. Raises
+    DataError for text that is not JSON."""
     try:
         return read(source, number, text)
     except DataError as error:

@@ -27,7 +27,8 @@ class Source:
         self.name = name
 
     def rewind(self) -> None:
-        """Read from the beginning again. Before the first read, every stream can do this."""
+        """Go back to the beginning. If the stream cannot seek, call this only before the first
+        read."""
         if self.stream.seekable():
             self.stream.seek(0)
 

@@ -171,7 +171,8 @@ class Recording:
         return payments
 
     def _at(self, source: Table | Index, attributes: Json) -> tuple[int, bytes, bytes, bool]:
-        """The position of an item or entry, and whether its key was seen."""
+        """Where an item or index entry is: its space, its position, and its partition key if the
+        trace keeps keys. The last member says whether the request showed the key."""
         positions = self._writer.positions
         place = row_key(source, attributes)
         if place is None:
@@ -237,7 +238,9 @@ def _asked(request: Json) -> Json:
 
 
 def _units(table: Table, consumed: Json, space: int) -> Iterator[tuple[Table | Index, float]]:
-    """The units of the table and its indexes; local indexes share those of their table."""
+    """The units of the table and of its global indexes, by a response's ConsumedCapacity. The units
+    of local indexes count for the table. If there is only a total, it counts for the index in
+    `space` or, if there is none, for the table."""
     if "Table" not in consumed:
         asked = next((index for index in table.indexes if index.space == space), table)
         yield asked, float(consumed.get("CapacityUnits", 0))

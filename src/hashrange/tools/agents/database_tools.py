@@ -44,7 +44,7 @@ _DESCRIBED = [
 
 
 class Refused(Exception):
-    """A tool does not do this; the message is for the agent."""
+    """A tool refuses the call; the message is for the agent."""
 
 
 class DatabaseTools:

@@ -14,11 +14,12 @@ from hashrange.failing import fail
 from hashrange.server import VARIABLES_PREFIX
 
 VARIABLES = {"path": "HASHRANGE_DB", "keys": "HASHRANGE_KEYS_FILE"}
-"""By argument, the variables with names of their own: HASHRANGE_KEYS holds the keys themselves."""
+"""By argument, the variables that are not named like the argument. `keys` names a file, and
+HASHRANGE_KEYS holds the keys themselves."""
 
 ONLY_VARIABLES = ("HASHRANGE_KEYS", "HASHRANGE_ADMIN_TOKEN", "HASHRANGE_VOLUME")
-"""Secrets have no option, because other users can read the arguments of a process. The volume is
-a property of a container's image."""
+"""The variables that have no option. For secrets there is none, because other users can read the
+arguments of a process. The volume is a property of a container's image."""
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")

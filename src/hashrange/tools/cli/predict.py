@@ -152,8 +152,9 @@ def _draw(report: "Report", picture: Path) -> None:
 
 
 def _judge(report: "Report", text: str, asked: bool) -> None:
-    """End with the worst verdict of the scenarios that were asked for, or of the tables as they
-    are."""
+    """End the process with the worst verdict on the condition `text`, unless it holds in no
+    scenario. The scenarios are those that the user `asked` for or, if there are none, the tables as
+    they are."""
     from hashrange.tools.predict.condition import Verdict, condition
 
     wanted = condition(text)

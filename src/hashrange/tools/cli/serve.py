@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 WORKERS_MAX = 64
 
 CONSOLE_PORT = 8002
-"""Always the same, because a browser keeps the queries that were saved for one address."""
+"""The console's port, if it is free. It is fixed because a browser keeps saved queries by
+address."""
 
 
 def add(commands: "Commands") -> None:

@@ -20,7 +20,7 @@ _PATIENCE: dict[str, Any] = {
 
 @contextmanager
 def opened_target(db: str, *, create: bool = False) -> Iterator["Target"]:
-    """The database `db`, or one line that says why it cannot be used.
+    """Open the database `db`. If it cannot be used, the process ends with one line that says why.
 
     With `create`, a file that does not exist is created.
     """

@@ -86,7 +86,8 @@ def told(again: str) -> Iterator[None]:
 
 
 def between(began: float, ended: float) -> str:
-    """The guarantee for items that were read while other programs may have written."""
+    """The part of a message that says as of when the items are. Other programs may have written
+    while the items were read, between `began` and `ended`."""
     return f"each item as it was at some moment between {_time(began)} and {_time(ended)}"
 
 

@@ -47,9 +47,10 @@ class ReadOnly(PermissionError):
 class Console:
     """The open database of a console, for pages, which call it from many threads.
 
-    With `tour` it is the database of the guided tour, whose pages are shown. `inspect` returns the
-    partitions of a table like `Database.inspect`; the default is that of the target, if it is open
-    in this process. `models` are declared tables, whose entities and patterns are shown.
+    If `tour` is true, this is the database of the guided tour, and the tour's pages are shown.
+    `inspect` returns the partitions of a table like `Database.inspect`, which is the default if the
+    database is open in this process. `models` are declared tables, whose entities and patterns are
+    shown.
     """
 
     def __init__(

@@ -26,7 +26,8 @@ def entity_of(item: Item, source: Source) -> str:
 
 
 def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
-    """A filter that matches all items of this item's type: an attribute, an operator, a text."""
+    """Filters that together match all items of this item's type; empty if the type is not known.
+    Each filter has an attribute, an operator and a text."""
     for name, value in item.items():
         if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
             return [(name, "=", value["S"])]
@@ -41,8 +42,8 @@ def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
 
 
 def _prefix(text: str) -> str:
-    """The prefix of a key: `order` of `order#7`. A text without digits and separators is its own
-    prefix."""
+    """The prefix of a key: `order` of `order#7`. A text of at most 20 capital letters is its own
+    prefix. Any other text has none."""
     match = _PREFIX.match(text)
     if match:
         return match[1]
@@ -50,7 +51,8 @@ def _prefix(text: str) -> str:
 
 
 class Colours:
-    """A number for each entity type, in the order in which they were first seen."""
+    """Gives each entity type the number of a colour, in the order in which the types are first
+    seen."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

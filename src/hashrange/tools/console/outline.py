@@ -14,7 +14,8 @@ from hashrange.tools.console.values import Value, pretty, start_of, vector_text
 
 LINES_MAX = 2_000
 TEXT_CHARS = 2_000
-"""The limits of an item on a page; the rest is in its JSON."""
+"""How many lines of an item, and how many characters of a text, a page shows at most. The rest is
+in the item's JSON."""
 
 DUMPED_BYTES = 16 * WIDTH
 """The number of bytes of a binary value that an item shows."""
@@ -186,7 +187,8 @@ def _first_difference(old: str, new: str) -> int:
 
 
 def _around(text: str, at: int) -> str:
-    """A long text, from a little before the first difference."""
+    """The part of a text that begins a little before the position `at`; the whole text if it is
+    short."""
     if len(text) <= TEXT_CHARS:
         return text
     start = max(0, at - CONTEXT_CHARS)

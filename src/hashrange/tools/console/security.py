@@ -75,7 +75,7 @@ def log_mistake(error: Exception) -> None:
 
 
 def same(token: str, secret: str) -> bool:
-    """Compare in constant time."""
+    """Whether a token is the secret. The comparison takes constant time."""
     return hmac.compare_digest(token.encode(errors="replace"), secret.encode())
 
 

@@ -11,7 +11,8 @@ Item = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Source:
-    """A table (`name` is empty) or one of its indexes, which can be read."""
+    """A table, or one of its indexes, from which items can be read. The `name` of a table is empty
+    here."""
 
     name: str
     hash: str

@@ -83,7 +83,7 @@ def _create(
     indexes: dict[str, tuple[str, ...]],
     local: dict[str, tuple[str, ...]] | None = None,
 ) -> None:
-    """A table on demand whose keys are strings; `local` indexes hold keys only."""
+    """Create an on-demand table whose keys are strings. The `local` indexes hold only keys."""
     local = local or {}
     names = {*key, *(each for keys in (*indexes.values(), *local.values()) for each in keys)}
     request: dict[str, Any] = {
@@ -154,7 +154,7 @@ def _sensors() -> Iterator[Item]:
 
 
 def new_order(customer: str, placed: str, order: str, status: str, note: str = "") -> Item:
-    """An order has the keys of the index only while it is open."""
+    """The item of an order. It has the keys of the index only while the order is open."""
     open_ = status == "open"
     return strings(
         entityType="Order",

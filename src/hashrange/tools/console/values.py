@@ -31,7 +31,7 @@ TYPES = {
 }
 
 CELL_CHARS = 160
-"""The limits of a value in a cell."""
+"""How many characters of a value a cell shows at most."""
 
 _EMOJI = "[\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff]"
 _UNSEEN = re.compile(
@@ -107,7 +107,8 @@ def entered_item(text: str) -> Item:
 def entered(text: str) -> Any:
     """The content of a map or a list that a user wrote, its members in DynamoDB JSON.
 
-    It is plain JSON if none of its members has a type: {"cup": 6}, but {"cup": {"N": "6"}} is not.
+    The text is read as plain JSON if none of its members has a type. So {"cup": 6} is plain JSON,
+    but {"cup": {"N": "6"}} is not.
     """
     try:
         value = json.loads(
@@ -285,7 +286,8 @@ def cell(value: Value) -> Cell:
 
 
 def cell_markup(value: Value) -> Markup:
-    """A cell as pages show it: in Python, since a page may have thousands of them."""
+    """The HTML of a value's cell. Python makes it, not a template, because a page may have
+    thousands of cells."""
     short = cell(value)
     text = shown(short.text) if short.text or short.kind != "S" else _EMPTY
     rest = f'<span class="rest"> {"" if short.kind == "B" else "… "}{short.rest}</span>'

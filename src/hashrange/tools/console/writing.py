@@ -25,7 +25,7 @@ class LostRace(Exception):
 def write(console: Console, shape: TableShape, read: Item | None, item: Item) -> None:
     """Write an item that was `read` before, or a new one. Raises `LostRace`.
 
-    Only attributes that differ are written, so that additions of others are kept.
+    Only attributes that differ are written, so that attributes that others have added are kept.
     """
     if read is None:
         put_new(console, shape, item)
@@ -62,7 +62,7 @@ def delete(console: Console, shape: TableShape, read: Item) -> None:
 
 def watch(made: "_Names", shape: TableShape, read: Item, changes: Iterable[str]) -> str:
     """The condition that attributes are as they were read: all attributes or, if there are too
-    many, only the keys and the attributes that are to change."""
+    many, only the keys and the attributes that are to change. `made` gives it placeholders."""
     changed = set(changes)
     names = set(read) if len(read) <= WATCHED_MAX else {*shape.table.keys, *(changed & set(read))}
     kept = [f"{made.name(name)} = {made.value(read[name])}" for name in sorted(names)]

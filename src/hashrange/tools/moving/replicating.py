@@ -27,7 +27,7 @@ RETENTION_SECONDS = 24 * 60 * 60
 """A stream keeps its records for a day."""
 _MARGIN_SECONDS = 300
 """A change that was made more than this time before the copy began is in the copy. Clocks differ by
-less than this, and reads lag by less."""
+less than this time, and reads lag by less than this time."""
 _SHARDS_SECONDS = 5.0
 """The interval of looking for new shards."""
 _VIEWS = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})

@@ -55,7 +55,9 @@ _SEARCHED = {"HASH": "partition key", "INLINE_FILTER": "filter"}
 
 
 def _vectors(index: Described, types: Mapping[str, str]) -> str:
-    """A vector index: what is searched by which distance, what narrows a search, its content."""
+    """A vector index as text: the attribute with its dimensions and distance function, the
+    attributes that narrow a search, the projection, the content, and the status unless that is
+    ACTIVE."""
     function = index["DistanceFunction"].lower().replace("_", " ")
     attribute = index["VectorAttribute"]["AttributeName"]
     searched = (

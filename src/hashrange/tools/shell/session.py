@@ -22,7 +22,7 @@ class Screen(Protocol):
     """A terminal that shows a result piece by piece."""
 
     def rows(self) -> int:
-        """The number of items that fit on it."""
+        """The number of items that fit on the screen."""
         ...
 
     def more(self) -> bool:
@@ -57,8 +57,8 @@ class Session:
         self._yes = yes
 
     def check(self) -> None:
-        """Check that the database answers. Raises `Failed`. A refusal is an answer too, because a
-        key may allow only some operations."""
+        """Check that the database answers. Raises `Failed`. A refusal is an answer too, because an
+        access key may allow only some operations."""
         try:
             interruptible(partial(self.target.client.list_tables, Limit=1))
         except ClientError:

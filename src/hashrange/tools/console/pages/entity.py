@@ -79,7 +79,8 @@ def _keys(visit: Visit, entity: "Entity") -> dict[str, Any]:
 
 
 def _image(visit: Visit, entity: "Entity") -> Item:
-    """The stored item, as boto3 has it. Raises FieldFaults, and DesignError for its values."""
+    """The item as it would be stored, in boto3's form. Raises FieldFaults for texts of the form,
+    and DesignError for values that the entity refuses."""
     stored = entity.dump(item_of_texts(entity, _texts(visit)))
     return {name: typed(value, name) for name, value in stored.items()}
 

@@ -77,7 +77,8 @@ def suffix_of(format: Format) -> str:
 
 
 def answer(pages: Iterator[list[bytes]], format: Format, name: str, inline: bool) -> Response:
-    """A file of items, each in DynamoDB JSON. One that is `inline` is shown by the browser."""
+    """A response with a file of the items, which are given in DynamoDB JSON. If `inline` is true,
+    the browser shows the file; otherwise it saves the file."""
     chunks = _file(pages, format)
     first = next(chunks)  # a failure is shown on a page
     kind = "inline" if inline else "attachment"

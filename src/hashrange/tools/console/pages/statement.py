@@ -83,8 +83,8 @@ def _ran(visit: Visit, statement: str, method: str) -> Response:
 
 
 def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
-    """A function for `search`. An answer does not tell how many items were read: as many as the
-    limit allows, unless the end was reached."""
+    """A function for `search`, which sends a statement. An answer does not say how many items were
+    read, so the function returns the limit or, at the end, the number of items in the answer."""
 
     def read(limit: int, after: str | None) -> Portion:
         asked: dict[str, Any] = {"NextToken": after} if after else {}
@@ -101,7 +101,8 @@ def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portio
 
 
 def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
-    """A statement that writes is sent once."""
+    """The search with the items that a writing statement returns. The statement is sent only
+    once."""
     return replace(new, items=tuple(read(1, None).items))
 
 

@@ -27,7 +27,7 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(load: int) -> dict[str, Any]:
-    """Writes for a number of seconds, and then a pause until the index has all entries."""
+    """Simulate `load` seconds of writes, and then a pause until the index has all entries."""
     rows: list[dict[str, Any]] = []
     written = refused = second = 0
     with Simulation(index_backlog_units=BACKLOG) as database:

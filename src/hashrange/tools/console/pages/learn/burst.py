@@ -27,7 +27,8 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(rest: int) -> dict[str, Any]:
-    """A rest, two minutes of load, a rest of two minutes, and half a minute of load."""
+    """Simulate a rest of `rest` seconds, two minutes of load, a rest of two minutes, and half a
+    minute of load."""
     bars: list[dict[str, float]] = []
     with Simulation() as database:
         database.create("orders", ["id"], units=(5, UNITS))

@@ -11,7 +11,8 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 from hashrange.tools.predict.lapse import Cell, Lapse, image
 
 LIMIT_BYTES = 100_000
-"""Replaces the 10 GB of an item collection in a table with local indexes, and of a partition."""
+"""The limit here of a partition, and of an item collection in a table with local indexes. On
+DynamoDB, both limits are 10 GB."""
 ITEM_BYTES = 8_000
 ITEMS = 30
 KINDS = {"local": "with a local index", "none": "without one"}
@@ -26,7 +27,7 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(kind: str) -> dict[str, Any]:
-    """Put messages of one chat until one is refused."""
+    """Put `ITEMS` messages of one chat, or fewer if one is refused. `kind` is a key of `KINDS`."""
     settings = {"partition_bytes": LIMIT_BYTES, "collection_bytes_max": LIMIT_BYTES}
     rows: list[tuple[str, float, list[Cell]]] = []
     refused = ""

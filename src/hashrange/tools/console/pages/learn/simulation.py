@@ -48,10 +48,11 @@ class Simulation:
         index: Mapping[str, tuple[str, int]] | None = None,
         local: Mapping[str, str] | None = None,
     ) -> None:
-        """A table whose keys are strings, on demand unless it has read and write `units`.
+        """Create a table whose keys are strings. It is on demand unless it has read and write
+        `units`.
 
-        `index` are global indexes by name: the partition key and the write units. `local` are the
-        sort keys of local indexes by name.
+        `index` has the partition key and the write units of each global index, by its name. `local`
+        has the sort key of each local index, by its name.
         """
         index, local = index or {}, local or {}
         names = {*key, *(each for each, _ in index.values()), *local.values()}
