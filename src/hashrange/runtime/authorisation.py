@@ -82,7 +82,8 @@ SHAPE_CHARACTERS_MAX = 5000
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
-    """The plan for all requests about one item that have the same shape."""
+    """What is left of `plan` once the shape of a request about one item is known. All requests of
+    the operation `name` that have this shape share it."""
     shape = item_shapes.shape(name, request)
     settled = plan.shapes.get(shape)
     if settled is None:
@@ -124,8 +125,8 @@ class Question(NamedTuple):
     """What the policies are asked: an action on a resource, and the condition keys.
 
     `named` is the resource as the request names it. Messages contain this name, because the table's
-    own ARN would reveal that the table exists. It is `foreign` if it is an ARN that is not the
-    table's own.
+    own ARN would reveal that the table exists. The resource is `foreign` if the request names it by
+    an ARN that is not the table's own.
     """
 
     action: str
@@ -217,7 +218,8 @@ def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiErro
 
 
 LOGGED_AGAIN_SECONDS = 60
-"""A program that is denied access tries again and again; only the first time is logged."""
+"""The same denial is not logged again for this time, because a program that is denied access tries
+again and again."""
 
 
 def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None:
@@ -236,7 +238,7 @@ def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None
 def _own_arn(named: str, table: Table | None, caller: Caller) -> str:
     """The ARN of the `named` resource, with the region and account of its table.
 
-    For a table that does not exist, they are those of the caller.
+    If the table does not exist, the ARN has the region and account of the caller.
     """
     written = table_of(named)
     own = table.arn if table else table_arn(plain_name(written), caller)

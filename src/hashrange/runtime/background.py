@@ -27,16 +27,17 @@ class RunsUpkeep(Protocol):
 
 
 def ask(runtime: RunsUpkeep, name: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The response of an operation of upkeep."""
+    """Run an operation of upkeep, and return its response."""
     answer = runtime.call_upkeep(name, msgspec.json.encode(body))
     return msgspec.json.decode(answer, type=dict[str, Any])
 
 
 class Duty(forks.Forkable):
-    """Tells whether this process has a duty now. If the database is `shared`, it needs a lease.
+    """Tells whether this process has a certain duty now. If the database is `shared`, the process
+    needs a lease for it.
 
-    `timer` counts seconds. As a default argument it stays the system's, even if a test replaces
-    `time.monotonic` to freeze the time.
+    `timer` counts seconds. Its default is `time.monotonic` as it was at the import, even if a test
+    replaces that function later to freeze the time.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Duty(forks.Forkable):
         self._holder = os.urandom(8).hex() if self._shared else ""
         self._ends = self._look_at = 0.0  # times of the timer
         self.asked = 0.0
-        """When another process has last asked for work, by the clock of the database."""
+        """The time when another process last asked for work, by the clock of the database."""
 
     def is_ours(self, asks: bool = False) -> bool:
         """Whether the duty is this process's. If not, and this process `asks` for work, the holder
@@ -157,11 +158,12 @@ class Background(forks.Forkable):
 class Worker(Background):
     """Works with services outside the database, under a lease of its own.
 
-    So the process that the store has elected need not be one that can do the work.
+    The lease is separate because the process that the store has elected for the upkeep may be
+    unable to do this work.
     """
 
     pause_seconds = 0.5
-    """The interval at which it looks for work."""
+    """The interval at which the worker looks for work."""
 
     def __init__(self, runtime: RunsUpkeep, duty: str) -> None:
         self.runtime = runtime

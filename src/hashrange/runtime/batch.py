@@ -50,9 +50,9 @@ While several servers keep changing the same few items, two attempts out of thre
 class Submission(Struct, eq=False):
     """A parsed request on its way to a commit.
 
-    `outcome` is None until it is decided. `done` is called with it on an event loop. If it is
-    costly and has been decided aside, it has a `proposal`; `attempts` counts the proposals that
-    could not be committed.
+    `outcome` is None until the request is decided. `done` is called with the outcome on an event
+    loop. A costly request that has been decided aside has a `proposal`; `attempts` counts the
+    proposals that could not be committed.
     """
 
     operation: Operation
@@ -71,9 +71,9 @@ class Submission(Struct, eq=False):
     settled: bool = False
     """Whether the outcome is final."""
     loop: AbstractEventLoop | None = None
-    """The event loop that it came from."""
+    """The event loop that the request came from."""
     news: Event | None = None
-    """Wakes a thread that sleeps until it is settled."""
+    """Wakes a thread that sleeps until the outcome is final."""
     bulk: bool = False
     """Whether it is a bulk write: a batch that begins with one may take up to BULK_SECONDS_MAX, and
     other requests wait for that time."""
@@ -81,17 +81,17 @@ class Submission(Struct, eq=False):
     # ---- over an asynchronous store ----
 
     first: Sequence[kv.Read] = ()
-    """The reads that its decision will make, as far as they are known beforehand."""
+    """The reads that the decision will make, as far as they are known beforehand."""
     suspended: Suspended | None = None
-    """Its decision, begun before its batch."""
+    """The decision, if it was begun before the batch."""
     earlier: Proposal | None = None
-    """What its batch has decided before it lost a race."""
+    """The decision that was made for this request before its batch lost a race."""
     tickets: frozenset[kv.Key] = frozenset()
     machine: int = 0
     running: bool = False
-    """Whether it is in a batch."""
+    """Whether the request is in a batch."""
     apart: bool = False
-    """Whether it has a batch of its own."""
+    """Whether the request has a batch of its own."""
 
     def cost(self, answer: kv.Answer) -> int:
         return cost(self.operation.weight(self.request), self.body, answer)
@@ -124,7 +124,7 @@ def call_done(submissions: Sequence[Submission]) -> None:
 
 
 def _gone(change: TableChange) -> set[int]:
-    """The spaces of the table and of its indexes that a change drops."""
+    """The spaces that a change drops: those of a whole table, or of some of its indexes."""
     old, new = ({each.space for each in _sources(table)} for table in (change.old, change.new))
     return old - new
 
@@ -139,9 +139,9 @@ class Batch(Struct, eq=False):
     A batch that `remembers`, as on an asynchronous store, keeps its decisions. If it has to be
     decided again, it makes only those decisions again whose reads would now have other answers.
 
-    Of the `submissions`, `decide` leaves only those that it has decided. It moves the others to
-    `costly` if they have to be decided aside, and to `late` if the time of the batch was over, or
-    earlier submissions had read too much.
+    After `decide`, `submissions` has only decided submissions. Submissions that have to be decided
+    aside are in `costly`. Submissions for which no time was left, or before which the batch had
+    read too much, are in `late`.
     """
 
     environment: Environment

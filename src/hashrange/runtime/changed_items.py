@@ -73,7 +73,8 @@ def _chosen(
     milliseconds: int,
     chosen: Selection,
 ) -> Changed | None:
-    """The change with the chosen attributes; None if the selection leaves it out."""
+    """The change of an item, with the chosen attributes; None if the selection leaves it out.
+    `images` are the item before and after."""
     old, new = images
     judged = new or old
     if judged is None or not _is_within(key, chosen.bounds):

@@ -113,7 +113,8 @@ class Former:
         return row[0] if row else now
 
     def deleted(self, bounds: Bounds) -> Iterator[list[bytes]]:
-        """The rows that `take` has not asked for: their keys do not exist any more."""
+        """The rows within the bounds that no call of `take` has taken: their keys do not exist any
+        more."""
         rows = self._rows.execute(
             "SELECT value FROM former WHERE value IS NOT NULL AND key >= ? AND (? OR key < ?)",
             (bounds.start, bounds.end is None, bounds.end),

@@ -77,8 +77,8 @@ class Costly(Exception):
 
 
 def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
-    """The steps of a decision. If evaluating an answer would take too long, Costly is raised
-    instead."""
+    """The same steps, which raise Costly instead of evaluating an answer if that would take too
+    long. `weight` and `body` are those of the request (see `engine.cost`)."""
     reply: Any = None
     try:
         while True:
@@ -91,7 +91,8 @@ def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
 
 
 class Suspended(NamedTuple):
-    """The steps that decide an operation on a table, before the answer to their first read.
+    """A decision about a table that has begun: its steps have made their first read, and wait for
+    the answer.
 
     The read is timeless (see `is_timeless`), so the steps can go on at any time, as long as the
     catalog still has this `version`.
@@ -117,12 +118,12 @@ Reading = tuple[kv.Read, Any]
 
 
 class Proposal(Struct):
-    """The writes of a decision, with its response or error, for as long as its reads have the same
-    answers.
+    """The result of a decision: its writes, and its response or error. It is valid for as long as
+    the decision's reads have the same answers.
 
-    `version` is the version of the catalog it was made with; None if definitions of tables are
-    among its reads. A proposal that `changes_tables` cannot be committed, because batches have more
-    to do for such changes.
+    `version` is the version of the catalog with which the decision was made; None if definitions of
+    tables are among its reads. A proposal that `changes_tables` cannot be committed, because
+    batches have more to do for such changes.
     """
 
     writes: list[kv.Write]
@@ -133,7 +134,7 @@ class Proposal(Struct):
     version: Hashable = None
 
     def of(self, reads: list[Reading], version: Hashable) -> Self:
-        """The same proposal, with the reads of the decision."""
+        """This proposal, after the reads of the decision and the catalog's version are set."""
         self.reads, self.version = reads, version
         return self
 
@@ -142,7 +143,8 @@ class Proposal(Struct):
         return sum([bytes_of(answer) for _, answer in self.reads])
 
     def holds(self, version: Hashable) -> Generator[kv.Read, Any, bool]:
-        """Whether the same reads still have the same answers."""
+        """Whether the reads of the decision still have the same answers. `version` is the present
+        version of the catalog."""
         if self.version not in (None, version):
             return False
         for read, answer in self.reads:
@@ -152,7 +154,7 @@ class Proposal(Struct):
 
 
 def concluded(decision: Decision, now: float) -> tuple[list[kv.Write], bytes | ApiError]:
-    """The writes and the response of a decision, or its error if the refusal writes."""
+    """The writes of a decision and its response, or its error if it is a refusal that writes."""
     writes = transition.derive(decision, now)
     if decision.note is not None:
         logger.warning("%s", decision.note)

@@ -16,7 +16,7 @@ from hashrange.runtime.source import Source
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.0005
-"""The time for which a read may occupy the event loop before others are served."""
+"""The time for which a read may occupy the event loop before other requests are served."""
 
 
 def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:

@@ -49,10 +49,11 @@ def refused(error: BaseException, payer: Account | Meter | None, now: float) -> 
 
 
 def internal_error(error: BaseException) -> InternalServerError:
-    """The caller's error for an internal error or a failure of the store, which is logged.
+    """The error that a request gets for an internal error or a failure of the store, which is
+    logged.
 
-    Only an Exception is logged: anything else, such as Ctrl-C, is raised again by the caller. The
-    `__cause__` of the returned error is `error`.
+    Only an Exception is logged. Anything else, such as KeyboardInterrupt, has to be raised again by
+    the code that calls this function. The `__cause__` of the returned error is `error`.
     """
     if isinstance(error, kv.StoreError):
         complaints.log(str(error))

@@ -8,8 +8,8 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """Callers take turns; each turn is for the caller's oldest entry. Threads need a lock to use
-    it."""
+    """A queue in which callers take turns: each turn is for the caller's oldest entry. Threads need
+    a lock to use the queue."""
 
     def __init__(self) -> None:
         self._of_callers: dict[str, deque[T]] = {}  # in the order of their turns

@@ -85,9 +85,9 @@ class ReadQueue(forks.Forkable):
         return False
 
     def prepared(self, operation: Operation, admitted: Admitted) -> bool:
-        """Whether an operation can begin; if not, it is prepared and `admitted` called in a thread.
+        """Whether an operation can begin. If not, a thread prepares it and then calls `admitted`.
 
-        The read has a place, which is given back if it is no longer wanted.
+        The read that waits has a place, which is given back if `admitted` returns False.
         """
         prepare = operation.prepare
         if prepare is None or operation.name in self._prepared:

@@ -12,7 +12,7 @@ class Source(Protocol):
 
 
 LARGE_BYTES = 32 * 1024
-"""While others wait, a larger answer gets a turn of the event loop of its own."""
+"""While other requests wait, a larger answer gets a turn of the event loop of its own."""
 
 
 def small_only(read: kv.Read) -> kv.Get:

@@ -9,8 +9,9 @@ from hashrange.operations import OPERATIONS
 from hashrange.runtime.decisions import Proposal, begin, concluded
 
 Evaluation = Generator[Any, Any, Proposal]
-"""Yields reads of `kv`, also for the definitions of tables, and `Admit`. Raises ApiError for a
-refusal. The proposal has no reads: the caller knows them."""
+"""The steps of an evaluation. They yield reads of `kv` (also for the definitions of tables) and
+`Admit`, and raise ApiError for a refusal. The returned proposal has no reads, because the caller
+knows them."""
 
 
 def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:

@@ -36,7 +36,8 @@ WAITING_MAX = 256
 """At most this many costly requests wait; more are refused, and SDKs try them again later."""
 
 BEGINNINGS_MAX = 2
-"""A request is evaluated at most this many times if its process ends: it may be the cause."""
+"""The evaluation of a request is begun at most this many times if the evaluating process ends each
+time, because the request may be the cause."""
 
 PROPOSALS_MAX = 8
 """After this many decisions of a costly write, its caller is told to try again."""
@@ -75,7 +76,8 @@ class Job(Struct, eq=False):
 class Jobs(forks.Forkable):
     """The costly requests of a runtime, and the thread that makes their steps.
 
-    Without an `executor`, the thread is started when it is needed.
+    Steps are submitted to the `executor`. Without one, the jobs have a thread of their own, which
+    is started when it is needed.
 
     At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all
     snapshots of the store, the thread would wait for a snapshot that only its own next step can
@@ -231,9 +233,9 @@ class Jobs(forks.Forkable):
             executor.submit(self._step_in, executor)
 
     def _step_on(self) -> None:
-        """Make all steps. They are not submitted one by one, because submitting may have to wait
-        for a fork, which waits for the jobs to give their snapshots back.
-        """
+        """Make all steps in the jobs' own thread. The steps are not submitted one by one, because
+        submitting may have to wait for a fork, and the fork waits for the jobs to give their
+        snapshots back."""
         while self._step():
             pass
 

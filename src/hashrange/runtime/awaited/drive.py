@@ -89,7 +89,7 @@ async def drive_over(
     transaction: kv.AsyncTransaction,
     reply: Any = None,
 ) -> list[kv.Write] | None:
-    """Answer the reads of `steps`, with their earlier writes laid over the answers.
+    """Answer the reads of `steps`, with the earlier writes of `steps` laid over the answers.
 
     `reply` is the answer to a read that `steps` have made already. Returns all writes, or None if
     there are none.

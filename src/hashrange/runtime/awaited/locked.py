@@ -1,4 +1,4 @@
-"""Remembers for which tickets requests have waited for a lock in vain, to keep such requests apart.
+"""Remembers the tickets whose requests have waited for a lock in vain, to keep such requests apart.
 
 A row stays locked while the machine that began its transaction is away. Requests for this row must
 not delay requests for other rows.
@@ -9,21 +9,21 @@ from collections.abc import Iterable
 from hashrange.runtime.awaited.tickets import Ticket
 
 LOCKED_SECONDS = 30.0
-"""For this time it is remembered that a row stays locked."""
+"""The time for which it is remembered that a row stays locked."""
 
 
 class LockedTickets:
     def __init__(self) -> None:
         self._since: dict[Ticket, float] = {}
-        """When requests for each ticket last waited for a lock in vain."""
+        """For each ticket, the time when its requests last waited for a lock in vain."""
 
     def has(self, tickets: frozenset[Ticket]) -> bool:
         """Whether requests for one of these tickets would probably wait for a lock in vain."""
         return bool(self._since) and not tickets.isdisjoint(self._since)
 
     def note(self, tickets: Iterable[Ticket], locked: bool, now: float) -> None:
-        """Remember the end of a group of requests for these tickets: if `locked` is true, the group
-        has waited for a lock in vain."""
+        """Remember how a group of requests for these tickets ended. If `locked` is true, the group
+        has waited for a lock in vain; otherwise the tickets are forgotten."""
         if not self._since and not locked:
             return
         met = frozenset(tickets)

@@ -16,7 +16,7 @@ known."""
 
 
 def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:
-    """The machine that has all rows of these first reads of a request."""
+    """The machine that has all rows of these first reads of a request; SEVERAL if there is none."""
     machines: set[int | None] = set()
     for read in reads:
         if type(read) is kv.Get:

@@ -53,7 +53,7 @@ class Propagator:
         self._environment = environment
         self._spawn = spawn
         self._waiting: dict[LogSlot, float] = {}
-        """Since when the first record of each slot has waited, in epoch seconds."""
+        """For each slot, the time since which its first record has waited, in epoch seconds."""
         self._under_way: dict[LogSlot, float] = {}
         self._names: dict[int | None, str] = {}
         """The name of the table that each log belongs to, by the log's space."""
@@ -154,7 +154,7 @@ class Propagator:
             self._start()
 
     def _failed(self, slots: Iterable[LogSlot], error: Exception) -> None:
-        """Make the slots pause."""
+        """Remember the error, and make the slots pause."""
         cause = error if isinstance(error, kv.StoreError) else error.__cause__
         for slot in slots:
             failures = self._failures[slot] = self._failures.get(slot, 0) + 1

@@ -77,7 +77,8 @@ class QueuedRead(Struct, eq=False):
         self.advance(reply)
 
     def end(self) -> Decision | Exception:
-        """The result. It is no longer kept, nor are the reads that led to it."""
+        """Mark the request as decided, and return its result. The request no longer keeps the
+        result, nor what was read for it."""
         self.decided = True
         result, self.result, self.steps = self.result, None, None
         assert result is not None, "this read has ended"

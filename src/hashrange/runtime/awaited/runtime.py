@@ -52,8 +52,8 @@ NEEDS_ONE_PROCESS = (
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
 OPENING_ATTEMPTS = 10
 OPENING_PAUSE_SECONDS = 0.5
-"""The pause between attempts: a server that ended while it changed a definition can block the
-opening of logs for seconds."""
+"""The pause between attempts to open the logs: a server that ended while it changed a definition
+can block the opening for seconds."""
 
 CLOSING_SECONDS_MAX = 30.0
 """The longest time that closing waits for requests that have arrived."""
@@ -109,8 +109,8 @@ class AsyncRuntime(BaseRuntime):
 
     async def open(self) -> None:
         """Upgrade the stored rows before the first request. If global indexes are updated from
-        logs, open these logs. That may also happen later: when the tables of a running server have
-        been distributed."""
+        logs, open these logs. If the tables of a running server are distributed later, the logs are
+        opened then."""
         if not self._opened:
             await bring_up_to_date_async(self._store)
             self._opened = True
@@ -218,7 +218,8 @@ class AsyncRuntime(BaseRuntime):
     def _enter(
         self, operation: Operation, body: bytes, done: Done, caller: Caller, here: bool
     ) -> None:
-        """Parse the request in the caller's thread, then go on in the loop."""
+        """Parse the request in the caller's thread, then go on in the loop. `here` says whether the
+        caller's thread is the one that runs the loop."""
         start: Callable[[], None]
         try:
             request = operation.request(body)

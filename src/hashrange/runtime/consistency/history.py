@@ -29,7 +29,8 @@ class Overwritten(NamedTuple):
 
 
 class History:
-    """Values are kept for the longest lag that can be drawn, and while a global index lags."""
+    """The values of rows before their writes. They are kept for the longest lag that can be drawn,
+    and while a global index lags."""
 
     def __init__(
         self, eventual: Eventual | None, now: Callable[[], float], meter: Meter | None
@@ -42,11 +43,11 @@ class History:
         self._lock = Lock()
 
     def keeps_any(self) -> bool:
-        """Whether values before their writes may be read later."""
+        """Whether old values of any rows have to be kept, because they may be read later."""
         return self._keeps_all or bool(self._meter and self._meter.late)
 
     def keeps(self, space: int, key: bytes) -> bool:
-        """Whether the value of a row before its write may be read later."""
+        """Whether the old value of this row has to be kept, because it may be read later."""
         if space == kv.SYSTEM_SPACE:
             return False
         return self._keeps_all or self._waiting(space, key) is not None
@@ -60,7 +61,8 @@ class History:
         return not self._records
 
     def add(self, old: dict[kv.Key, bytes | None]) -> None:
-        """Keep the values before the writes of a transaction that commits now."""
+        """Keep the `old` values of rows: the values before the writes of a transaction that commits
+        now."""
         now = self._now()
         with self._lock:
             self._forget(now)
@@ -80,7 +82,7 @@ class History:
         return records
 
     def was_late(self, record: Overwritten, now: float, lag: float) -> bool:
-        """Whether a write was not visible yet `lag` seconds before `now`."""
+        """Whether the write of this record was not visible yet `lag` seconds before `now`."""
         return record.time > now - lag or self._waits(record, now, lag)
 
     def _forget(self, now: float) -> None:

@@ -53,7 +53,8 @@ class Lagging:
     def steps(
         self, operation: Operation, request: Any, tables: Tables, steps: Steps, now: float
     ) -> Steps:
-        """The steps of a request that reads at the time `now`, on rows as they were earlier."""
+        """The `steps` of a request at the time `now`, with their reads answered from earlier states
+        of the rows. They are unchanged if the request may not lag."""
         if operation.name not in MAY_LAG or not self.is_active():
             return steps
         searches = operation.name == "SearchVectors"
@@ -94,7 +95,11 @@ class Lagging:
         return writes  # the oldest value of a row comes last, so it wins
 
     def draw_replica(self, *, first: bool) -> float:
-        """The lag of the replica that answers, in seconds. One of the replicas never lags."""
+        """The lag of the replica that answers, in seconds. One of the replicas never lags.
+
+        `first` says whether this is the first lag that the request draws: with `Eventual.worst` it
+        is the longest one.
+        """
         eventual = self._eventual
         if eventual is None:
             return 0
@@ -106,13 +111,14 @@ class Lagging:
             return self._draw(eventual.lag, eventual.lag_max)
 
     def draw_index(self, table: Table, index: Index, *, first: bool) -> float:
-        """The lag of a global index, without the time for which an entry waits for units."""
+        """The lag of a global index, without the time for which an entry waits for units. See
+        `draw_replica` for `first`."""
         if self._meter is not None:
             self._meter.follow(table, index)
         return self.draw_follower(first=first)
 
     def draw_follower(self, *, first: bool) -> float:
-        """The lag of an index that follows its table."""
+        """The lag of an index that follows its table. See `draw_replica` for `first`."""
         eventual = self._eventual
         if eventual is None:
             return 0

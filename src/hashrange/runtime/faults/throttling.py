@@ -27,11 +27,12 @@ def refused(
     environment: Environment,
     kind: str | None,
 ) -> bytes | None:
-    """The response to a request of which nothing is admitted; None if it asks for nothing.
+    """The response to a request of which nothing is admitted; None if it does not ask for
+    admission.
 
-    `kind` is the kind of the limit (see `Limit`); None stands for that of the table's billing mode.
-    Raises ApiError: the error of the limit, or an error that comes before it. The refusals are
-    measured.
+    `kind` is the kind of the limit (see `Limit`); None stands for the usual kind in the table's
+    billing mode. Raises ApiError: the error of the limit, or an error that comes before it. The
+    refusals are measured.
     """
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
     moment = environment.moment(now, caller, bytes(ENTROPY_BYTES), asks_admission=True)

@@ -51,7 +51,7 @@ def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[
 
 
 def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None:
-    """How old the oldest change is that the global and vector indexes do not show yet.
+    """The age of the oldest change that the global and vector indexes do not show yet.
 
     It is 0 if they show all changes, and None if they are not updated from a log.
     """
@@ -95,6 +95,7 @@ def _capacity(table: Table, owner: Table | Index | VectorIndex, lag: float | Non
 
 
 def _built(index: Index | VectorIndex) -> float:
-    """The part of the hash's range that the build has read. It reads rows in that order."""
+    """The part of the range of hashes that the build has read, from 0 to 1. The build reads rows in
+    the order of their hashes."""
     reached = index.built_to[:_PREFIX_BYTES].ljust(_PREFIX_BYTES, b"\x00")
     return int.from_bytes(reached, "big") / (1 << 8 * _PREFIX_BYTES)

@@ -180,7 +180,8 @@ def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> 
 
 
 def _add_credit(shown: Shown, meter: Meter, table: Table, owner: Table | Index, now: float) -> None:
-    """Add the units that each partition, and the whole, can serve now. Debts are negative."""
+    """Add the units that each partition, and the table or index as a whole, can serve now. Debts
+    are negative."""
     for name, written in (("read_credit", False), ("write_credit", True)):
         credits = meter.credits(table, owner, written, now)
         for part in shown["partitions"]:

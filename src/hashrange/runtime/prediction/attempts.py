@@ -17,8 +17,8 @@ from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND
 WAITING_MAX = 100_000
-"""A refused request is held back until an attempt of it is not refused, but at most for this time
-and this number of lines."""
+"""A refused request is held back until one of its attempts is not refused, but at most for the time
+WAIT_MICROSECONDS, and until this number of lines wait."""
 
 
 class Held(Struct, gc=False):
@@ -38,8 +38,8 @@ class Assumed(Struct):
 
 
 class Averages:
-    """The average consumption of an operation's requests in each space, by the space that they ask
-    for."""
+    """The average consumption of requests in each space, by their operation and by the space for
+    which they ask to be admitted."""
 
     def __init__(self) -> None:
         self._paid: defaultdict[tuple[str, int], dict[int, list[float]]] = defaultdict(dict)
@@ -54,8 +54,8 @@ class Averages:
                 total[0] += paid.units
 
     def paid(self, event: Event) -> list[Paid]:
-        """The consumption that a request would have had if not all of its attempts had been
-        refused."""
+        """The consumption that is assumed for a request of which every attempt was refused, as if
+        one attempt had been admitted."""
         estimated = []
         for ask in event.asks:
             place = event.operation, ask.space

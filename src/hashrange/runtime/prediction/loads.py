@@ -2,8 +2,8 @@
 
 The requests follow from the description and a fixed seed alone, so a load is the same each time
 that it is read. The description says what each call consumes in each table and index, and how many
-keys there are. The rank of its key is drawn once for the call, so a hot item is hot in all of its
-indexes.
+keys there are. For each request, the rank of its key is drawn once, for the table and all indexes.
+So an item that is hot in the table is hot in its indexes too.
 """
 
 from bisect import bisect

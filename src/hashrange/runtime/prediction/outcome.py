@@ -67,7 +67,8 @@ class Change(Struct):
 
 
 class Outcome:
-    """Counts while a load is replayed. A `brief` outcome leaves out what only reports need."""
+    """Counts the requests of a load and their refusals while it is replayed. A `brief` outcome
+    leaves out what only reports need."""
 
     def __init__(self, meter: Meter, started: float, brief: bool = False) -> None:
         self.requests = 0

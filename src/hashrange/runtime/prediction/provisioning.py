@@ -97,7 +97,8 @@ class Demand:
         self._second = -1
         self._units: dict[tuple[int, bool], float] = {}
         self.peaks: dict[tuple[int, bool], float] = {}
-        """The largest number of units in a second for each space, read and written."""
+        """For each space, the largest number of units in a second, separately for reads and writes
+        (True)."""
 
     def feed(self, line: Line) -> None:
         if type(line) is Event:

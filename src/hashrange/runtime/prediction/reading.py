@@ -76,7 +76,8 @@ class Trace:
 
 
 def settings_of(head: Head, changed: Mapping[str, float] = MappingProxyType({})) -> Settings:
-    """The settings of a meter that answers as the one that recorded the load."""
+    """The settings of a meter that answers as the meter that recorded the load, except for the
+    settings in `changed`."""
     limits: Any = {**head.settings, **changed}
     settings = Settings(throughput="enforced", **limits)
     settings.check()

@@ -229,7 +229,8 @@ class Replay:
     # ---- tables ----
 
     def _define(self, table: Table) -> None:
-        """The table as defined from here on; the partitions of this replay stay the same."""
+        """Use a table as it is defined from here on in the load, with the changes of the scenario.
+        The partitions of this replay stay the same."""
         wanted = self.scenario.of(table)
         known = self.tables.get(table.name)
         if known is not None and known.space == table.space:
@@ -256,8 +257,8 @@ class Replay:
 
 
 def _left(paid: Sequence[Paid], refused: list[bytes], places: dict[int, Source]) -> list[Paid]:
-    """The consumption of the members of a batch that are not refused: an index entry follows its
-    item."""
+    """The consumption of the members of a batch that are not refused. If an item is refused, the
+    writes of its index entries are left out too."""
     left, admitted = [], True
     for each in paid:
         table, source = places[each.space]

@@ -36,8 +36,8 @@ BACKLOG = Constant("backlog of an index", "index_backlog_units", 100, 10_000)
 CONSTANTS = (INITIAL, HEAT_SHARE, HEAT_SECONDS, BACKLOG)
 PLACEMENT = "placement of keys"
 LAG = Constant("lag", "", 0.0, 1.0)
-"""The time in seconds that an entry takes to reach an index that is not behind. It is added to the
-lag."""
+"""The time in seconds that an entry takes to reach an index that is not behind. It is not replayed:
+its two values are added to the least and the largest lag."""
 
 
 class Result(Struct):
@@ -62,8 +62,9 @@ class Varied(Struct):
 class Range(Struct):
     """The least and the largest figures of a scenario, over all variations.
 
-    `base` are the figures of the requests that the variations replay, one of `thinned`; `whole` are
-    the figures of the whole load. The effect of a variation is its difference from `base`.
+    `whole` are the figures of the whole load. `base` are the figures of the sample that the
+    variations replay: one of `thinned` requests. The effect of a variation is its difference from
+    `base`.
     """
 
     whole: Result

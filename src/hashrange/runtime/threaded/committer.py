@@ -71,7 +71,7 @@ class Committer(forks.Forkable):
         self._thread: ThreadPoolExecutor | None = None
 
     def execute(self, submission: Submission) -> bytes:
-        """From any thread: return the response when it is committed, or raise the error."""
+        """From any thread: return the response after the commit, or raise the error."""
         self._waiting.append(submission)
         return self._outcome_of(submission)
 
@@ -191,7 +191,7 @@ class Committer(forks.Forkable):
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
         """Call a function in the executor or the committer's thread. The function takes over the
-        lock, so there is never a second one to call."""
+        lock, so there is never a second function to call at the same time."""
         if self._executor:
             self._executor.submit(function, *arguments)
             return
@@ -241,7 +241,7 @@ class Committer(forks.Forkable):
     def _next_batch(self, wait: bool) -> tuple[Batch, kv.Transaction | None]:
         """Decide a batch; return it, and its transaction if there is anything to commit.
 
-        The caller holds the lock. Raises Busy only if it must not wait.
+        The caller holds the lock. Raises Busy only if `wait` is false.
         """
         try:
             if self.refusal:
