@@ -93,7 +93,10 @@ def _boxes(table: Table, related: list[Relation]) -> dict[str, _Box]:
 
 
 def _key_lines(entity: Entity, key: EntityKey, prefix: str) -> Iterator[tuple[str, str]]:
-    """`GSI1  room#{room_id} / sensor#{sensor_id}`; the table's key has a line for each part."""
+    """(label, text) of a key's lines, e.g. `GSI1` and `room#{room_id} / sensor#{sensor_id}`.
+
+    The table's key has a line for each part. A condition has a line of its own.
+    """
     if not prefix:
         for column in key.columns:
             yield column.attribute, str(column.template)
@@ -173,7 +176,7 @@ def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation
 
 
 def _port(boxes: dict[str, _Box], relation: Relation) -> float:
-    """The height at which the relation's line leaves the columns that have been placed."""
+    """The height that the relation's line has in the last of its columns that has been placed."""
     bends = boxes[relation.child.name].bends.get(relation.parent.name)
     return bends[-1].y if bends else boxes[relation.parent.name].y
 

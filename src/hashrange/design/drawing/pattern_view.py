@@ -84,7 +84,7 @@ class _PatternPicture:
         self._chips(plan.pattern, x, y + 29)
 
     def _chips(self, pattern: Pattern, x: float, y: float) -> None:
-        """A square for each entity that comes back, in its colour."""
+        """Draw a square for each entity that the pattern returns, in the entity's colour."""
         models = pattern.entities or tuple(self.numbers)
         for number, model in enumerate(models):
             self.canvas.rect(x + number * 11, y - 8, 9, 9, entity_class(self.numbers[model]), 2)

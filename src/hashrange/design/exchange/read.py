@@ -11,9 +11,10 @@ from hashrange.design.source.table_shape import shape_of
 
 
 def read(document: str, source: str) -> Exported:
-    """The Python source of the model in a "cloudformation" or "nosql-workbench" document.
+    """The Python source of the model in a document.
 
-    Raises ExchangeError if the document is not of that format.
+    `source` is the document's format: "cloudformation" or "nosql-workbench". Raises ExchangeError
+    if the document is not of that format.
     """
     reader = READERS.get(source)
     if reader is None:

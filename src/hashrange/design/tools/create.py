@@ -13,7 +13,8 @@ from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, ru
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 POLL_SECONDS = 0.2
 POLLS_MAX = 1500
-"""Five minutes: a table with indexes usually takes seconds."""
+"""How often a new table's status is read. The pauses between are five minutes in all; a table with
+indexes usually takes seconds."""
 
 
 class TableDiffers(DesignError):
@@ -83,9 +84,9 @@ def _projected(project: str | Sequence[str]) -> dict[str, Any]:
 
 
 def create(model: TableModel, handed: Any) -> bool:
-    """Create the table on a database or a boto3 client; False if it exists and fits.
+    """Create the table on a database or a boto3 client; False if the table exists and fits.
 
-    Raises TableDiffers.
+    Raises TableDiffers if it exists and does not fit.
     """
     return run(_create(model), connect(handed))
 

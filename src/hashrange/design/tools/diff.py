@@ -355,7 +355,7 @@ def _texts(entity: Entity, key: EntityKey) -> list[str]:
 
 
 def _rule(entity: Entity, key: EntityKey | None) -> Any:
-    """The templates of an index entry, and its condition with the values."""
+    """The templates of an entity's key in an index, and the key's condition with its values."""
     if key is None:
         return None
     when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()
@@ -387,7 +387,7 @@ def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
 
 
 def tables_of_both(old: Sequence[Table], new: Sequence[Table]) -> Iterator[tuple[Table, Table]]:
-    """The tables of two models by name. If each has one table, they may differ in their names."""
+    """Pairs of an old and a new table of one name, or of any name if each model has one table."""
     if len(old) == len(new) == 1:
         yield old[0], new[0]
         return

@@ -77,7 +77,7 @@ def _meaning(argument: Argument) -> tuple[str, str]:
 
 
 def _results(pattern: Pattern) -> dict[str, set[str]]:
-    """The stored names of the entities that come back, with the fields of views."""
+    """The stored name of each entity that the pattern returns, with the fields of its view."""
     return {
         entity_of(one).entity_name: {*one.model_fields} if issubclass(one, View) else set()
         for one in pattern.results
@@ -95,7 +95,7 @@ def _plan_differences(old: Table, new: Table, name: str) -> Iterator[str]:
 
 
 def _order(plan: Plan) -> list[list[str]]:
-    """The templates of the sort keys, with the names of attributes."""
+    """For each route of the plan, the templates of its sort key, with attributes for fields."""
     if plan.followed is not None:
         return []
     return [

@@ -14,7 +14,7 @@ from hashrange.design.declare.types import core_type
 
 
 def may_refuse(old: Entity, old_name: str, new: Entity, name: str) -> bool:
-    """Whether the new type or a new constraint of a field may not fit values of the old one."""
+    """Whether a field's new type or a new constraint may refuse values of the old field."""
     if not _constraints(new, name) <= _constraints(old, old_name):
         return True
     was, now = old.fields[old_name], new.fields[name]

@@ -15,13 +15,13 @@ _WORDS: dict[str, Callable[[str], str]] = {
     "author": lambda name: name,
 }
 DISTINCT = ("email", "handle", "name", "text", "title", "username")
-"""Fields that differ from item to item; others have one of a few texts."""
+"""Names of fields that have another text in each item. Other fields have one of a few texts."""
 PEOPLE = ("Account", "Author", "Customer", "Employee", "Member", "Person", "User")
-"""Entities whose name is that of a person."""
+"""Entities whose field `name` has the name of a person."""
 
 
 def readable_text(entity: str, field: str, number: int, key: bool) -> str:
-    """The `number`-th text of a field. `key` says that it is part of the primary key."""
+    """The `number`-th text of a field. `key` says that the field is part of the primary key."""
     if field not in DISTINCT and not key:
         number = (number - 1) % FEW + 1
     stem = field.removesuffix("_id") if field != "id" else entity

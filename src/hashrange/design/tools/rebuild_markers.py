@@ -119,7 +119,7 @@ class _Rebuild:
         self.rebuilt.written += 1
 
     def _clear(self, name: str, raw: Item) -> Steps[None]:
-        """Delete a marker, unless a program has changed its owner so that it needs the marker."""
+        """Delete a marker, unless its owner, changed by another program, needs the marker again."""
         key = raw[OWNER_ATTRIBUTE]["M"]
         for _ in range(ATTEMPTS):
             owner = yield from get_one(self.model.name, key)
@@ -151,7 +151,7 @@ def _is_marker(model: TableModel, raw: Item) -> bool:
 def _unchanged(
     model: TableModel, entity: Entity | None, key: Item, raw: Item | None
 ) -> WriteAction:
-    """A check that the unique fields of an item are as read; `raw` is None if it was absent."""
+    """A check that an item's unique fields are as read; `raw` is None if the item did not exist."""
     expression = Expression()
     hash_name = model.table.hash[0].attribute
     conditions = [

@@ -33,11 +33,11 @@ TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
 READABLE_START = datetime(2024, 10, 14, 9, tzinfo=UTC)
 DAYS = (0, 1, 3, 40)
-"""Days after START: some in the same month, and some in another."""
+"""Days after START, of which some are in START's month and some in another."""
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 """The expiry of items, late enough that none expires during a test."""
 TOGETHER = 3
-"""How many readable items share a partition key that no other entity gives them."""
+"""How many readable items share a partition key that is not taken from a parent."""
 ATTEMPTS = 20
 NUMBERS = 12
 """The difference between the smallest and the largest generated integer."""
@@ -50,12 +50,13 @@ NONE_SHARE = 0.25
 def sample(
     table: Table, *, parents: int = 5, children: int = 12, seed: int = 0, readable: bool = False
 ) -> list[Item]:
-    """Items of all entities: `parents` of each without a parent, `children` of each with one.
+    """Items of all entities, parents before children.
 
-    Parents come first. The declared volumes limit the children of a parent, and the same seed gives
-    the same items. With `readable`, texts are made for people instead of for finding mistakes.
-    A field with `Field(examples=[...])` has one of these values.
-    Raises DesignError if no generated value satisfies a field's constraints.
+    There are up to `parents` items of each entity without a parent, and up to `children` items of
+    each entity with a parent. The declared volumes limit the children of a parent, and the same
+    seed gives the same items. With `readable`, texts are made for people instead of for finding
+    mistakes. A field with `Field(examples=[...])` has one of these values. Raises DesignError if no
+    generated value satisfies a field's constraints.
     """
     return _Inventor(table, parents, children, random.Random(seed), readable).items()
 
@@ -135,14 +136,14 @@ class _Inventor:
         return sorted(parents, key=lambda other: -len(other.key_fields))
 
     def _above(self, other: Entity, entity: Entity) -> bool:
-        """Whether the entity's items hold the primary key of one of the other's items."""
+        """Whether each item of the entity holds the primary key of an item of `other`."""
         references = self.model.references
         if not references.between(entity, other):
             return False
         return not references.between(other, entity) or not entity.key_fields < other.key_fields
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
-        """Whether each parent still has no more items than declared."""
+        """Whether the item's parents have room for it beside `others`, by the declared volumes."""
         for each in self.table.volumes.of(entity).each:
             parent = next(e for e in self.model.entities if str(e) == each.parent)
             for one in self.model.references.between(entity, parent):
@@ -212,12 +213,12 @@ class _Inventor:
 
     @staticmethod
     def _shared(entity: Entity) -> frozenset[str]:
-        """The fields of the partition key, if items differ in the sort key too."""
+        """The fields of the partition key; none if they are the whole primary key."""
         fields = frozenset(f for column in entity.key.hash for f in column.template.fields)
         return fields if fields < entity.key_fields else frozenset()
 
     def _leave_out(self, entity: Entity, values: dict[str, Any], number: int) -> None:
-        """Every fourth item lacks its optional fields, so that sparse indexes can be seen."""
+        """Set optional fields of every fourth item to None, so that sparse indexes are seen."""
         for name, kind in entity.fields.items():
             if kind.optional and name in values and number % 4 == 0:
                 values[name] = None
@@ -251,7 +252,10 @@ class _Inventor:
 
     @staticmethod
     def _written(entity: Entity, field: str) -> list[Any]:
-        """Constraints from templates of the field: negative numbers, or texts that are cut."""
+        """Constraints that make the generated values try out the field's templates.
+
+        Numbers may be negative if a template has signs. Texts are longer than a template shows.
+        """
         columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
         placed = [
             (part, column.template.formats[part])
@@ -305,7 +309,7 @@ def _unique_texts(entity: Entity, item: Item) -> dict[tuple[str, str], UniqueTem
 
 
 def _range(metadata: Sequence[Any], span: int, unit: int) -> tuple[int, int]:
-    """The smallest and largest number to generate, in units of 1/`unit`.
+    """The smallest and largest number to generate, in units of 1/`unit`, at most `span` apart.
 
     If negative and positive numbers are allowed, the range has both.
     """

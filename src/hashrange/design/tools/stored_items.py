@@ -13,7 +13,7 @@ from hashrange.model.values import Item as WireItem
 def stored_items(table: Table, handed: Any, name: str, most: int) -> list[WireItem]:
     """At most `most` items of the table `name`, in wire form.
 
-    Raises TableDiffers if it does not fit the model, DesignError if there is no such table.
+    Raises TableDiffers if the table does not fit the model, DesignError if there is no such table.
     """
     return run(_read(table, name, most), connect(handed))
 

@@ -8,7 +8,8 @@ from hashrange.design.tools.cost.report import Cost, aligned
 def compare(first: Sequence[Cost], second: Sequence[Cost], names: tuple[str, str]) -> str:
     """A table with a row for each call, by the name of the pattern or the write.
 
-    Its columns are the requests of one call, its read and write units, and the copies it writes.
+    Its columns are, for each model, the requests of one call, its read and write units, and the
+    copies it writes. `names` are the names of the two models.
     """
     sides = [_by_call(first), _by_call(second)]
     head = ["call"]

@@ -42,7 +42,7 @@ def cost(
 
     Sizes that are not declared, and sizes of index entries that hold only some fields, are taken
     from `examples`, items of any entities. The first item of an entity gives its sizes, and a
-    second one the values that edits assign. Examples of other entities are generated. Raises
+    second item gives the values that edits assign. Examples of other entities are generated. Raises
     NoPrices.
     """
     if not 0 < utilisation <= 1:

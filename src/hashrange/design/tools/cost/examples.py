@@ -1,8 +1,8 @@
 """Example items of every entity, from which the sizes of items and index entries are taken.
 
 An item has its declared size, or else the size of its example. Examples are given by the caller or
-generated. Of the generated ones, the one in the most indexes is used; it is changed until it is
-also in the indexes that only some items are in.
+generated. Of the generated examples of an entity, the one in the most indexes is used. It is
+changed so that it is also in sparse indexes that leave it out, if that is possible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ class Examples:
         return sorted(items, key=self._coverage)
 
     def raw(self, item: Item) -> WireItem | None:
-        """The example as it is stored."""
+        """The example as it is stored; None if it could not be stored."""
         table = MeteredTable(self.model, {})
         key = self.model.entity(type(item)).primary_key(vars(item))
         return self.stored.get(table.name(key))
@@ -137,7 +137,7 @@ def _indexes(model: TableModel, entity: Entity, item: Item) -> list[str | None]:
 
 
 def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[Item]) -> list[Any]:
-    """Values of a field that may put an item into the index. Those of the examples come first."""
+    """Values of a field that may put an item into `key`'s index, first those of the examples."""
     own = [value for item in examples if not isinstance(value := getattr(item, field), Copy)]
     constants = [*key.when.values.values()] if key.when else []
     numbers = [Decimal(value["N"]) for value in constants if "N" in value]

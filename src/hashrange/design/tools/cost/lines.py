@@ -14,9 +14,9 @@ class CostLine:
     """The average cost of one call, and how often it is made.
 
     `reads` and `writes` are capacity units by table and index. `copies` is the number of items with
-    copied fields that it writes; `transaction` says whether it needs one. `rate` is in calls per
-    second, None if it is not declared. `notes` say where the numbers are from, if not from the
-    declarations.
+    copied fields that the call writes; `transaction` says whether the call needs a transaction.
+    `rate` is in calls per second, None if it is not declared. `notes` say where the numbers are
+    from, if not from the declarations.
     """
 
     name: str

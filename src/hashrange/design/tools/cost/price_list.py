@@ -21,7 +21,7 @@ class NoPrices(DesignError):
 
 @dataclass(frozen=True)
 class Price:
-    """`usd` for each `per` units. `confirmed` says whether a second source agrees."""
+    """A price: `per` units cost `usd` dollars. `confirmed` says whether a second source agrees."""
 
     usd: float
     per: float

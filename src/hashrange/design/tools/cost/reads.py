@@ -14,7 +14,7 @@ from hashrange.model import limits
 
 BATCH_KEYS_MAX = 100
 SCAN_PARTITIONS = 4
-"""The partitions of a new table on demand. A Scan is rounded for each of them."""
+"""The number of partitions of a new table on demand. A Scan's units are rounded up in each."""
 
 
 class ReadCosts:
@@ -65,7 +65,7 @@ class _Call:
         self.requests = max(1, math.ceil(total / (1024 * 1024)))
 
     def search(self) -> None:
-        """A search consumes bytes instead of units. The price list has no price for them."""
+        """Note the bytes of a search, which consumes no units. Bytes are not in the price list."""
         search, facts = self.plan.search, self.plan.pattern.search
         assert search is not None, "this is the plan of a search"
         assert facts is not None, "this is the plan of a search"

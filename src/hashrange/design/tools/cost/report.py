@@ -216,7 +216,7 @@ class Cost:
 
 
 def _by_source(units: dict[str, float] | Any) -> str:
-    """'2', '1 + 1 GSI1'."""
+    """Units as text: '2' for the table alone, '1 + 1 GSI1' for the table and an index."""
     parts = [f"{u:g}" if name == TABLE else f"{u:g} {name}" for name, u in units.items()]
     return " + ".join(parts) or "0"
 

@@ -1,7 +1,8 @@
 """DynamoDB's arithmetic of capacity units, as the developer guide explains it.
 
-A read takes one unit for 4 KB, or half if it is eventually consistent; a write takes one for 1 KB.
-Every item that a request reads by its key is rounded up by itself, a page of a Query as a whole.
+A read takes one unit for each 4 KB, or half a unit if it is eventually consistent. A write takes
+one unit for each 1 KB. An item that a request reads by its key is rounded up by itself; a page of a
+Query is rounded up as a whole.
 """
 
 import math

@@ -108,7 +108,7 @@ class WriteCosts:
         ]
 
     def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
-        """The example of the owner that the most other examples have copied from."""
+        """The one of `items` (examples of `owner`) of which other examples have the most copies."""
         copying = self._copying(owner)
         return max(
             items,
@@ -135,7 +135,10 @@ class WriteCosts:
                 table.items.pop(table.name(self._stored(table, other)), None)
 
     def _scaled(self, line: CostLine, entity: Entity, meter: Meter) -> CostLine:
-        """The line of a write, with the units of its copies multiplied by their declared number."""
+        """The line of a write, with its metered units.
+
+        The units of a copy are multiplied by the declared number of copies.
+        """
         notes = [*line.notes]
         number: dict[str, float] = {}
         read = {name for one in meter.reads for name in one.sizes}
@@ -174,7 +177,7 @@ class WriteCosts:
 
 
 def _checks(write: MeteredWrite, entity: Entity) -> bool:
-    """Whether it is a check that the owner of copies has not changed."""
+    """Whether the write only checks that an item of `entity`, a copy's owner, has not changed."""
     return write.kind == "ConditionCheck" and write.entity == str(entity)
 
 
@@ -185,7 +188,7 @@ def _get(table: MeteredTable, raw: WireItem) -> None:
 
 
 def _reads(meter: Meter, number: Mapping[str, float]) -> tuple[Mapping[str, float], int]:
-    """(units, further requests) of the reads. Reads of copies are multiplied by their number."""
+    """(units by source, further requests) of the reads, for `number` copies of each entity."""
     units: dict[str, float] = {}
     further = 0
     for read in meter.reads:

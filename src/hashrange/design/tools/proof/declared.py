@@ -75,7 +75,7 @@ def copies(model: Model) -> dict[str, Copy]:
 
 @cache
 def refs(model: Model, name: str) -> tuple[Ref, ...]:
-    """The st.ref of a field."""
+    """The st.ref declarations of a field."""
     info = model.model_fields.get(name)
     metadata = [*info.metadata] if info is not None else []
     core_type(info and info.annotation, metadata)
@@ -84,10 +84,10 @@ def refs(model: Model, name: str) -> tuple[Ref, ...]:
 
 @cache
 def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
-    """The nearest texts before a field in the templates of all keys, or (`own`) of the primary key.
+    """The texts before a field in the templates of all keys, or (`own`) of the primary key.
 
-    Each text comes with the fields between the text and the field. Delimiters around it are left
-    out.
+    Of each template this is the nearest text, without the delimiters around the text, followed by
+    the fields between the text and the field.
     """
     keys = [d for d in declarations(model).values() if isinstance(d, (Key, Index))]
     parts = [part for key in ([model.key] if own else keys) for part in (key.hash, key.range)]
@@ -114,7 +114,7 @@ class Relations:
         self._ownerships: dict[tuple[Model, Model], list[Held]] = {}
 
     def owner_of(self, record: Record, name: str, records: Sequence[Record]) -> Record | None:
-        """The owner of a copied field, if it exists."""
+        """The item from which the record's field `name` is copied, if the item exists."""
         copy = copies(record.model)[name]
         for held in self.between(record.model, copy.owner):
             if copy.by is None or copy.by in held.values():
@@ -139,7 +139,7 @@ class Relations:
         return list(below.values())
 
     def ownerships(self, child: Model, parent: Model) -> list[Held]:
-        """The references that put the child's items below the parent's."""
+        """The references that put the child's items below the parent's items."""
         if (child, parent) not in self._ownerships:
             own = set(key_fields(child))
             self._ownerships[child, parent] = [
@@ -180,8 +180,9 @@ class Relations:
         """Whether the chosen fields hold the key of one and the same parent.
 
         `chosen` has a field and its role (or None) for each part of the parent's key, and `fields`
-        has all candidates for that part. A field without a role does not belong to the others if a
-        candidate for its part has one of the `roles`.
+        has all candidates for that part. `roles` are the roles of the chosen fields. A field
+        without a role does not belong to the others if a candidate for its part has one of the
+        `roles`.
         """
         return not any(
             role is None and roles & {other for _, other in options}
@@ -191,7 +192,10 @@ class Relations:
     def _candidates(
         self, child: Model, parent: Model, part: str, declared: bool
     ) -> list[tuple[str, str | None]]:
-        """(field, role) of the fields that can hold a part of the parent's key."""
+        """(field, role) of each field of the child that can hold the part of the parent's key.
+
+        `declared` says that the child has an st.ref or st.copy of the parent.
+        """
         pairs = [
             (name, ref.role)
             for name in fields_of(child)
@@ -209,7 +213,10 @@ class Relations:
         return pairs
 
     def _shares(self, child: Model, parent: Model, part: str) -> bool:
-        """Whether the child's and the parent's field of this name refer to the same field."""
+        """Whether the fields named `part` of child and parent refer to the same field of an entity.
+
+        The parent's field may do so without an st.ref, by its name and the text before it in a key.
+        """
         theirs = self._targets(parent, part)
         for model, field in self._targets(child, part):
             plain = not refs(parent, part) and not refs(model, field) and field == part
@@ -235,7 +242,7 @@ class Relations:
         return told or any(copy.owner is parent for copy in copies(child).values())
 
     def _is_meant(self, child: Model, parent: Model) -> bool:
-        """Whether the key is the parent's own, and not that of an entity that it extends."""
+        """Whether the child refers to the parent, not to an entity that the parent extends."""
         if any(not refs(child, part) and not refs(parent, part)
                and labels(child, part, own=False) & labels(parent, part, own=True)
                for part in key_fields(parent) if part in fields_of(child)):  # fmt: skip

@@ -34,10 +34,10 @@ def difference(
     arguments: Mapping[str, Any],
     matches: Sequence[Match[tuple[str, list[str]]]],
 ) -> str | None:
-    """How the matches differ from the records that fit the other arguments.
+    """How the matches differ from the nearest of the records; None if they do not.
 
-    The item of a match is (its text, the texts of all records), in one form, so that the records
-    of the item can be found.
+    `records` are those that fit the arguments other than the vector. A match has, instead of an
+    item, the item's text and the texts of all records, by which the item's records are found.
     """
     assert pattern.search is not None, "this pattern is a search"
     model, declared = _declared(pattern, models)
@@ -61,7 +61,7 @@ def difference(
 
 
 def _declared(pattern: Pattern, models: Sequence[Model]) -> tuple[Model, Vectors]:
-    """The declaration of the index that is searched, and its class."""
+    """The class that declares the index of the search, and the declaration."""
     candidates = [
         (model, declared)
         for model in models

@@ -84,7 +84,10 @@ class Oracle:
         return answer
 
     def present(self, pattern: Pattern, source: str | None) -> datetime:
-        """The time of the last item, which a range without an upper end includes."""
+        """The time to take as the present: the latest in the partition keys of the pattern's items.
+
+        A range without an upper end includes this time.
+        """
         times = [r[name] for r in self.records if r.model in self.read(pattern)
                  for name, _ in _times(r.model, source) if r[name] is not None]  # fmt: skip
         last = max(times, default=date.min)
@@ -132,7 +135,10 @@ class Oracle:
         return [r for r, place in zip(answer.records, places, strict=True) if place == last]
 
     def place(self, pattern: Pattern, record: Record, source: str | None) -> Place | None:
-        """The record's place in the order of the results, as far as values tell it."""
+        """The record's place in the order of the results, as far as its sort key's values tell it.
+
+        None for a pattern whose results have no such order.
+        """
         if pattern.facts.through is not None or pattern.by_type is not None:
             return None
         parts = [one.range for one in indexes(record.model, source or "")]
@@ -204,7 +210,7 @@ def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
 
 
 def _count(value: Any, unit: int) -> int:
-    """A running number of the year, month, day or hour (`unit` 0 to 3) of a time."""
+    """The number of a time's year, month, day or hour (`unit` 0 to 3), counted without a gap."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     if unit < 2:
         return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))
@@ -212,7 +218,10 @@ def _count(value: Any, unit: int) -> int:
 
 
 def _holds(source: str | None, record: Record) -> bool:
-    """Whether the table or index has the record: an index leaves it out if a field is None."""
+    """Whether the table or the index `source` has the record.
+
+    An index leaves out a record if a field of the index key is None or the condition fails.
+    """
     declared = indexes(record.model, source) if source is not None else []
     return not declared or any(_has(one, record) for one in declared)
 
@@ -261,5 +270,5 @@ def _period(unit: OperatorName, value: Any) -> tuple[int, ...]:
 
 
 def _shard(value: Any, shards: int) -> int:
-    """The shard number as the reference defines it: from an eight-byte digest of the text."""
+    """The number of a value's shard, as the reference page has it: from a digest of eight bytes."""
     return int(hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest(), 16) % shards

@@ -135,7 +135,7 @@ def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> li
 
 
 def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.Random) -> None:
-    """Give some items fields of others, so that their index keys and copies change."""
+    """Give some items the values of others, so that their index keys and their copies change."""
     core = StoreSteps(table.model, [], None, None)
     for record in oracle.records[::EDITED]:
         entity = table.model.entity(record.model)
@@ -285,7 +285,10 @@ class _Asking:
         return self._disorder(texts, answer)
 
     def _disorder(self, texts: list[str], answer: Answer) -> str | None:
-        """The difference in the order of the items, if they are of one entity."""
+        """How the order of the `texts` differs from the oracle's; None if it does not.
+
+        The order is compared only if a Query returns items of one entity with distinct texts.
+        """
         pattern = self.plan.pattern
         if self.plan.operation != "Query" or len(pattern.entities) != 1:
             return None
@@ -305,6 +308,6 @@ class _Asking:
         return [self._text(shown or record.model, record) for record in records]
 
     def _text(self, result: type[Any], values: Values) -> str:
-        """The values that a class shows, without values that each write sets."""
+        """The fields of `result` and their values as text, without those that each write sets."""
         left_out = counted(self.table.model.entity(entity_of(result)))
         return text({n: values[n] for n in result.model_fields if n not in left_out})

@@ -20,7 +20,10 @@ SHARDS = 8
 def questions(
     pattern: Pattern, oracle: Oracle, models: Sequence[Model], chance: random.Random
 ) -> Iterator[Mapping[str, Any]]:
-    """Distinct arguments of stored items, mixed, with and without optional ones."""
+    """Distinct arguments, with and without the optional ones.
+
+    Their values are from written items; some questions mix the values of two items.
+    """
     if pattern.by_type is not None:
         for model in models:
             yield {pattern.by_type: model}

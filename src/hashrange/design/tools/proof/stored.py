@@ -66,7 +66,7 @@ def text(values: dict[str, Any]) -> str:
 
 
 def _encoded(value: Any) -> Any:
-    """A value in wire form. A vector stays a tuple: no other field has a tuple of floats."""
+    """A value in wire form. A vector, the only kind of tuple of floats, is returned as it is."""
     vector = isinstance(value, tuple) and bool(value) and isinstance(value[0], float)
     return value if vector else encode(value)
 

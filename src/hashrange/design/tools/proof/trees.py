@@ -13,7 +13,7 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROOTS, PREVIEWS = 2, 5
-"""How many items of each entity are deleted, and for how many `preview` only counts the items."""
+"""For each entity, how many trees are deleted, and how many more `preview` only counts."""
 
 
 def wrong_trees(

@@ -334,7 +334,7 @@ def partial_identity(c: Context) -> Iterator[Found]:
 
 
 def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:
-    """The entities to whose identity some of the fields refer, but not all parts of it."""
+    """Other entities to which some of the fields refer, without having all parts of their keys."""
     references = c.model.references
     return [
         other

@@ -237,7 +237,7 @@ def latest_by_another_order(c: Context) -> Iterator[Found]:
 
 
 def _order_fault(route: Route) -> str | None:
-    """Why items with the same known parts are not in the order of time."""
+    """Why items with the same known key parts are not sorted by time; None if they are."""
     if not route.key.range:
         return f"{route.entity} has no sort key"
     if len(route.equals) == len(route.key.range):
@@ -260,7 +260,7 @@ def _order_fault(route: Route) -> str | None:
 
 
 def _goes_on(route: Route, part: Placeholder) -> bool:
-    """Whether the partition key shows the larger units of the time, e.g. the day before {at:%H}."""
+    """Whether the partition key shows the units above those of `part`: the day for {at:%H}."""
     units = [*UNIT_ORDER]
     before = {
         unit

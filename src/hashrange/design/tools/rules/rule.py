@@ -76,10 +76,10 @@ class Context:
         return self._number(rule, f"number of {entity}", self.table.volumes.count(entity))
 
     def each(self, rule: str, entity: Entity, known: Collection[str]) -> Each | None:
-        """How many items of the entity there are for each value of the known fields.
+        """How many items of the entity share the values of the known fields; None if not declared.
 
-        That is the number for each item of the parent whose key the known fields contain; of
-        several parents, the one with the most key fields.
+        If the known fields contain the key of a parent, that is the declared number for each item
+        of the parent. Of several such parents, the one with the most key fields counts.
         """
         volumes = self.table.volumes
         if entity.key_fields <= set(known):
@@ -152,10 +152,10 @@ def generated_ids(entity: Entity) -> set[str]:
 
 
 def counted(number: float, noun: str) -> str:
-    """'1 value', '1,000 values'."""
+    """The number with the noun in the singular or plural: '1 value', '1,000 values'."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def named(entity: Entity, key: EntityKey) -> str:
-    """'Sensor.key', 'Sensor.in_room'."""
+    """The name of an entity's key in messages: 'Sensor.key', 'Sensor.in_room'."""
     return f"{entity}.{key.declared_as}"

@@ -27,10 +27,10 @@ What = Literal["read", "write"]
 
 @dataclass
 class Traffic:
-    """Capacity units per second on one partition key value, by entity key or pattern.
+    """Capacity units per second on one partition key value.
 
-    If the values cannot be listed, `value` is their template, and `which` says which of them is
-    meant, e.g. "the largest ".
+    `shares` has the units by entity key or pattern. If the values cannot be listed, `value` is
+    their template, and `which` says which value is meant, e.g. "the largest ".
     """
 
     what: What
@@ -89,7 +89,8 @@ def partition_values(entity: Entity, key: EntityKey) -> list[str] | None:
 class _Spread:
     """The partition key values over which an entity's traffic is spread.
 
-    `mean` is the share of traffic that each has, `largest` that of the value with the most items.
+    `mean` is the share of the traffic that each value has, `largest` the share of the value with
+    the most items. `which` says which value is meant if `values` is only a template.
     """
 
     values: list[str]
@@ -138,7 +139,7 @@ def _fewest(c: Context, entity: Entity, names: set[str]) -> Entity | None:
 
 
 def _largest(c: Context, entity: Entity, parent: Entity) -> float:
-    """The share of the entity's items that one parent can have; 0 if it is not declared."""
+    """The largest share of the entity's items that one parent can have; 0 if it is not declared."""
     per, count = c.table.volumes.per(entity, parent), c.table.volumes.count(entity)
     return min(1.0, per.max / count) if per is not None and count else 0.0
 
