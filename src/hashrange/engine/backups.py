@@ -20,7 +20,7 @@ from hashrange.model.tables import Table
 SYSTEM_NAME = "{}$DeletedTableBackup"
 SYSTEM_SUFFIX = "00000000"
 SYSTEM_SECONDS = 35 * 24 * 60 * 60
-"""A deleted table with recovery to a point in time is kept for this time."""
+"""How long the rows of a deleted table with point-in-time recovery are kept, as a backup."""
 _READ_ROWS = 200
 
 
@@ -58,10 +58,10 @@ def _milliseconds(moment: Moment) -> int:
 def begin(
     table: Table, name: str, kind: Kind, moment: Moment, restoring: Restoring | None, spaces: int
 ) -> Fetch[tuple[Backup, Table, list[AnyChange]]]:
-    """A backup of the table as it is now, the table's changed definition, and both changes. The
-    rows are copied afterwards.
+    """Begin a backup of the table as it is now. The rows are copied afterwards.
 
-    `spaces` is the number of other ids of spaces that the same decision uses.
+    Returns the backup, the table's changed definition, and the changes that store them. `spaces` is
+    the number of ids of new spaces that the same decision uses for something else.
     """
     [(items, size)] = yield from fetch.statistics([table])
     own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
@@ -169,7 +169,8 @@ def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
 
 
 def restore_step(backup: Backup, restoring: Restoring, moment: Moment) -> Fetch[list[AnyChange]]:
-    """Put some items into the table that is restored. After the last ones it is ACTIVE."""
+    """Put the next items into the table that is being restored. With the last items, the table
+    becomes ACTIVE."""
     table = yield from fetch.find_table(restoring.table_name)
     assert table is not None, "a table that is restored cannot be deleted"
     assert table.id == restoring.table_id, "a table that is restored cannot be deleted"

@@ -15,7 +15,7 @@ from hashrange.model.values import Item
 
 
 def read_units(size_bytes: int, consistent: bool) -> float:
-    """The units for reading one item or one page. An empty read takes as many as one byte."""
+    """The units for reading one item or one page. An empty read costs as much as one byte."""
     units = -(-size_bytes // READ_UNIT_BYTES) or 1
     return float(units) if consistent else units / 2
 
@@ -32,7 +32,8 @@ class Charge(Struct, gc=False):
     rows: it says which partition was used. `written` tells write units from read units. `raw` is
     the raw key of the row, or of its partition if several were read; empty if it is not known.
 
-    The charge of a GetItem is its receipt as well: no other request is as frequent and as short.
+    The receipt of a GetItem is its Charge, without a `Receipt` around it: no other request is as
+    frequent and as short.
     """
 
     returned: ClassVar[int] = 0
@@ -68,9 +69,8 @@ class Receipt(Struct, gc=False):
     """The units that a request consumed, whether or not the client asked for them.
 
     `returned` is the number of items that Query, Scan or SELECT returned.
-    `collections` holds the sizes in bytes, after the changes, of the item collections that were
-    written to, if any were: by table name, then by partition digest, each with the collection's
-    key.
+    `collections` has the item collections that were written to, if any were: by table name, then by
+    partition digest, the key of the collection and its size in bytes after the changes.
     """
 
     transactional: bool = False

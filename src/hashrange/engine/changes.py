@@ -46,7 +46,7 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
 def _stored_sizes(change: ItemChange) -> tuple[int, int]:
     """The sizes of the old and the new image as the table stores them: 0 for an absent image.
 
-    A check, which writes nothing, has the size of the old image twice.
+    For a check, which writes nothing, both are the size of the old image.
     """
     table, old = change.table, change.old
     old_size, new_size = 0 if old is None else old.size, change.new_size

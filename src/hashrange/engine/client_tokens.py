@@ -24,8 +24,8 @@ class UsedToken(Struct):
 
     `now` is the time of this use, in epoch seconds. `sizes` are the sizes in bytes for which the
     actions are charged if the request is repeated; the list is empty if an older version has stored
-    the token. None means that the transaction was cancelled: the same request is decided again, but
-    the token cannot be used for another request.
+    the token. If `sizes` is None, the transaction was cancelled: the same request is decided again,
+    but the token cannot be used for another request.
     """
 
     fingerprint: bytes

@@ -9,10 +9,11 @@ times units is the cost, and a unit of it takes about 0.2 to 0.5 microseconds of
 from hashrange import kv
 
 UNITS_MAX = 8 * 1024
-"""The largest cost of an evaluation for which other requests wait: a few milliseconds."""
+"""Other requests wait for an evaluation of at most this cost, which takes a few milliseconds."""
 
 PAUSE_BYTES = 64 * 1024
-"""After this many bytes, times the weight, an evaluation of many rows lets other requests run."""
+"""An evaluation of many rows lets other requests run each time that the bytes of the rows since its
+last pause, times the weight, exceed this."""
 
 _SHORT_BYTES = 1024
 _CHEAP_BYTES = 16 * 1024
@@ -27,7 +28,7 @@ def units(value: bytes) -> int:
 
 
 def is_long(answer: list[bytes | None] | list[int]) -> bool:
-    """Whether an answer by key is long enough for its cost to matter."""
+    """Whether an answer to a read by key has a row so long that its cost matters."""
     for value in answer:  # noqa: SIM110 - every write comes here, and `any` would cost more
         if type(value) is bytes and len(value) > _SHORT_BYTES:
             return True
@@ -35,7 +36,7 @@ def is_long(answer: list[bytes | None] | list[int]) -> bool:
 
 
 def cost(weight: int, body: bytes, answer: kv.Answer) -> int:
-    """The cost of evaluating the answer to a read of a request.
+    """The cost of evaluating the answer to one of the reads that a request makes.
 
     The values in the body of the request are compared with each row, so they count too. The costs
     of rows by key are added up, because these rows are evaluated together. For a page only its

@@ -66,7 +66,7 @@ class Remember(NamedTuple):
     """A transaction token, with the fingerprint of the request that used it.
 
     `sizes` are the sizes in bytes that a repetition is charged for; None if the transaction was
-    cancelled. `before` is the time of an earlier transaction with this token, which is forgotten.
+    cancelled. If the token was used before, `before` is the time of that use, which is forgotten.
     """
 
     token: bytes
@@ -144,9 +144,9 @@ class Empty(NamedTuple):
 
 
 class Lease(Struct, frozen=True):
-    """The process that has a duty until a time, in epoch seconds. A lease may be renewed.
+    """The process that has a duty, and until when, in epoch seconds. A lease may be renewed.
 
-    `asked` is the time at which another process last asked for work.
+    `asked` is the time at which another process last asked the holder to look for work.
     """
 
     holder: str
@@ -228,16 +228,16 @@ AnyChange = (
 
 
 Respond = Callable[[Receipt], Response | Raw]
-"""Makes a response that depends on the units that the changes consume. If the request is refused
-although something changes, it raises the error."""
+"""Makes the response from the receipt of the changes. If the request is refused although something
+changes, the function raises the error instead."""
 
 
 class Decision(Struct, gc=False):
     """The changes of an operation, its response, and the receipt of the units it consumed.
 
     If the response depends on the consumed units, `respond` makes it from the receipt.
-    A decision without changes comes with its receipt (None if no caller reads it); for one with
-    changes, `transition.derive` fills the receipt. A `note` is for the operator's log.
+    A decision without changes comes with its receipt (None if no caller reads it). The receipt of a
+    decision with changes is filled by `transition.derive`. A `note` is for the operator's log.
     """
 
     changes: Sequence[AnyChange]

@@ -11,8 +11,8 @@ from hashrange.model.limits import VECTOR_REQUEST_BYTES_MIN
 from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 
 Counters = dict[bytes | kv.Key, int]
-"""Changes of counters by name, and of the sizes of item collections by key. When a database is
-verified, these are the expected values instead."""
+"""What to add to each counter, by name, and to the size of each item collection, by key. When a
+database is verified, the dict has their expected values instead."""
 
 
 class Effects(Struct, gc=False):
@@ -58,7 +58,7 @@ class Effects(Struct, gc=False):
 
 
 def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, size: int) -> None:
-    """Add to ItemCount and the size in bytes of the partition that holds the row `key`."""
+    """Add `rows` to ItemCount, and `size` to the bytes, of the partition that counts `key`."""
     if not rows and not size:
         return
     partition = source.counted_in(key)
@@ -69,7 +69,7 @@ def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, 
 
 
 def count_collection(counters: Counters, table: Table, key: RowKey, size: int) -> None:
-    """Add to the size in bytes of the item collection that the item at `key` is in."""
+    """Add `size` to the size in bytes of the item collection that has the item at `key`."""
     if size:
         _add(counters, collection_key(table, key), size)
 

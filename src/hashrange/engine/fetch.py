@@ -33,10 +33,10 @@ class Admit(Struct, gc=False):
     """Asks whether a read or write of the row `key` is admitted.
 
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
-    reached, for a write also those of the table's global indexes. `units` are the least that the
-    read or write will consume: the members of a batch are admitted one after the other, as if each
-    had paid before the next. `raw` is the raw key of the row, or of the partition if several rows
-    are read; empty if it is not known.
+    reached. For a write, it includes limits of the table's global indexes. `units` is the least
+    that the read or write will consume. The members of a batch are admitted one after the other, as
+    if each had paid these units before the next one asks. `raw` is the raw key of the row, or of
+    the partition if several rows are read; empty if it is not known.
     """
 
     table: Table
@@ -75,8 +75,8 @@ class Views(Protocol):
     def keep(self, place: kv.Key, view: Any, /) -> None: ...
 
     def reserve(self) -> AbstractContextManager[Callable[[int], bool]]:
-        """Reserve memory for a view while it is loaded. Call the function with the view's present
-        size in bytes; it returns whether the view may be kept."""
+        """Reserve memory for a view while it is loaded. The context manager gives a function that
+        takes the view's present size in bytes and returns whether the view may be kept."""
         ...
 
 
@@ -129,20 +129,20 @@ def find_table(name_or_arn: str) -> Fetch[Table | None]:
 
 
 def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
-    """A table whose items can be read and written."""
+    """The table, if its items can be read and written. Else raises ResourceNotFoundException."""
     definition: Table | None = yield TableNamed(plain_name(name_or_arn))
     return usable(definition, moment)
 
 
 def usable(table: Table | None, moment: Moment) -> Table:
-    """The table, if it exists and its creation has ended."""
+    """The table, if its creation has ended. Else raises ResourceNotFoundException."""
     if table is None or moment.now < table.active_at:
         raise ResourceNotFoundException("Requested resource not found")
     return table
 
 
 def described_table(name_or_arn: str) -> Fetch[Table]:
-    """A table in any state. Raises ResourceNotFoundException with its name."""
+    """The table in any state. If there is none, ResourceNotFoundException names it."""
     definition = yield from find_table(name_or_arn)
     if definition is None:
         name = plain_name(name_or_arn)
@@ -260,7 +260,7 @@ def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tup
 def item_and_collection(table: Table, key: RowKey) -> Fetch[tuple[Row | None, int]]:
     """The row with this key, and the size in bytes of its item collection.
 
-    The table has local indexes.
+    The table must have local indexes.
     """
     value, number = yield kv.Get(((table.space, key.key), collection_key(table, key)))
     return row_at(key, value), system.decode_number(number)

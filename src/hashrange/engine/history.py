@@ -2,7 +2,7 @@
 
 It is written while recovery to a point in time is enabled, or a copy of the table is being made. To
 find the state of the table at a cut, the changes after it are undone, the latest first. A cut is a
-time, or the beginning of an epoch, which never falls within a commit.
+time, or the beginning of an epoch. An epoch never begins within a commit.
 
 All records of a history are in one slot, so over every store they are in the order of the commits,
 and their times never decrease: the changes up to a time are those of the first commits. Over a
@@ -92,9 +92,10 @@ class Change(NamedTuple):
 def changes(
     table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
 ) -> Iterator[list[Change]]:
-    """The changes after a time, and with `until` those up to another one.
+    """The changes after the time `after` and, unless `until` is None, up to that time.
 
-    The changes of an item are in order. `page` answers the reads. Without a history there are none.
+    Times are in milliseconds. The changes of an item are in order. The function `page` answers the
+    reads. A table without a history has no changes.
     """
     history = table.history
     if history is None:

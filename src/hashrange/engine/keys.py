@@ -118,7 +118,10 @@ def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValu
 
 
 def check_present(table: Table, item: Item) -> None:
-    """The first check that BatchWriteItem makes of an item's key."""
+    """Raises ValidationException unless an item has all key attributes, of the right types.
+
+    This is the first check that BatchWriteItem makes of an item's key.
+    """
     for name in table.key:
         if name not in item or table.types[name] not in item[name]:
             raise ValidationException(NO_MATCH)
@@ -165,7 +168,7 @@ def check_index_keys(
 ) -> None:
     """Raises ValidationException if a `touched` attribute of an item cannot be a key of an index.
 
-    For `computed` attributes the message is a different one.
+    Attributes that an update expression has `computed` get a different message.
     """
     types = table.types
     for index in table.sorted_indexes:

@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 def source(table: Table, index_name: str | None) -> Table | Index | None:
-    """The table, or its global index with this name."""
+    """The table if the name is None, else its global index with this name, if there is one."""
     if index_name is None:
         return table
     index = table.index(index_name)
@@ -111,7 +111,7 @@ def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, lates
 
     A slot is divided only between item collections, because readers rely on the order of an
     item's records, and only while there are numbers for slots. All `readers` of the log get the
-    same slots. `latest` is a time that no record of the log is after.
+    same slots. No record of the log has a time after `latest`.
     """
     taken = {slot.number for each in readers for slot in each.slots}
     free = [number for number in range(SLOTS_MAX) if number not in taken]
@@ -145,7 +145,7 @@ def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
 
 
 def _width(owner: Table | Index, partition: Partition) -> tuple[int, int]:
-    """The part of the hash that a partition has, and where it begins."""
+    """The number of values of the hash in a partition, and the first of these values."""
     start, end = _hash_at(partition.start), end_of(owner, partition)
     return (1 << 8 * HASH_BYTES if end is None else _hash_at(end)) - start, start
 

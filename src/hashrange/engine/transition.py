@@ -71,7 +71,7 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
 def postponed(writes: list[kv.Write], now: float) -> list[kv.Write]:
     """The writes of a decision that was made before `now`, for a commit at `now`.
 
-    Records of a log are in the order of their commits, and so must be their times.
+    Records of a log are in the order of their commits, so their times must have this order too.
     """
     milliseconds = ceil(now * 1000)
     return [
@@ -139,7 +139,7 @@ def _spaces(table: Table | None) -> list[int]:
 
 
 def _table(change: TableChange) -> list[kv.Write]:
-    """The row of the definition, and the creation and removal of spaces."""
+    """The writes for a table's definition: its row, and spaces that are created or dropped."""
     old, new = _spaces(change.old), _spaces(change.new)
     made = [space for space in new if space not in old]
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
@@ -175,7 +175,7 @@ def _stream(change: StreamChange) -> list[kv.Write]:
 
 
 def _job(change: JobChange) -> list[kv.Write]:
-    """The row of a job that begins, continues, ends or is forgotten."""
+    """The writes of the row of a job that begins, continues, ends or is forgotten."""
     writes: list[kv.Write] = []
     old, new = (
         job and system.job_row(job.kind, job.id, job.in_progress)

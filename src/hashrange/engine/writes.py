@@ -220,7 +220,7 @@ def condition_failed() -> ConditionalCheckFailedException:
 
 
 def _refused(error: ApiError, write: ItemWrite, old: Row | None) -> ApiError:
-    """The error; its receipt has the units that the write consumes nevertheless."""
+    """The error, with a receipt for the units that the refused write consumes nevertheless."""
     error.receipt = Receipt()
     error.receipt.add_refused(write.table, write.key, old.size if old else 0)
     return error

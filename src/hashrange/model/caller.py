@@ -22,14 +22,14 @@ class Principal(Protocol):
 
 
 def check_expiry(principal: Principal, now: float) -> None:
-    """`now` is in epoch seconds. Raises ExpiredTokenException."""
+    """Raises ExpiredTokenException if the session has ended at `now`, in epoch seconds."""
     ends = principal.expires_at
     if ends is not None and ends <= now:
         raise ExpiredTokenException("The security token included in the request is expired")
 
 
 class Caller(Struct, frozen=True):
-    """`region` and `access_key` come from the credential that signed the request.
+    """The sender of a request. `region` and `access_key` come from the credential that signed it.
 
     `access_key` is empty for an unsigned request, such as one in process. Without a `principal`
     everything is allowed. `address` is the client's, and `secure` tells whether it uses TLS. If a

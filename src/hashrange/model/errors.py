@@ -37,9 +37,9 @@ class ApiError(Exception):
 
 
 class ValidationException(ApiError):
-    """`legacy` is the message of operations with legacy validation.
+    """The request is invalid. Operations with legacy validation give the message `legacy`.
 
-    A refusal is `explained` if the careful validator found it.
+    `explained` tells whether the careful validator has found the fault.
     """
 
     namespace = "com.amazon.coral.validate#"
@@ -82,7 +82,7 @@ class ExpiredTokenException(ApiError):
 
 
 class AccessDeniedException(ApiError):
-    """The policies of the caller, or that of the resource, do not allow the request."""
+    """The policies of the caller, or the policy of the resource, do not allow the request."""
 
     namespace = _SERVICE
     message_member = "Message"

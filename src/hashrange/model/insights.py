@@ -15,7 +15,7 @@ DEFAULT_MODE: InsightsMode = "ACCESSED_AND_THROTTLED_KEYS"
 class Rule(NamedTuple):
     """A report of CloudWatch: the most `accessed` keys, or else the most throttled keys.
 
-    Keys are partition keys, or with `sort_keys` partition keys together with sort keys.
+    A key is a partition key or, with `sort_keys`, a partition key with a sort key.
     """
 
     name: str
@@ -24,10 +24,11 @@ class Rule(NamedTuple):
 
 
 class Insights(Struct, frozen=True):
-    """Times are in epoch seconds. The status is not stored: it follows from `settled_at`.
+    """The settings of Contributor Insights, with times in epoch seconds.
 
-    `made_at` is the time of the rules' creation, with which their names end. A later change of the
-    mode does not change it. The mode is kept after Contributor Insights were disabled.
+    The status is not stored: it follows from `settled_at`. `made_at` is the time at which the rules
+    were created; their names end with it. A later change of the mode leaves `made_at` as it is. The
+    mode is kept after Contributor Insights were disabled.
     """
 
     enabled: bool

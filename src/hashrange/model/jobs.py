@@ -13,19 +13,20 @@ WHOLE = -1
 
 
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job of one table. `id` begins with the milliseconds of its start: ids are in order.
+    """A job of one table. `id` begins with the milliseconds of the job's start, so that ids are in
+    the order of the starts.
 
     `request` has the members of the request that began the job. Times are in epoch seconds. `begun`
     says that the table of an import exists, that the objects of a bulk put were counted, or that no
-    commit can change the content of an export any more. `figures` are the counts in its
+    commit can change the content of an export any more. `figures` are the counts in the job's
     description, by the names of their members.
 
     A job that puts items continues from its position: it has handled all earlier objects, which
     have `bytes_before` bytes together, then `records` of the object `key`, and then `done` of the
     next `group` records in the order in which they are stored. `hash` is the HASH attribute of its
-    table. The `reports` of a bulk put are objects with the items that it did not put. The lines of
-    the last report are `pending`, by its type, until the next step shows that this object was
-    written. An export `shows` its table as of a moment.
+    table. `reports` counts the reports of a bulk put, which list the items that it did not put.
+    `pending` has the lines of the last report, by the report's type, until the next step shows that
+    the report was written. `shows` is the moment as of which an export shows its table.
     """
 
     kind: Kind

@@ -57,7 +57,7 @@ def canonical(text: str) -> str:
 
 
 def scale(text: str) -> int:
-    """The digits after the point in a number as written, less its exponent; 0 if it is malformed.
+    """The number of digits after the point, less the exponent as written; 0 if it is malformed.
 
     1.0 and 1 are equal, but have different scales.
     """
@@ -87,8 +87,9 @@ def subtract(a: str, b: str) -> str:
 def size(text: str) -> int:
     """The size in bytes of a number with this canonical text.
 
-    One, and one per two digits before and after the point (zeros at the ends do not count),
-    and one for a minus. Observed; the documented formula is an approximation.
+    It is one byte, plus one for every two digits before the point and every two after it (zeros at
+    the ends do not count), plus one for a minus sign. Observed; the documented formula is an
+    approximation.
     """
     if text.isdigit():
         return 1 + (len(text.rstrip("0")) + 1) // 2
@@ -136,7 +137,7 @@ def _fits(number: int, bits: int) -> bool:
 
 
 def _wrapped(number: int) -> int:
-    """The number after an overflow in 32 bits."""
+    """The number that 32 bits hold after an overflow."""
     half = 1 << (_LEGACY_BITS - 1)
     return (number + half) % (2 * half) - half
 

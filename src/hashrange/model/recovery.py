@@ -7,7 +7,7 @@ from hashrange.model.streams import SLOTS_MAX
 
 
 class Recovery(Struct, frozen=True):
-    """Point-in-time recovery that is enabled since a time, in epoch seconds, and its period."""
+    """Point-in-time recovery: the time since which it is enabled, and its period in days."""
 
     since: float
     days: int
@@ -18,7 +18,7 @@ class Recovery(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """The space with the changes of a table's items: see `engine.history`."""
+    """The space with the changes of a table's items, and the latest epoch: see `engine.history`."""
 
     space: int
     epoch: int

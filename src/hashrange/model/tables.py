@@ -111,12 +111,12 @@ class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
     building: bool = False
     """Whether UpdateTable added the index and its backfill has not ended yet."""
     backfilling: bool | None = None
-    """None for an index made by CreateTable; otherwise whether the second phase has begun."""
+    """While UpdateTable builds the index, whether the second phase has begun; otherwise None."""
     built_to: bytes = b""
     """During the build, rows of the table before this key have entries, and others have none. If
     the index is built from the log, the build has come at least this far."""
     scanned: bool = False
-    """Whether a build from the log has come to the last item, and only records still wait."""
+    """Whether a build from the log has come to the last item: only records of the log remain."""
 
     @property
     def status(self) -> str:
@@ -150,8 +150,8 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 class FormerVectors(Struct, frozen=True, kw_only=True):
     """The remains of a deleted vector index.
 
-    It is assumed that items keep their sizes, with its vectors in 32 bits. `hash` has the HASH
-    attribute and its type. If the index was being built, `built_to` is the key that it had reached.
+    It is assumed that items keep their sizes, in which its vectors count as 32-bit numbers. `hash`
+    has the HASH attribute and its type. `built_to` is the key that an unfinished build had reached.
     """
 
     attribute: str
@@ -294,7 +294,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return next((index for index in self.vector_indexes if index.name == name), None)
 
     def with_changed(self, changed: "Table | Index | VectorIndex") -> "Table":
-        """The table with another definition of itself, or of its index of the same name."""
+        """The table with a changed definition of the table itself, or of its index of that name."""
         if isinstance(changed, Table):
             return changed
         if isinstance(changed, VectorIndex):

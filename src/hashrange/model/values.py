@@ -134,9 +134,10 @@ def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
 
 
 def compare(a: AttributeValue, b: AttributeValue) -> int | None:
-    """Negative, zero or positive as a < b, a = b, a > b; None if they have no order.
+    """A negative number if a < b, 0 if a = b, a positive number if a > b; None without an order.
 
-    Strings go by their UTF-8 bytes (which is the order of code points), binary by its bytes.
+    Strings are compared by their UTF-8 bytes (which gives the order of code points), binaries by
+    their bytes.
     """
     [(tag, x)], [(other, y)] = a.items(), b.items()
     if tag != other or tag not in _ORDER:
@@ -236,7 +237,8 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
 
 
 def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> ValidationException:
-    """The service's message has the members in order up to the first duplicate."""
+    """The error for a set with duplicates. Its message has the members up to the first duplicate in
+    DynamoDB's order, and the rest as it was sent."""
     seen: set[str] = set()
     for member in members:
         if member in seen:
@@ -353,4 +355,4 @@ _EQUAL: dict[str, Callable[[Any, Any], bool]] = {
 """The types whose equal values may differ in wire form."""
 
 _ORDER: dict[str, Callable[[str], Any]] = {"S": str, "N": numbers.to_decimal, "B": a2b_base64}
-"""The types that have an order, and a function for the key to compare by."""
+"""The types that have an order, each with a function that returns the key to compare by."""

@@ -38,7 +38,7 @@ def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes 
 def items_of_one_slot(
     table: Table, keys: Sequence[bytes]
 ) -> Fetch[tuple[Sequence[Row], Sequence[bytes]]]:
-    """The items with the first keys, up to the end of the first key's slot, and the other keys."""
+    """The items with the leading `keys` that are in one slot, and the remaining keys."""
     slot = kv.slot_of(keys[0])
     first = list(takewhile(lambda key: kv.slot_of(key) == slot, keys))
     values = yield kv.Get(tuple([(table.space, key) for key in first]))

@@ -45,7 +45,8 @@ class Maintainer(Protocol):
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:
-        """Add `rows` rows of `size` bytes to the counters of the index. `key` is one of them."""
+        """Add `rows` rows of `size` bytes to the counters of the index. One of the rows has the key
+        `key`."""
         ...
 
 

@@ -273,7 +273,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
 
 
 def _older(rows: Sequence[tuple[bytes, bytes]], until: int) -> Iterator[bytes]:
-    """The keys of the records from before `until`, up to the first later one of each slot."""
+    """For each slot, the keys of its first records, as long as these are from before `until`."""
     younger: set[int] = set()
     for key, value in rows:
         slot = kv.slot_of(key)

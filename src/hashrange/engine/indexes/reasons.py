@@ -1,4 +1,4 @@
-"""Explains in words the effect of a change of an item on each index, and so its cost."""
+"""Explains in words what a change of an item does to each index, and so what it costs."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from hashrange.model.tables import Index
 
 
 def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
-    """Each secondary index of the item's table, and the change of the item's entry in it."""
+    """Each secondary index of the item's table, and in words what the change does to its entry."""
     for index in change.table.indexes:
         if not (is_built(index, change.key) or index in change.table.built_from_log):
             yield index, "is being built and has not reached the item yet: no write"

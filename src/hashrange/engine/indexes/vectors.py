@@ -64,7 +64,8 @@ def _put(index: VectorIndex, entry: Entry, effects: Effects) -> None:
 
 
 def build(table: Table, index: VectorIndex, items: Sequence[Row], effects: Effects) -> None:
-    """Make the entries of items. From now on the table counts these items by their stored size."""
+    """Make the entries of items. From now on, the table's size counts the vectors of these items in
+    their packed form."""
     for row in items:
         key = table_key(table, row.item).key
         growth = stored_size(table, row.item) - stored_size(table, row.item, key)

@@ -125,7 +125,7 @@ def component(value: AttributeValue) -> bytes:
 
 
 class RowKey(msgspec.Struct, gc=False):
-    """The place of a row: `key` (digest and sort bytes), and `raw`, which identifies its owner."""
+    """The place of a row: `key` (digest and sort bytes), and its raw key, which names the item."""
 
     key: bytes
     raw: bytes
@@ -160,8 +160,8 @@ def collection_key(table: Table, key: RowKey) -> kv.Key:
 def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey | None:
     """The row key of an item's entry in an index.
 
-    None if it lacks one of the key attributes, or has one that cannot be a key: an item may be
-    older than the index.
+    None if the item lacks one of the key attributes, or has a value in one that cannot be a key: an
+    item may be older than the index. `owner` is the row key of the item.
     """
     types, raw, sort = table.types, b"", b""
     for name in index.hash:
@@ -190,7 +190,7 @@ def _are_short(index: Index, item: Item) -> bool:
 
 
 def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
-    """The row that an ExclusiveStartKey or LastEvaluatedKey of this table or index names."""
+    """The key of the row that an ExclusiveStartKey or LastEvaluatedKey of `source` names."""
     owner = table_key(table, key)
     if not isinstance(source, Index):
         return owner.key

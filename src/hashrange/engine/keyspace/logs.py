@@ -32,7 +32,7 @@ def has_time(start: bytes) -> bool:
 
 
 def time_of(start: bytes) -> int:
-    """The milliseconds in a `prefix`."""
+    """The milliseconds in the start of a key, as `prefix` makes it."""
     return int.from_bytes(start[1:], "big")
 
 

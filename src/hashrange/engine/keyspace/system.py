@@ -46,7 +46,7 @@ FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 CLOCK = kv.CLOCK
 """The latest `now`, in milliseconds, at which a committed write was decided."""
 PROBES = b"probes"
-"""The number of probes whether the store can commit."""
+"""The number of times that a server has tested whether the store can commit."""
 
 TABLES = b"T"
 AFTER_TABLES = b"U"
@@ -85,7 +85,7 @@ def stream_row(table_name: str, label: str) -> bytes:
 
 
 def stream_rows(table_name: str | None) -> tuple[bytes, bytes]:
-    """Start and end of the rows of all streams, or of one table's."""
+    """Start and end of the rows of one table's streams; of all streams if the name is None."""
     if table_name is None:
         return b"S", b"T"
     return stream_row(table_name, ""), b"S%s0" % table_name.encode()
@@ -123,7 +123,7 @@ def backup_row(id_: str, table_name: str) -> bytes:
 
 
 def checkpoint_rows(table_name: str, label: str, reader: str | None = None) -> tuple[bytes, bytes]:
-    """Start and end of the rows of a stream's checkpoints, or of those of one reader."""
+    """Start and end of the rows of a stream's checkpoints; with `reader`, of this reader's only."""
     start = b"C%s/%s/" % (table_name.encode(), label.encode())
     if reader is not None:
         start += reader.encode() + b"/"
@@ -135,7 +135,7 @@ def checkpoint_row(table_name: str, label: str, reader: str, shard_id: str) -> b
 
 
 def lease(duty: str) -> kv.Key:
-    """The lease of the process that has a duty, where several share a database."""
+    """The row of a lease, which says which of the processes that share a database has a duty."""
     return kv.SYSTEM_SPACE, duty.encode()
 
 

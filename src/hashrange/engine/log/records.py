@@ -105,7 +105,8 @@ def oldest_wanted(now: int) -> int:
 def trim(log: Log, now: int, read: Mapping[int, bytes] = NOTHING_READ) -> Fetch[Trim | None]:
     """Some records of one slot that are no longer needed; None if there are none.
 
-    These are records that are too old, and records before the keys in `read`, one for each slot.
+    These are records that are too old, and records that every reader has read: those before the key
+    that `read` has for their slot.
     """
     for slot in log.slots:
         oldest = logs.prefix(slot.number, oldest_wanted(now))

@@ -20,7 +20,7 @@ ROWS_MAX = 1024
 NUMBERS_MAX = 256 * 1024
 """A block of this many numbers is prepared in about two milliseconds, while other requests wait."""
 Filters = Sequence[tuple[str, Any] | None]
-"""The type and content of the value of each filter attribute; None if it is absent."""
+"""For each filter attribute, the type and content of its value; None if it is absent."""
 
 _ROUNDING_32, _ROUNDING_64 = 2.0**-24, 2.0**-53
 _SMALLEST_32, _SMALLEST_64 = 2.0**-149, 2.0**-1074
@@ -77,7 +77,8 @@ class Block:
         return len(self._packed) + _OVERHEAD_BYTES * len(self)
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
-        """The rows that are not dead and pass the filters. A filter of None is not checked."""
+        """The rows that pass the filters, except `dead` rows, which are no longer in the view. A
+        filter of None in `wanted` is not checked."""
         rows: Sequence[int] = range(len(self))
         if dead:
             rows = [number for number in rows if number not in dead]
@@ -93,10 +94,10 @@ class Block:
         return Candidates(rows, low, high)
 
     def closer(self, query: Query, candidates: Candidates) -> Candidates:
-        """The same rows with bounds that are tight even for near duplicates.
+        """The same rows with closer bounds, which are tight even for near duplicates.
 
-        A sum of squared differences has a small relative error. The computation copies the rows to
-        64 bits.
+        The bounds are computed from copies of the rows in 64 bits. For the Euclidean and the cosine
+        distance, they follow from sums of squared differences, whose relative error is small.
         """
         np = numpy()
         numbers, vector = self._matrix[candidates.rows].astype(np.float64), query.array

@@ -22,7 +22,7 @@ _SQUARING = 2.0**-50
 
 
 class Query:
-    """The vector that others are compared with."""
+    """The vector of a search, and the distance function that compares it with stored vectors."""
 
     def __init__(self, distance: DistanceFunction, numbers: tuple[float, ...]) -> None:
         self.distance = distance
@@ -71,7 +71,7 @@ class Query:
         return -score if self.distance == "DOT_PRODUCT" else score
 
     def bounds(self, score: float) -> tuple[float, float]:
-        """The lowest and the highest rank of a row with this score, as a block states them."""
+        """Lowest and highest rank of a row with this score, on the scale of a block's bounds."""
         if self.distance != "EUCLIDEAN":
             return self.rank(score), self.rank(score)
         square = score * score

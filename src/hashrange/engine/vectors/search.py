@@ -91,7 +91,7 @@ class _Best:
         return float(np.partition(high, self._top - 1)[self._top - 1])
 
     def _within(self, bound: float, candidates: Candidates) -> Candidates:
-        """The rows whose rank may be as low as the bound."""
+        """The candidates whose rank may be as low as the bound."""
         [chosen] = (candidates.low <= bound).nonzero()
         rows = [candidates.rows[at] for at in chosen.tolist()]
         return Candidates(rows, candidates.low[chosen], candidates.high[chosen])
@@ -145,7 +145,7 @@ def nearest(
 
 
 def check_cost(index: VectorIndex, rows: int) -> None:
-    """Raises ValidationException if this is more rows than a search may look at."""
+    """Raises ValidationException if a search of the index may not look at so many rows."""
     if rows > PLAIN_ROWS_MAX and numpy() is None:
         raise ValidationException(NEEDS_NUMPY)
     if rows * index.dimensions > NUMBERS_MAX:
@@ -166,7 +166,9 @@ def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
 
 
 def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[View | None]:
-    """Consider all rows as they are read. They are kept as a view if its memory can be reserved.
+    """Read all rows of a group, and let `best` consider them.
+
+    The rows are kept as a view if memory for it can be reserved.
 
     If another search has kept a usable view in the meantime, that view is returned at once.
     """

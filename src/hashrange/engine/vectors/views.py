@@ -42,8 +42,11 @@ class Part(NamedTuple):
 
 
 class View(Struct, frozen=True):
-    """`positions` are the keys of the last log record of each slot, empty if there was none.
-    `seen_at` is the time at which the view was last found to be current, in epoch seconds."""
+    """The rows of a group, in `parts`, as of one moment.
+
+    `positions` has the key of the last log record of each slot; an empty key if there was none.
+    `seen_at` is the time at which the view was last found to be current, in epoch seconds.
+    """
 
     positions: tuple[bytes, ...]
     parts: tuple[Part, ...]

@@ -50,9 +50,10 @@ def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
 
 
 def _of_definitions(violations: Iterable[Violation]) -> Iterator[Violation]:
-    """In requests about tables, an empty TableName breaks both constraints of names.
+    """The violations as they are reported for requests about tables.
 
-    The length of a table's or an index's name is reported before its characters.
+    There an empty TableName breaks both constraints of names. If both the length and the characters
+    of a table's or an index's name are wrong, the length is reported first.
     """
     for path, group in groupby(violations, attrgetter("path")):
         faults = list(group)

@@ -73,7 +73,7 @@ def member_name(name: str) -> str:
 
 
 def printed(content: Any, name: str) -> str:
-    """A value of this shape, as `toString` prints it. Only the beginning of a long text."""
+    """A value of this shape, as `toString` prints it; of a long text, only the beginning."""
     text, room = [], PRINTED_CHARS_MAX
     for piece in _pieces(content, name):
         text.append(piece[:room])

@@ -35,7 +35,7 @@ def in_order(violations: Iterable[Violation]) -> Sequence[Violation]:
 
 
 def is_of_name(violation: Violation) -> bool:
-    """Whether a table's name is present but invalid."""
+    """Whether the violation is that a table's name is present but invalid."""
     return violation.path.endswith(".tableName") and violation.constraint != NOT_NULL
 
 

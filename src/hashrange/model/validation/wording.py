@@ -96,7 +96,7 @@ _RETURN_VALUES = (
     "Failed to satisfy constraint: Member must satisfy enum value set: "
     "[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
 )
-"""(sic) UPDATE_NEW."""
+"""The service's message has UPDATE_NEW (sic)."""
 NO_RETURN_VALUES = "ReturnValues can only be ALL_OLD or NONE"
 _INVALID = "One or more parameter values were invalid: "
 _NULL_IN_SET = {
@@ -168,7 +168,7 @@ def _is_checked_later(violation: Violation) -> bool:
 
 
 def _set_with_null(violation: Violation) -> str:
-    """The type of the set that has null as a member, if that is the violation."""
+    """If the violation is a null member of a set, the type of the set; otherwise an empty text."""
     *_, set_type, _, last = ("", "", *violation.path.split("."))
     return set_type if last == "member" and set_type in _NULL_IN_SET else ""
 
@@ -195,7 +195,7 @@ def _is_fault_of_name(violation: Violation) -> bool:
 
 
 def _place_of_statements(operation: str, violation: Violation) -> tuple[int, ...]:
-    """Where a violation of a request of PartiQL is reported among the others."""
+    """The place of a violation in the order in which those of a PartiQL request are reported."""
     member, *of_list = violation.path.split(".")
     order = _STATEMENTS[operation]
     place = order.index(member) if member in order else len(order)
