@@ -25,7 +25,7 @@ PAUSE, PAUSE_MAX = 0.01, 0.5
 
 
 class Seen(NamedTuple):
-    """An item as read, or None if it was absent."""
+    """An item as it was read. `raw` is None if there was none."""
 
     entity: Entity
     key: Item

@@ -27,13 +27,14 @@ COMMON = ("info", "metadata", "profile", "meta", "data", "content", "details", "
 KEY_WORDS = ("pk", "sk", "hash", "range", "key", "gsi", "lsi", "index")
 WHEN_VALUES_MAX = 8
 CHOICES_MAX, TIMES = 12, 4
-"""A text has a fixed list of values if there are few, and each occurs this often on average."""
+"""A text field has a fixed list of values if it has at most CHOICES_MAX, and each occurs at least
+TIMES times on average."""
 _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 
 @dataclass
 class InferredEntity:
-    """An entity's source, with what the search found. `templates` are by key attribute."""
+    """An entity's source, with what the search found. `templates` maps key attributes to them."""
 
     source: EntitySource
     group: Group
@@ -75,7 +76,7 @@ class _Search:
                 self.plain.append(self.guesses[attribute])  # a field that is also a key attribute
 
     def _find(self, column: Column) -> None:
-        """Decide whether templates write a key attribute, or it is a field of its own."""
+        """Decide whether a key attribute is made by a template, or is a field of its own."""
         attribute = column.attribute
         having = [item for item in self.items if attribute in item]
         if column.tag != "S" or not having:
@@ -152,7 +153,7 @@ class _Search:
         )
 
     def _name(self, source: EntitySource) -> str:
-        """The stored type, or else a word of the keys."""
+        """A name for the entity's class: from the stored type, or else from a word of its keys."""
         known = self.group.name or self.group.stored_as
         if known:
             return class_name(known, "Entity")
@@ -210,14 +211,17 @@ class _Search:
         )
 
     def _should_be_in(self, attributes: Sequence[str], item: Item) -> bool:
-        """Whether an item lacks the index's key although the templates would make it."""
+        """Whether an item lacks one of these key attributes although templates would make them."""
         made = [self.templates[attribute].render(item) for attribute in attributes]
         return None not in made and any(attribute not in item for attribute in attributes)
 
     def _condition(
         self, attribute: str, outside: Sequence[Item]
     ) -> tuple[str, dict[str, str | bool]] | None:
-        """A condition `field = :v` that is true of exactly the items with the attribute, if any."""
+        """A condition `field = :v`, with the value, that holds for all items with the attribute.
+
+        It does not hold for the items `outside`. None if there is no such condition.
+        """
         inside = [item for item in self.items if attribute in item]
         for guess in self.plain:
             if guess.distinct > WHEN_VALUES_MAX or guess.annotation not in ("str", "bool"):

@@ -54,7 +54,7 @@ class FieldGuess:
     def formats(self, text: str, value: Any) -> Iterator[tuple[str, str]]:
         """The forms of the value that may occur in a key with the text `text`.
 
-        Each is a pair of a format specification and the value that it formats, as text.
+        Each is a pair: a format specification, and the text that it makes of the value.
         """
         for spec in self._specs(text, value):
             rendered = self.rendered(spec, value)
@@ -157,7 +157,7 @@ _SIMPLE: dict[str, tuple[str, Any]] = {
 
 
 def guess_field(attribute: str, items: Sequence[Item], ttl: str | None) -> FieldGuess:
-    """The type of an attribute that some of the items have."""
+    """The type of an attribute that some of the items have. `ttl` is the table's TTL attribute."""
     values = [item[attribute] for item in items if attribute in item]
     distinct = len({repr(value) for value in values})
     tags = {tag for value in values for tag in value}

@@ -16,7 +16,7 @@ TYPE_NAMES = (
 )  # fmt: skip
 """Names under which programs store the type of an item, the usual ones first."""
 TYPED_LEAST = 0.9
-"""The least share of items with a type, if items have types: a few foreign items have none."""
+"""If a table stores types, at least this share of the items have one: some may be foreign."""
 TYPES_MAX = 100
 CONSTANT_LEAST = 3
 GROUP_LEAST = 0.005
@@ -51,7 +51,7 @@ class Groups:
 
 
 def group(shape: TableShape, items: Sequence[Item]) -> Groups:
-    """The groups in the order in which their first items came."""
+    """The items in groups, which have the order of their first items."""
     attribute = type_attribute(shape, items)
     groups = Groups(attribute)
     rest: list[Item] = []
@@ -123,7 +123,8 @@ def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
 
 
 FORMS_FREE = 8
-"""If the keys of one type have more beginnings, they begin with a value, not a constant."""
+"""If the keys of one type have more beginnings than this, they begin with a value, not with a
+constant."""
 
 
 def _beginning(text: str) -> str:
@@ -136,9 +137,9 @@ Constants = Mapping[str, frozenset[tuple[int, str]]]
 
 
 def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
-    """For each key attribute the (position, text) of segments that are part of a template.
+    """For each key attribute, the (position, text) of segments that are part of a template.
 
-    They occur often, have a letter, and are not values of another attribute of their item.
+    Such segments occur often, have a letter, and are not values of another attribute of the item.
     """
     keys = {column.attribute for column in columns}
     constants = {}

@@ -27,7 +27,7 @@ KEY_CHARS = 150
 
 @dataclass(frozen=True)
 class Inferred:
-    """The source of the model, and how many of the sampled items its keys were verified on."""
+    """The source of the model. `verified` counts the sampled items whose keys it reproduces."""
 
     text: str
     table: TableSource
@@ -115,7 +115,7 @@ def _entities(shape: TableShape, groups: Groups) -> tuple[list[InferredEntity], 
 
 
 def _explained(shape: TableShape, groups: Groups, one: InferredEntity) -> bool:
-    """Whether the items are of one kind: a type says so, or templates make their keys."""
+    """Whether the items are of one kind: they have the same type, or templates make their keys."""
     if groups.type_attribute is not None or one.group.name:
         return True
     return all(

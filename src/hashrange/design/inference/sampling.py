@@ -15,7 +15,7 @@ from hashrange.design.tools.stored_items import describe
 from hashrange.model.values import Item
 
 SEGMENTS = 64
-"""The parts of the table that are read, each from its beginning."""
+"""The number of parts in which the table is read, each part from its beginning."""
 THREADS = 4
 PAGE_ITEMS_MAX = 250
 PAUSE_SECONDS_MAX = 5.0
@@ -74,7 +74,7 @@ class _Sampler:
         self.began = time.monotonic()
 
     def items(self) -> list[Item]:
-        """Each round reads an equal share from each segment that has more items."""
+        """The sample. Each round reads an equal share from each segment that has more items."""
         segments = [_Segment(number) for number in range(SEGMENTS)]
         with ThreadPoolExecutor(THREADS) as pool:
             while self.read < self.count:
@@ -113,7 +113,7 @@ class _Sampler:
             raise failure.original from None
 
     def _wait(self, items: int, consumed: dict[str, Any]) -> None:
-        """Sleep until the units that were read fit the rate."""
+        """Count the items and units of a page, and sleep until the units so far fit the rate."""
         with self.lock:
             self.units += float(consumed.get("CapacityUnits", 0))
             self.read += items

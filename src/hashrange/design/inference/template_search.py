@@ -114,7 +114,10 @@ class _Match:
 
 
 def _readings(text: str, item: Item, guesses: Sequence[FieldGuess]) -> Iterator[Parts]:
-    """The ways to read the text as constants and attributes, those with most attributes first."""
+    """The ways to read the text as constants and attributes.
+
+    From the left, a longer attribute is tried before a shorter one, and a constant last.
+    """
     matches: dict[int, list[_Match]] = {}
     for guess in guesses:
         value = guess.value(item)
@@ -161,7 +164,7 @@ def _kind(character: str) -> str:
 def _sharded(
     attribute: str, items: Sequence[Item], proposals: Sequence[Parts], guesses: Sequence[FieldGuess]
 ) -> Iterator[Parts]:
-    """The proposals with one constant's number replaced by a field's shard number."""
+    """The proposals, each with a number in one constant replaced by the shard number of a field."""
     for parts in proposals:
         for number, part in enumerate(parts):
             numbered = (
@@ -213,7 +216,8 @@ def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
 
 
 def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
-    """Templates sort by this: those that make more keys first, then those with less constant text.
+    """Templates sort by this: one that makes more keys is better, then one with less constant text.
+    `count` is the number of keys.
 
     A field that is the same in all items could as well be constant text. It is taken for a field
     if it looks like an identity: its name ends in `id`, or its value has a digit.

@@ -1,7 +1,7 @@
 """Finding the `st.unique` declarations that wrote the markers among a table's items.
 
 The key of a marker is `unique#namespace#text`, and the namespace is by default the template of the
-text. So a declaration is found if the beginning of a key is a template that produces its end.
+text. So a declaration is found if the namespace of a key is a template that produces the text.
 """
 
 from collections import Counter
@@ -47,7 +47,7 @@ def _key(shape: TableShape, item: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _templates(shape: TableShape, marker: Item, one: InferredEntity, item: Item) -> Iterator[str]:
-    """The beginnings of the marker's key that are templates and produce the rest of the key."""
+    """The beginnings of the marker's key that are templates and produce the rest from the item."""
     text = marker[shape.table.hash[0].attribute]["S"].removeprefix(f"{MARKER_TYPE}#")
     guesses = [one.guesses[attribute] for attribute in one.names]
     for end in range(len(text)):

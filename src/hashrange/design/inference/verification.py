@@ -20,7 +20,10 @@ _MODULE = "hashrange_inferred_model"
 
 @dataclass
 class Verified:
-    """How many items got the same keys when they were made again; the others, with reasons."""
+    """The result for one entity: `same` counts the items whose keys the model reproduces.
+
+    `different` has the other items, each with the reason.
+    """
 
     same: int = 0
     different: list[tuple[Item, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A migrator's writes to items: it adds mirrors, removes mirrors without an old item, and deletes.
+"""A migrator's writes: it adds mirrors, removes mirrors without an old item, deletes old items.
 
 Each transaction checks the migrator's term, and that every item is still as it was read. An item
 that was changed meanwhile is read again.
@@ -112,7 +112,7 @@ class Backfill:
         return []
 
     def _alone(self, key: Item) -> Steps[int]:
-        """Mirror one item that was changed meanwhile, from what is stored now."""
+        """Mirror one item that was changed meanwhile, as it is stored now; returns 1 or 0 items."""
         for _ in range(ATTEMPTS):
             [image] = yield from batches.get_all(self.side.model.name, [key], consistent=True)
             job = self.job(image) if image is not None else None
@@ -129,7 +129,7 @@ class Backfill:
     # ---- mirrors that stand alone ----
 
     def lone(self, images: Sequence[Item]) -> Steps[None]:
-        """Delete mirrors of an earlier start whose old item is gone or has another mirror."""
+        """Delete mirrors of an earlier start if the old item is gone or now has another mirror."""
         for image in images:
             twin = self._mirrored_by(image)
             if twin is not None and stamp_of(image) < self.state.swept_from:
@@ -156,7 +156,7 @@ class Backfill:
         )
 
     def _mirrored_by(self, image: Item) -> Twin | None:
-        """The twin whose mirror the item is; None if it is no mirror."""
+        """The twin of the old item that this item mirrors; None if this item is no mirror."""
         twins = (twin for twin in self.side.twins if not twin.keeps_key)
         return next((twin for twin in twins if twin.reversed.owns(image)), None)
 

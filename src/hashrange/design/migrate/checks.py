@@ -204,7 +204,7 @@ def _copies(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
 
 
 def _disjoint(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
-    """Problems with keys of new items that can be in a partition of an entity of the old model."""
+    """A problem for each key of new items that can share a partition with old-model items."""
     mine = (twin.other.key, *twin.other.indexes)
     for entity in old.entities:
         for theirs in (entity.key, *entity.indexes):
@@ -251,7 +251,7 @@ def _patterns(
     patterns: Sequence[Pattern],
     accepted: frozenset[str],
 ) -> Iterator[str]:
-    """Problems with patterns of the old model that the new keys serve worse, or not at all."""
+    """A problem for each pattern of the old model that the new keys serve worse, or not at all."""
     try:
         shadow = shadow_model(old, new, moved)
     except DesignError as error:

@@ -35,13 +35,13 @@ hundredth of random writes in `dual` takes over 85 ms at 10 writes a second, and
 At 40, some writes end in a Conflict."""
 WINDOW_SECONDS = 60
 KEPT_SECONDS = 86_400
-"""Older counts are dropped, so that a program that has been corrected is accepted after a day."""
+"""Counts older than this are dropped, so that a corrected program is accepted after a day."""
 ITEMS_KEPT = 20
 ATTEMPTS = 4
 
 
 class Rate(NamedTuple):
-    """The writes of one item in the minute `window`, and the most in any minute."""
+    """The writes of one item in the minute `window`, and the `peak` of its writes in a minute."""
 
     window: int
     writes: int

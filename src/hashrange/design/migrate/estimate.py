@@ -1,4 +1,4 @@
-"""What a migration costs, by the number of items that the table has now."""
+"""An estimate of what a migration costs, from the number of items that the table has now."""
 
 import json
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True)
 class MigrationPlan:
-    """The result of `Migration.plan`: steps in order, and what the owner has to know.
+    """The result of `Migration.plan`: the steps in order, and notes for the user.
 
     `policy` is the resource policy that keeps out programs that do not follow the migration, or
     None if there can be none. `kept_out` says whether such programs are kept out now.
@@ -76,8 +76,9 @@ def estimate(
 ) -> Steps[MigrationPlan]:
     """The steps of a migration and their costs.
 
-    `side` is that of the old model; `waits` are the seconds until no old write can be under way.
-    Raises DesignError if there is no such table, or if programs do what a migration cannot carry.
+    `rate` is in items per second. `side` is that of the old model. `waits` is the number of seconds
+    until no old write can be under way. Raises DesignError if there is no such table, or if the
+    counts of programs are too high for a migration.
     """
     described = yield from describe(old.name)
     counts = yield from counted(old.model)

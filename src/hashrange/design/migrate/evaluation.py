@@ -32,12 +32,12 @@ class Member:
         return {name: source[name] for name in names}
 
     def holds(self, image: Item | None) -> bool:
-        """Whether its condition holds for the stored item."""
+        """Whether the member's condition holds for the stored item."""
         text = self.parameters.get("ConditionExpression")
         return text is None or self._expressions().condition(text).matches(image)
 
     def result(self, image: Item | None) -> Item | None:
-        """The stored item afterwards. Raises ValidationException as DynamoDB does."""
+        """The stored item after the write. Raises ValidationException as DynamoDB does."""
         if self.kind == "Put":
             return dict(self.parameters["Item"])
         if self.kind == "Delete":
@@ -83,7 +83,10 @@ def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
 def answer(
     call: ApiCall, old: Item | None, new: Item | None, response: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The response of a request that was sent as a transaction instead."""
+    """The response to a program's request, made from the `response` of the transaction sent for it.
+
+    `old` and `new` are the item of a single write, before and after it.
+    """
     if not alone(call):
         return dict(response)
     answered: dict[str, Any] = {}

@@ -26,7 +26,7 @@ HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
 """The phases in which all new items exist. A read that began before a `back` may end in VERIFY."""
 COUNTED = frozenset({Phase.OLD, Phase.EXPAND})
 _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
-"""Reasons for which a transaction is prepared again from what is stored now."""
+"""The codes of reasons for which a transaction is prepared again from what is stored now."""
 
 
 class NewGeneration(str):
@@ -134,7 +134,10 @@ class FollowingSteps(StoreSteps):
         raise MigrationError("the phase of the migration changed during each attempt to read")
 
     def _readable(self, call: ApiCall, state: State) -> ApiCall:
-        """The request, if the generation that it reads is complete in this phase."""
+        """The request with the table's real name.
+
+        Raises MigrationError if the generation that it reads is not complete in this phase.
+        """
         name = call.payload.get("TableName") or next(iter(call.payload.get("RequestItems", [""])))
         if not isinstance(name, NewGeneration):
             return call
@@ -209,7 +212,10 @@ class FollowingSteps(StoreSteps):
             raise
 
     def _translated(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
-        """Send a write as a transaction of both generations. None if it must be prepared again."""
+        """Send a write as a transaction of both generations.
+
+        Returns None if the transaction must be prepared again.
+        """
         translation = Translation(self.side, state)
         yield from translation.read(call)
         parts = translation.write(call.payload.get("ClientRequestToken"))

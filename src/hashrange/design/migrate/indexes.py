@@ -13,7 +13,8 @@ from hashrange.model.values import Item
 POLL_SECONDS = 0.2
 LONGEST_POLL_SECONDS = 10.0
 POLLS_MAX = 9000
-"""About a day in all, since DynamoDB takes hours to fill an index of a large table."""
+"""The most polls of one index. They take about a day in all, since DynamoDB takes hours to fill an
+index of a large table."""
 _CANARY_VALUES = {"N": "-1E+125", "B": "fmNhbmFyeQ=="}
 
 

@@ -24,7 +24,10 @@ Clock = Callable[[], float]
 
 
 class Lease:
-    """The last state that was read. `seconds` is how long it holds, by a monotonic `clock`."""
+    """A program's lease: the last state that it read, and for how long this holds.
+
+    It holds for `seconds` by `clock`, which must be monotonic.
+    """
 
     def __init__(
         self, side: Side, plan: str, seconds: float, clock: Clock = time.monotonic

@@ -208,7 +208,7 @@ class Migration:
 
 
 def _described(model: TableModel) -> list[Any]:
-    """What a program must agree about: the table, and each entity's fields, keys and pairs."""
+    """What all programs must agree on: the table, and each entity's fields, keys and `st.pair`s."""
     return [
         model.name,
         [[str(s), s.name, s.columns, s.project] for s in model.sources],

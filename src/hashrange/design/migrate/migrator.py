@@ -189,7 +189,7 @@ class Migrator:
         return state
 
     def _taken(self) -> Steps[State]:
-        """The state, with a new term for this migrator."""
+        """Take a new term for this migrator. Returns the state with it."""
         state = yield from self._own_state()
         return (
             yield from self.ledger.change(state, state.changed(term=state.term + 1, paused=False))
@@ -243,7 +243,10 @@ class Migrator:
         what: str,
         write: Callable[[Backfill, list[Item]], Steps[int]],
     ) -> Steps[State]:
-        """Call `write` with each page of the table, from where an interrupted scan stopped."""
+        """Call `write` with each page of the table, from where an interrupted scan stopped.
+
+        `write` returns the number of items that it wrote. `what` is a word for them, in reports.
+        """
         while True:
             backfill = Backfill(self.side, state)
             only = backfill.unswept if state.phase is Phase.BACKFILL else NO_FILTER

@@ -1,4 +1,4 @@
-"""The commands of a migrator repeat requests that the table refuses for its throughput."""
+"""Lets the commands of a migrator repeat requests that exceed the table's throughput."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,7 +20,7 @@ THROTTLED = frozenset(
         "ProvisionedThroughputExceeded",
     }
 )
-"""The codes of throttling, of errors and of the reasons of a cancelled transaction."""
+"""The codes of throttling: those of errors, and those of a cancelled transaction's reasons."""
 _OTHERS = frozenset({"None", None})
 _PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
 
@@ -57,6 +57,6 @@ def _answered(request: ApiCall | Pause) -> Steps[dict[str, Any]]:
 
 
 def is_throttled(failure: ApiFailure) -> bool:
-    """Whether the table refused the request only for its throughput."""
+    """Whether the request failed only because it exceeded the table's throughput."""
     codes = {reason.get("Code") for reason in failure.reasons} - _OTHERS
     return failure.code in THROTTLED or (bool(codes) and codes <= THROTTLED)

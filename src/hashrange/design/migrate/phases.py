@@ -104,7 +104,7 @@ def stored(model: TableModel, state: State) -> Item:
 
 
 def loaded(raw: Item | None) -> State:
-    """The state of a stored item. Raises MigrationError for one of a later version."""
+    """The state of a stored item. Raises MigrationError for a state of a later version."""
     if raw is None:
         return State()
     try:

@@ -21,7 +21,7 @@ _PROBED = "~probe"
 
 
 def unprotected(side: Side) -> str | None:
-    """Why no policy can tell the changed items from others; None if one can."""
+    """The reason why no policy can tell the changed items from other items; None if one can."""
     changed = [twin.own for twin in side.twins]
     for entity in side.model.entities:
         if entity in changed:
@@ -37,7 +37,7 @@ def unprotected(side: Side) -> str | None:
 
 
 def policy(side: Side, arn: str) -> dict[str, Any]:
-    """A resource policy of the table. Without its principals it can be a policy of a role."""
+    """A resource policy for the table. Without `Principal`, it can serve as a policy of a role."""
     keys = {"dynamodb:LeadingKeys": sorted({*map(_pattern, _columns(side)), *side.marker_patterns})}
     unstamped = {"ForAllValues:StringNotEquals": {"dynamodb:Attributes": [EPOCH]}}
 

@@ -55,7 +55,7 @@ class Requests:
     def own(
         self, key: Item, old: Item | None, new: Item | None, owned: Iterable[str]
     ) -> dict[str, Any]:
-        """Change an item from `old`, as it was read, to `new`."""
+        """Change an item from `old`, as it was read, to `new`. `as_read` explains `owned`."""
         expression = Expression()
         condition = self.as_read(old, owned, expression)
         if new is None and old is None:
@@ -80,7 +80,7 @@ class Requests:
     def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
         """Write the epoch into an item and change nothing else.
 
-        Items with the same attributes share the texts of the action.
+        The texts of the action are made once for all items that have the same attributes.
         """
         known = owned, *image
         shared = self._stamps.get(known)

@@ -62,9 +62,9 @@ class ShadowEntity(Entity):
 
     @cached_property
     def _read_as_old(self) -> Reader:
-        """Reads a new item's values as those of the old entity.
+        """A function that reads a new item's values as those of the old entity.
 
-        Raises KeyError for an item that cannot be read in one step.
+        It raises KeyError for an item that cannot be read in one step.
         """
         assert self.twin is not None
         return _refuse if self.twin.retyped else self.reader(self._renamed)
@@ -167,6 +167,6 @@ def shadows(model: TableModel, patterns: Sequence[Pattern]) -> dict[str, Pattern
 
 
 def less_consistent(old: TableModel, new: TableModel, pattern: Pattern) -> bool:
-    """Whether a pattern is served by the table in one model, and by an index in the other."""
+    """Whether the table serves the pattern in the old model, and an index in the new model."""
     before, after = PatternCall(pattern, old).complete, PatternCall(pattern, new).complete
     return before.plan.source.name is None and after.plan.source.name is not None

@@ -29,7 +29,10 @@ class Side:
         return tuple(column.attribute for column in self.model.table.columns)
 
     def twin_of(self, image: Item) -> Twin | None:
-        """The changed entity that an item or a key seems to belong to. Its key may fit others."""
+        """The changed entity to which an item or a key seems to belong.
+
+        A key without a type may also fit an entity that is not changed.
+        """
         return next((twin for twin in self.twins if twin.owns(image)), None)
 
     # ---- unique markers ----
@@ -60,7 +63,7 @@ class Side:
     def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
         """A marker of the program's own model as it is stored: with the owners in both models.
 
-        `mirrored` has the owner's key in the other model by its key in the own model.
+        `mirrored` maps an owner's key in the own model to the owner's key in the other model.
         """
         owner = marker[OWNER_ATTRIBUTE]
         other = {"M": mirrored[identity(owner["M"])]}

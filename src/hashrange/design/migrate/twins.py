@@ -24,9 +24,9 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class FieldOf:
-    """The field `name` of the other entity that holds a field of the own entity.
+    """The field `name` of the other entity that corresponds to a field of the own entity.
 
-    `there` converts its values from the own entity, and `back` converts them to it.
+    `there` converts a value of the own field for the other field, and `back` does the reverse.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Twin:
         return {**self._foreign(image), **self.other.dump(other)}
 
     def complete(self, image: WireItem) -> WireItem:
-        """The stored item with what the other model adds, if the models share one stored item."""
+        """The stored item, with the other model's attributes if the models share one item."""
         if not self.keeps_key:
             return image
         bare = {n: v for n, v in image.items() if n not in self._added}
@@ -133,7 +133,7 @@ class Twin:
 
 
 def replacement(entity: Entity) -> Replaces | None:
-    """The declaration of what a new entity replaces, if it does."""
+    """The entity's declaration of the old entity that it replaces; None if it replaces none."""
     declared = [v for base in entity.model.__mro__ for v in vars(base).values()]
     return next((v for v in declared if isinstance(v, Replaces)), None)
 

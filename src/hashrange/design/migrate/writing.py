@@ -64,7 +64,7 @@ class Translation:
 
     @property
     def images_of_first(self) -> tuple[Item | None, Item | None]:
-        """The first changed item before and after the write."""
+        """(before, after): the stored item of the first write in `changed`."""
         first = next(iter(self.changed), None)
         return (None, None) if first is None else (first.old, first.new)
 
@@ -75,7 +75,7 @@ class Translation:
     # ---- from the request ----
 
     def read(self, call: ApiCall) -> Steps[None]:
-        """Take the request, with the images of the items that it changes. Raises ApiFailure."""
+        """Read the items that the request changes, and evaluate the request. Raises ApiFailure."""
         members = members_of(call)
         touched = {n: m for n, m in enumerate(members) if self._is_changed(m)}
         keys = [member.key(self.side.names) for member in touched.values()]
@@ -150,7 +150,7 @@ class Translation:
             self._remove(old_key)
 
     def _mirror(self, twin: Twin, image: Item | None) -> Item | None:
-        """The mirror of an image. None, if it cannot be made but need only be deleted."""
+        """The mirror of an image. None if no mirror can be made and it would only be deleted."""
         if image is None:
             return None
         try:

@@ -27,8 +27,9 @@ DeletedBy = Literal["user", "ttl"]
 class Change(Generic[E]):
     """A change of one item. `old` is None if it was created, `new` if it was deleted.
 
-    `deleted_by` says whether a program or its TTL deleted the item. `sequence` is the record's
-    sequence number, which is larger for later changes of the item; `at` is its time to the second.
+    `deleted_by` says whether a program or the item's TTL deleted it. `sequence` is the record's
+    sequence number, which is larger for later changes of the item. `at` is the record's time to the
+    second.
     """
 
     old: E | None
@@ -45,7 +46,7 @@ class Change(Generic[E]):
         return item
 
     def changed(self, *fields: str) -> bool:
-        """Whether the item existed and exists, and one of these fields has another value."""
+        """Whether an existing item was changed, so that one of these fields has another value."""
         if self.old is None or self.new is None:
             return False
         return any(getattr(self.old, name) != getattr(self.new, name) for name in fields)
@@ -70,10 +71,10 @@ class Handler:
 def on(
     table: Table, entity: type[E], *, changed: Sequence[str] = ()
 ) -> Callable[[Callable[[Change[E]], object]], Callable[[Change[E]], object]]:
-    """Call the function for each change of the entity's items.
+    """A decorator: the function is called for each change of the entity's items.
 
-    With `changed`, only for changes of an existing item in which one of these fields has another
-    value. `st.follow` and `st.lambda_handler` call the functions. Raises DeclarationError.
+    With `changed`, it is called only if an existing item has another value in one of these fields.
+    `st.follow` and `st.lambda_handler` call the functions. Raises DeclarationError.
     """
     fields = table.model.entity(entity).fields
     for name in changed:

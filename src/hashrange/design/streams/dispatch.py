@@ -43,7 +43,7 @@ class Dispatcher:
     # ---- copies ----
 
     def _is_owner(self, change: Change[Any]) -> bool:
-        """Whether a field that the stream's reader copies has changed or is new.
+        """Whether the item is new or changed in a field that the stream's reader copies from it.
 
         An owner that is created again can have copies from before.
         """
@@ -56,7 +56,7 @@ class Dispatcher:
         return bool(fields) and (change.old is None or change.changed(*fields))
 
     def _copies(self, change: Change[Any]) -> bool:
-        """Whether the item was created, or written to, with copies that can be out of date."""
+        """Whether the change sets copied fields of the item, which may then be out of date."""
         if change.new is None:
             return False
         names = _stream_copies(self.model.entity(type(change.new)))
@@ -89,7 +89,7 @@ class Dispatcher:
                     raise
 
     def _owned(self, entity: Entity, item: Item) -> Steps[dict[str, Any]]:
-        """The values that the copied fields should have now, as far as their owners exist."""
+        """The values that the copied fields should have now, without fields whose owner is gone."""
         values: dict[str, Any] = {}
         for name in _stream_copies(entity):
             reference = self.model.references.of_copy(entity, name)

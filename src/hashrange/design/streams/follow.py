@@ -59,7 +59,7 @@ class Follower:
 
 
 class _Both:
-    """The connection of a table and that of its stream, which are two clients in boto3."""
+    """Two connections as one: to a table and to its stream, for which boto3 has two clients."""
 
     def __init__(self, table: Connection, streams: Connection) -> None:
         self.table, self.streams = table, streams
@@ -102,7 +102,7 @@ class _StreamReader:
         return arn
 
     def _read(self, shards: Shards, shard: Shard) -> Steps[int]:
-        """Handle the records of a shard after its checkpoint, until no more are there."""
+        """Handle a shard's records after its checkpoint. Returns how many changes were handled."""
         key = checkpoint_key(self.model, self.name, shard.id)
         shard.after = after = yield from last(self.model, key)
         handled = passed = 0

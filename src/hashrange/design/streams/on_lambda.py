@@ -20,7 +20,7 @@ def lambda_handler(
 
     It updates copies and calls the handlers of `st.on`, in order. If one of them raises an error,
     Lambda repeats the batch from that record on. A change is not handled again once it was handled
-    completely: an item in the table keeps, for each changed item, the last sequence number. The
+    completely: for each changed item, an item in the table keeps the last sequence number. The
     error is written to standard output as JSON.
     """
     core = StoreSteps(table.model, [], None, None)

@@ -43,7 +43,7 @@ def _key(model: TableModel, text: str) -> Item:
 
 
 def last(model: TableModel, key: Item) -> Steps[str | None]:
-    """The sequence number in a checkpoint or a receipt."""
+    """The sequence number in a checkpoint or a receipt; None if this does not exist."""
     response = yield ApiCall(
         "GetItem", {"TableName": model.name, "Key": key, "ConsistentRead": True}
     )
@@ -52,7 +52,7 @@ def last(model: TableModel, key: Item) -> Steps[str | None]:
 
 
 def advance(model: TableModel, key: Item, sequence: str) -> Steps[None]:
-    """Keep a sequence number, unless a later one is kept already."""
+    """Store a sequence number in a checkpoint or a receipt, unless a later one is there already."""
     item: dict[str, Any] = {**key, SEQUENCE_ATTRIBUTE: {"S": sequence.zfill(SEQUENCE_DIGITS)}}
     if model.type_attribute is not None:
         item[model.type_attribute] = {"S": PROGRESS_TYPE}

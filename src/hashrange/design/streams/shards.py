@@ -14,14 +14,16 @@ Record = dict[str, Any]
 
 EXPIRED = "ExpiredIteratorException"
 TRIMMED = "TrimmedDataAccessException"
-"""The error code if the stream no longer has the record after the last one read."""
+"""The error code if the stream has already dropped the record after the last one read."""
 
 
 @dataclass
 class Shard:
-    """`after` is the sequence number of the last record that was read; without one, reading begins
-    with an iterator of the type `start`. A shard that is `closed` gets no more records, and one
-    that has `ended` has been read to its end."""
+    """A shard, and how far it has been read.
+
+    `after` is the sequence number of the last record that was read. If there is none, reading
+    begins with an iterator of the type `start`. A `closed` shard gets no more records. A shard that
+    has `ended` has been read to its end."""
 
     id: str
     parent: str | None
@@ -60,7 +62,7 @@ class Shards:
         self._start = "TRIM_HORIZON"
 
     def readable(self) -> list[Shard]:
-        """The shards that have not ended, and whose parents have."""
+        """The shards that have not ended, and whose parents have ended."""
         return [
             shard
             for shard in self.known.values()

@@ -20,7 +20,7 @@ _SETS = ("SS", "NS", "BS")
 
 
 def add(entity: Entity, amounts: Mapping[str, Any]) -> UpdateParts:
-    """Add to numbers, and members to sets."""
+    """The update that adds amounts to numbers, and members to sets."""
     adds, bounds = {}, {}
     for name, amount in amounts.items():
         kind = entity.fields[name]
@@ -35,13 +35,13 @@ def add(entity: Entity, amounts: Mapping[str, Any]) -> UpdateParts:
 
 
 def discard(entity: Entity, members: Mapping[str, Any]) -> UpdateParts:
-    """Remove members from sets."""
+    """The update that removes members from sets."""
     removed = {entity.attributes[n]: _members(entity, n, v) for n, v in members.items()}
     return UpdateParts(discards=removed)
 
 
 def append(entity: Entity, elements: Mapping[str, Any]) -> UpdateParts:
-    """Append elements to lists."""
+    """The update that appends elements to lists."""
     appended: dict[str, AttributeValue] = {}
     for name, value in elements.items():
         if entity.fields[name].tag != "L" or not isinstance(value, (list, tuple)):
@@ -51,7 +51,7 @@ def append(entity: Entity, elements: Mapping[str, Any]) -> UpdateParts:
 
 
 def assign(entity: Entity, path: str, value: Any) -> UpdateParts:
-    """Assign a nested value, e.g. of `address.city` or `lines[0]`."""
+    """The update that assigns a nested value, e.g. of `address.city` or `lines[0]`."""
     place, annotation = _place(entity, path)
     try:
         valid = TypeAdapter(annotation).validate_python(value)
@@ -74,7 +74,7 @@ ATOMIC: dict[str, Callable[[Entity, Mapping[str, Any]], UpdateParts]] = {
 
 
 def root(path: str) -> str:
-    """The field of a path. Raises BadValue."""
+    """The field with which a path begins. Raises BadValue if it is not a path."""
     if not _PATH(path):
         raise BadValue(f"{path!r} is not a path: write e.g. address.city or lines[0]")
     return re.split(r"[.\[]", path)[0]

@@ -98,7 +98,7 @@ class UpdateParts(NamedTuple):
         return conditions
 
     def outside(self, stored: Item | None) -> ConditionFailed | None:
-        """The error if the update would leave the declared bounds of a field."""
+        """The error if the update would bring a field of `stored` out of its declared bounds."""
         for name, amount in self._bounded() if stored is not None else ():
             after = _sum((stored or {}).get(name), amount)["N"]
             for sign, bound in self.bounds[name].limits:

@@ -39,7 +39,7 @@ class WriteAction:
     """The condition of an update, without the conditions that keep fields within their bounds."""
 
     def own_condition(self) -> dict[str, Any]:
-        """The parameters, without conditions that follow from the update itself."""
+        """The parameters, without the conditions that keep fields within their bounds."""
         if not self.base_condition:
             return self.parameters
         return {**self.parameters, "ConditionExpression": self.base_condition}
