@@ -206,7 +206,7 @@ _SIZES: dict[str, Callable[[Any], int]] = {
     "B": binary_size,
     **dict.fromkeys(("SS", "NS", "BS", "L", "M"), len),
 }
-"""The function `size` for each type. It is assumed to be a text's length in UTF-16."""
+"""The function `size` for each type. A text's size is assumed to be its length in UTF-16."""
 
 _TESTS: dict[str, Callable[..., Test]] = {
     "=": _equal,

@@ -173,7 +173,8 @@ class KeyCondition(Struct, gc=False, eq=False):
         return cls(PreparedKeyCondition(tests, legacy=True))
 
     def check_partition(self, source: TableOrIndex) -> None:
-        """Raises ValidationException if there are too many tests, or a partition key lacks one."""
+        """Raises ValidationException if there are too many tests, or if an attribute of the
+        partition key has no test."""
         self._prepared.check_partition(source)
 
     def resolve(self, source: TableOrIndex, types: Mapping[str, str]) -> KeyQuery:

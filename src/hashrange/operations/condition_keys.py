@@ -26,7 +26,8 @@ from hashrange.operations.resources import Resources, index_arn, table_arn, tabl
 
 Keys = dict[str, tuple[str, ...]]
 OfTable = Callable[[Table | None], Keys]
-"""The condition keys of a request. Its partition keys are known only if the table exists."""
+"""Returns the condition keys of a request on a table. If the table does not exist (None), keys with
+partition key values are absent."""
 
 LEADING = (
     "dynamodb:leadingkeys",
@@ -129,7 +130,8 @@ def _attributes(*names: Iterable[str]) -> Keys:
 
 
 def _members_of(request: Any, select: str | None = None) -> Keys:
-    """The condition keys for what a request wants to be returned."""
+    """The condition keys for what a request wants returned. `select` is the value of
+    `dynamodb:select`."""
     keys: Keys = {}
     for key, member in (
         ("dynamodb:returnconsumedcapacity", "return_consumed_capacity"),
@@ -151,8 +153,8 @@ def _selected(projection: Any) -> str:
 
 
 def _read_keys(request: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
-    """The condition keys of a GetItem, alone or in a transaction. Without a projection, the request
-    names no attributes."""
+    """The condition keys of a GetItem, alone or in a transaction, and the keys `also`. Without a
+    projection, the request names no attributes."""
     names = _attributes(request.key, named(projection)) if projection is not None else {}
     select = _members_of(request, _selected(projection))
     return {**_of_items(table, [request.key]), **names, **select, **also}
@@ -282,7 +284,7 @@ def _written(table: Table | None, where: Node | None) -> Keys:
 
 
 def _returned(returning: Any) -> str:
-    """`RETURNING MODIFIED OLD *` is UPDATED_OLD."""
+    """The ReturnValues that a RETURNING clause means: `MODIFIED OLD` is UPDATED_OLD."""
     which, image = returning
     return f"{'UPDATED' if which == 'MODIFIED' else which}_{image}"
 
@@ -330,7 +332,7 @@ def _execute_transaction(request: Any, caller: Caller) -> Iterator[Member]:
 
 
 def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
-    """The BatchExecuteStatement, with the members with these numbers refused."""
+    """The BatchExecuteStatement, with errors in place of the members that have these numbers."""
     if not refusals:
         return request
     bound = [refusals.get(number, each) for number, each in enumerate(request.bound)]

@@ -16,7 +16,7 @@ OPERATIONS = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutIt
 
 def leading(name: str, request: Any, table: Table) -> str | None:
     """The leading key of a request about one item. None for another request, or if the item lacks
-    it."""
+    the partition key."""
     if name not in OPERATIONS:
         return None
     return key_text(getattr(request.body, OPERATIONS[name]).get(table.hash[0]))

@@ -24,14 +24,14 @@ class Operation(Struct, frozen=True, gc=False):
     """`parse` turns a body into a checked request; `decide` runs it.
 
     A request that `writes` is decided inside the write transaction. If an operation can both read
-    and write, the request is asked which it does. A `single_read` operation reads at most one row
-    and writes nothing, so it takes a cheaper path. A `long` operation usually takes longer than
-    other requests should have to wait. On an event loop, `prepare` is called in a thread before the
-    first request: it may import a large library. A `random` one gets entropy. An operation
-    `on_table` is given the table that its request names: `decide(request, table, moment)`.
-    `resources(request, caller)` names the resources that a request touches, and the actions that it
-    needs on them. `weight(request)` is the number of times that the request goes through each row
-    that it reads (see `engine.cost`).
+    and write, `writes` is a function that tells which of these a request does. A `single_read`
+    operation reads at most one row and writes nothing, so it takes a cheaper path. A `long`
+    operation usually takes longer than other requests should have to wait. On an event loop,
+    `prepare` is called in a thread before the first request: it may import a large library. A
+    `random` operation gets entropy. An operation `on_table` is given the table that its request
+    names: `decide(request, table, moment)`. `resources(request, caller)` names the resources that a
+    request touches, and the actions that it needs on them. `weight(request)` is the number of times
+    that the request goes through each row that it reads (see `engine.cost`).
     """
 
     name: str

@@ -191,7 +191,7 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "UntagResource": _tagging,
     "UpdateContributorInsights": _table_or_index,
 }
-"""Operations that are not listed here touch the table that they name."""
+"""The functions by operation. An operation that is not listed touches the table that it names."""
 
 
 def of(name: str) -> Resources:
@@ -223,7 +223,7 @@ def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
 
 
 def of_members(name: str, *members: str) -> Resources:
-    """A function that finds the resources in these members of a request, `*` if all are absent."""
+    """A function that finds the resources in these members of a request; `*` if all are absent."""
 
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:
         arns = [arn for member in members for arn in _arns(member, request, caller)]

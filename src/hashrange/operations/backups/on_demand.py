@@ -76,6 +76,6 @@ def _is_wanted(backup: Backup, request: Json) -> bool:
 
 
 def _place(arn: str) -> tuple[str, str]:
-    """The order of a list of backups: ids begin with the time."""
+    """What a list of backups is sorted by: the id, which begins with the time, then the table."""
     table_arn, _, id_ = arn.rpartition("/backup/")
     return id_, fetch.plain_name(table_arn)

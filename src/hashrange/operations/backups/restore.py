@@ -34,9 +34,9 @@ from hashrange.operations.tables import create_table
 from hashrange.operations.tables.table_description import describe
 
 RESTORES_MAX = 50
-"""The largest number of restores in progress. [SQ]"""
+"""The largest number of restores in progress. Source: developer guide, service quotas."""
 RESTORING = 253_402_300_799.0
-"""The time until which the table is CREATING: it ends when the restore does."""
+"""The table would be CREATING until this time, in the year 9999, but the restore ends it."""
 _INDEXES = {
     "LocalSecondaryIndexes": "LocalSecondaryIndexOverride",
     "GlobalSecondaryIndexes": "GlobalSecondaryIndexOverride",
@@ -79,8 +79,8 @@ def to_point_in_time(request: Json, moment: Moment) -> Decide:
 def _state(
     source: Table, at: float, target: Table, spaces: int, moment: Moment
 ) -> Fetch[list[AnyChange]]:
-    """The hidden backup of the source as of a time: its present rows, in which later changes will
-    be undone."""
+    """The changes that begin a hidden backup of the source as of a time. The present rows of the
+    source are copied; later, the changes since that time are undone in the copy."""
     restoring = Restoring(target.name, target.id)
     backup, changed, _ = yield from backups.begin(
         source, target.name, "RESTORE", moment, restoring, spaces
@@ -217,7 +217,7 @@ def _kept(index: dict[str, Any], on_demand: bool) -> dict[str, Any]:
 
 
 def _normal(shape: dict[str, Any]) -> dict[str, Any]:
-    """An index's shape, so that equal indexes are equal: projected names have no order."""
+    """An index's shape with its projected names sorted, so that their order makes no difference."""
     projection = dict(shape.get("Projection") or {})
     if "NonKeyAttributes" in projection:
         projection["NonKeyAttributes"] = sorted(projection["NonKeyAttributes"])

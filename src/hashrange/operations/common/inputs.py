@@ -79,7 +79,7 @@ def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -
 
 
 class _ExpressionFields(NamedTuple):
-    """The members of a type of request that concern expressions, old or new."""
+    """The members for expressions or legacy parameters in a type of request, and their getter."""
 
     names: tuple[str, ...]
     values: Callable[[Any], tuple[Any, ...]]
@@ -93,7 +93,7 @@ def _expression_fields(kind: Any) -> _ExpressionFields:
 
 @lru_cache(maxsize=500)
 def _uses(kind: Any, types: tuple[type, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """See `uses_expressions`. Only the members that the request has count, not their content."""
+    """See `uses_expressions`. What counts is which members are present, not their content."""
     fields = {
         name
         for name, type_ in zip(_expression_fields(kind).names, types, strict=True)
@@ -127,7 +127,8 @@ def _refuse_both(used: Sequence[str], legacy_used: Sequence[str]) -> NoReturn:
 
 
 def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]) -> None:
-    """Expression and legacy parameters do not mix, even across the tables of one request."""
+    """Raises ValidationException if both expression and legacy parameters are used, even if they
+    are for different tables of one request."""
     groups = list(groups)
 
     def used(names: Sequence[str]) -> list[str]:
@@ -158,7 +159,8 @@ def check_key_not_empty(item_key: Item) -> None:
 
 
 def in_envelope(request: requests.Structure, refusal: ValidationException) -> ValidationException:
-    """The error of a fault that PutItem, UpdateItem, DeleteItem or Query report after `ENVELOPE`.
+    """The error of an early fault in PutItem, UpdateItem, DeleteItem or Query: its message begins
+    with the words of `ENVELOPE`.
 
     Later faults are reported without these words, and so are all faults of other operations and of
     requests that legacy validation reads.
@@ -193,7 +195,10 @@ def check_size(size: int) -> None:
 
 
 def condition(request: Any, placeholders: Expressions | None) -> Condition | None:
-    """The condition of a write, from either parameter. All placeholders must be used by now."""
+    """The condition of a write, from ConditionExpression or Expected.
+
+    Raises ValidationException if a placeholder has not been used by now.
+    """
     parsed: Condition | None = None
     if placeholders is None:
         if request.expected is not None or request.conditional_operator is not None:
@@ -214,7 +219,7 @@ def projection(request: Any, placeholders: Expressions | None) -> Projection | N
 
 
 def returned(request: Any, *allowed: str) -> str:
-    """ReturnValues, by default NONE."""
+    """The value of ReturnValues, by default NONE; it must be one of those `allowed`."""
     wanted: str = request.return_values or "NONE"
     if wanted not in allowed:
         raise ValidationException(NO_RETURN_VALUES)

@@ -19,8 +19,8 @@ _FIRST_BRACKET_MAX = 16
 """The list in a response such as `{"Items":[` begins before this byte; a set begins after it."""
 
 _NUMBER_SET = re.compile(rb'"NS":\[("[-0-9."]+(?:,"[-0-9."]+)+)\]')
-"""Nothing else has this form: quotes within a string are escaped, and an attribute that is called
-NS has an object as its value."""
+"""Matches a number set of several members in JSON. Nothing else has this form: quotes within a
+string are escaped, and an attribute that is called NS has an object as its value."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -45,7 +45,7 @@ def _reordered(match: re.Match[bytes]) -> bytes:
 
 
 def hash_order(ascending: Sequence[str]) -> list[str]:
-    """The canonical, ascending members of a number set in hash order."""
+    """The members of a number set in hash order. They are given in canonical form."""
     return [ascending[at] for at in java.hash_order(list(map(_hash, ascending)))]
 
 

@@ -29,7 +29,7 @@ def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
 
 
 def projected(row: Row, project: Callable[[Item], Item]) -> Any:
-    """The projection of a row, as JSON if it is large."""
+    """The projection of a row. The projection of a large row is returned as JSON."""
     picked = project(row.item)
     return Raw(json.encode(picked)) if row.size > LARGE_BYTES and picked else picked
 
@@ -37,7 +37,7 @@ def projected(row: Row, project: Callable[[Item], Item]) -> Any:
 def add_consumed(
     response: Response, receipt: Receipt | Charge, mode: str | None, name: str
 ) -> None:
-    """ConsumedCapacity of a request on one table; `name` is the name or ARN that it used."""
+    """Add ConsumedCapacity of a request on one table. `name` is the name or ARN that it used."""
     if mode and mode != "NONE":
         vectors = receipt.vector_bytes or ()
         response["ConsumedCapacity"] = _consumed(receipt.charges, mode, name, False, vectors)
@@ -46,7 +46,7 @@ def add_consumed(
 def add_consumed_list(
     response: Response, receipt: Receipt, mode: str | None, tables: Mapping[str, Table]
 ) -> None:
-    """ConsumedCapacity of a request on several tables, by the name or ARN used for each."""
+    """Add ConsumedCapacity of a request on several tables, by the name or ARN used for each."""
     if not mode or mode == "NONE":
         return
     names = {table.name: name for name, table in tables.items()}
@@ -120,7 +120,7 @@ def of_write(response: Response, table: Table, request: Any) -> Response | Respo
 def add_collections(
     response: Response, receipt: Receipt, tables: Mapping[str, Table], wanted: str | None
 ) -> None:
-    """ItemCollectionMetrics of writes to several tables, by the name or ARN used for each."""
+    """Add ItemCollectionMetrics of writes to several tables, by the name or ARN used for each."""
     if wanted != "SIZE":
         return
     sizes = {

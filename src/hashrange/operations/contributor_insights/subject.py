@@ -26,7 +26,7 @@ def find(table_name: str, index_name: str | None) -> Fetch[tuple[Table, Table | 
 
 
 def shown(table: Table, owner: Table | Index, status: str) -> Response:
-    """The members that the responses of all operations have."""
+    """The members that the responses of all operations on Contributor Insights share."""
     response = {"TableName": table.name}
     if isinstance(owner, Index):
         response["IndexName"] = owner.name

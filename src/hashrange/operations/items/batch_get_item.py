@@ -105,8 +105,8 @@ def _read(
 ) -> Fetch[Response]:
     """Read rows in the order of the request, in steps.
 
-    The key whose row exceeds a limit and all keys after it are unprocessed, and so are those that
-    throughput has `refused`.
+    From the first key whose row exceeds a limit, all keys are unprocessed. Keys that throughput has
+    `refused` are unprocessed as well.
     """
     responses: dict[str, list[Any]] = {name: [] for name in row_keys}
     places = [(name, at) for name, each in row_keys.items() for at in range(len(each))]

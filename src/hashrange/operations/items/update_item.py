@@ -46,9 +46,10 @@ def parse(body: bytes) -> Request:
 
 
 def _expressed(request: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
-    """The faults of a condition are reported before those of the update.
+    """The update and the condition of a request that has expressions.
 
-    Legacy validation, which also reads transactions, reports them the other way round.
+    Faults of the condition are reported before faults of the update. Legacy validation, which is
+    also used for transactions, reports faults of the update first.
     """
     placeholders = inputs.placeholders(request)
     update: Update | None = None

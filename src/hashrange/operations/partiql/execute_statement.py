@@ -1,4 +1,4 @@
-"""ExecuteStatement: one PartiQL statement. A SELECT returns a page; others write one item."""
+"""ExecuteStatement: one PartiQL statement, which reads a page (SELECT) or writes one item."""
 
 from typing import NamedTuple
 
@@ -68,7 +68,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _shown(refusal: ConditionalCheckFailedException) -> ConditionalCheckFailedException:
-    """The error as this operation shows it: one with an item has the member Message."""
+    """The error as this operation returns it. If it has an item, the member with its message is
+    called Message."""
     if "Item" in refusal.members:
         refusal.members["Item"] = number_sets.item_in_hash_order(refusal.members["Item"])
         refusal.message_member = "Message"

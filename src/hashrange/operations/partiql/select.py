@@ -36,7 +36,7 @@ DIGEST_BYTES = 16
 
 
 class Position(NamedTuple):
-    """Where a page ends: the number of the range, and the last row (None: before the first)."""
+    """Where a page ends: the number of a range, and the key of the last row read in it, if any."""
 
     number: int
     key: Item | None
@@ -51,7 +51,7 @@ _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | N
 
 
 def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
-    """The parameters that are numbers. Binding makes them canonical, so this comes first."""
+    """The parameters that are numbers. Binding makes numbers canonical, so call this first."""
     return [each["N"] for each in parameters or () if each.get("N") is not None]
 
 
@@ -132,7 +132,8 @@ def decide(
 def _end(
     table: Table, source: TableOrIndex, plan: ReadPlan, page: ItemPage, count: int
 ) -> tuple[Item | None, Position | None]:
-    """The LastEvaluatedKey, and where the next page begins in the `count` ranges of this one.
+    """The LastEvaluatedKey, and the position of the next page, whose number is relative to the
+    `count` ranges that were left for this page.
 
     If a clause names items by their keys, DynamoDB shows the key of the last one that it looked
     at, even if no page follows.
@@ -152,7 +153,7 @@ def _end(
 
 
 def _names_items(source: TableOrIndex, plan: ReadPlan) -> bool:
-    """Whether each query is of one item."""
+    """Whether each query names one item by its key."""
     if plan.queries is None or isinstance(source, Index):
         return False
     return not source.range or all(query.range_equals for query in plan.queries)
@@ -168,7 +169,8 @@ def _spelled(key: Item, numerals: Numerals) -> Item:
 
 
 def _reverse(source: TableOrIndex, order: Sequence[Order]) -> bool:
-    """Whether partitions are read backwards, as they also are if ORDER BY has no sort key."""
+    """Whether partitions are read backwards: if ORDER BY has the sort key with DESC, or lacks
+    the sort key."""
     sorts = [each.descending for each in order if each.name in source.range]
     return any(sorts) if sorts else bool(order and source.range)
 
@@ -247,9 +249,9 @@ def _bounds(
 def _in_order(
     source: TableOrIndex, queries: Sequence[KeyQuery], order: Sequence[Order], reverse: bool
 ) -> list[Bounds]:
-    """The ranges of the queries: those of one partition in the order of their sort keys.
+    """The ranges of the queries. Ranges of one partition are in the order of their sort keys.
 
-    ORDER BY sorts partitions as well.
+    With ORDER BY, partitions are sorted as well; otherwise they are in the order of the text.
     """
     partitions = _partitions(queries)
     if order:

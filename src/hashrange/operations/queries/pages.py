@@ -20,7 +20,8 @@ from hashrange.operations.common import outputs
 from hashrange.operations.common.outputs import LARGE_BYTES
 
 SLOW_CHUNK_ROWS = 32
-"""The size of a chunk if each row takes longer. Other requests run between chunks."""
+"""The number of rows that are read at once if each row takes longer, because it is filtered or
+its item is fetched. Other requests run between such chunks."""
 
 
 class PageOptions(Struct, gc=False):
@@ -66,8 +67,8 @@ class ItemPage(Struct):
 def read(options: PageOptions, every: Sequence[Bounds], receipt: Receipt | None) -> Fetch[ItemPage]:
     """Read one range after the other, until the limit or 1 MB of evaluated items is reached.
 
-    Items that a local index fetches count towards the 1 MB as well as their entries. If there
-    is a receipt, all evaluated rows are charged to it.
+    If items of a local index are fetched, both they and their entries count towards the 1 MB. If
+    there is a receipt, all evaluated rows are charged to it.
     """
     page = ItemPage()
     for number, bounds in enumerate(every):
@@ -202,9 +203,9 @@ def _charge_partitions(
 ) -> None:
     """Charge a Scan for each partition that it reached, each rounded by itself.
 
-    With `ended`, the page ended within the bounds, at the last of the keys. So the smallest table
-    on demand, which has four partitions, costs 2 units if it is read to its end, or 4 units if
-    the reads are strongly consistent.
+    So the smallest table on demand, which has four partitions, costs 2 units if it is read to its
+    end, or 4 units if the reads are strongly consistent. With `ended`, the page ended within the
+    bounds, at the last of `keys`.
     """
     starts = ranges.partition_starts(options.table, options.source)
     first = bisect_right(starts, bounds.start) - 1

@@ -25,7 +25,8 @@ class Request(Struct, gc=False):
 _NEW = ("ProjectionExpression", "FilterExpression", "KeyConditionExpression")
 _OLD = ("AttributesToGet", "QueryFilter", "ConditionalOperator")
 _OLD_AND_KEY = (*_OLD, "KeyConditions")
-"""KeyConditions may be used with all expressions except KeyConditionExpression."""
+"""The legacy parameters that may not be used together with KeyConditionExpression. KeyConditions
+may be used together with all other expressions."""
 
 
 def parse(body: bytes) -> Request:

@@ -84,7 +84,8 @@ def _vector(elements: Sequence[AttributeValue]) -> list[float]:
 
 
 def _plain_numbers(elements: Sequence[AttributeValue]) -> list[float] | None:
-    """The elements, if all are numbers that need no closer look: a vector has thousands."""
+    """The numbers of a vector, which can have thousands of elements. None if one of the elements
+    needs a closer look."""
     try:
         texts = [element["N"] for element in elements]
         joined = ",".join(texts)
@@ -149,9 +150,9 @@ def _check(table: Table, index: VectorIndex, request: Request) -> None:
 def _results(
     table: Table, index: VectorIndex, matches: Sequence[Match], projection: Projection | None
 ) -> fetch.Fetch[tuple[list[Response], int]]:
-    """The results, and the size in bytes of their items as far as the index shows them.
+    """The results, and the size in bytes of their whole items, before any projection.
 
-    They stop before their size exceeds 16 MB.
+    The results end before this size exceeds 16 MB. An item that no longer exists is left out.
     """
     owners = [(table, entries.owner(table, match.row.raw)) for match in matches]
     rows = yield from fetch.items(owners)
@@ -176,7 +177,8 @@ def _shown(
     stored: bytes,
     projection: Projection | None,
 ) -> Item:
-    """What the index shows of an item: the vector only if it is asked for by name, in 32 bits."""
+    """What the index shows of an item. The vector, rounded to 32 bits, is shown only if the
+    projection names it."""
     item = _without_vector(index, stored)
     if index.projection != "ALL":
         item = entries.projected(table, index, item)

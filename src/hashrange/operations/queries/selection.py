@@ -26,7 +26,10 @@ class Selection(NamedTuple):
 
 
 def of(specification: dict[str, Any], table: Table) -> Selection:
-    """Raises ValidationException if the specification is not valid, or does not fit the table."""
+    """The selection that a specification describes.
+
+    Raises ValidationException if the specification is not valid, or does not fit the table.
+    """
     body = msgspec.json.encode({**specification, "TableName": table.name})
     if "KeyConditionExpression" not in specification:
         chosen = scan.parse(body).parameters

@@ -50,7 +50,7 @@ def new_policy(
 
 
 def _principal(caller: Caller) -> Principal:
-    """A caller without policies is the owner of the account."""
+    """The principal of a caller. A caller without a principal is the owner of the account."""
     principal = cast(Principal | None, caller.principal)
     return principal or Principal(f"arn:aws:iam::{caller.account}:root")
 

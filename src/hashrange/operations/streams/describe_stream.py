@@ -63,7 +63,8 @@ def _description(stream: Stream) -> dict[str, Any]:
 
 
 def _shard(stream: Stream, shard: Shard, settled: int) -> Fetch[dict[str, Any]]:
-    """The description of a shard. A closed one ends with its last record, if there is one."""
+    """The description of a shard. The sequence numbers of a closed shard end with its last record,
+    or with its start if it has no records."""
     start = sequence_number(shard.start, 0, shard.slot)
     numbers = {"StartingSequenceNumber": start}
     if is_closed(stream, shard, settled):

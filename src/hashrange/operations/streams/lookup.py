@@ -26,7 +26,8 @@ def check_arn(arn: str) -> None:
 
 
 def check_limit(limit: int | None, most: int) -> None:
-    """Raises ValidationException for a high limit. The service model only states the minimum."""
+    """Raises ValidationException if the limit is above `most`. The service model states only the
+    minimum."""
     if limit is not None and limit > most:
         raise ValidationException(
             f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "

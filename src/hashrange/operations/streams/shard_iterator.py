@@ -30,7 +30,10 @@ class ShardIterator(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, now: int) -> ShardIterator:
-    """Raises ValidationException if it is malformed, ExpiredIteratorException if it is old."""
+    """The shard iterator in a text. `now` is in milliseconds.
+
+    Raises ValidationException if it is malformed, ExpiredIteratorException if it is old.
+    """
     arn, _, content = text.partition("|1|")
     try:
         shard_id, position, issued_at = msgspec.json.decode(

@@ -130,7 +130,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def spaces_needed(request: requests.CreateTable) -> int:
-    """The largest number of spaces of a new table."""
+    """The largest number of spaces that a new table may need."""
     indexes = [*(request.local_secondary_indexes or ()), *(request.global_secondary_indexes or ())]
     return 4 + len(indexes) + 2 * len(request.vector_indexes or ())
 

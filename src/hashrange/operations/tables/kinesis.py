@@ -1,10 +1,10 @@
 """Kinesis data streams as destinations of the changes of a table.
 
-A server that sends (`Settings.kinesis`) gives a destination a feed, which reads the table's change
-log. Otherwise, with `Settings.accept_unsupported` a destination is stored and described without
-effect, so that templates with destinations can be created; without this setting it is refused. The
-messages, the single destination at a time, and the precision that is absent until it is set, were
-captured on the service by others.
+If the server sends records (`Settings.kinesis`), a destination has a feed, which reads the table's
+change log. Otherwise, with `Settings.accept_unsupported`, a destination is stored and described
+without effect, so that templates with destinations can be created. Without either setting, it is
+refused. The messages, the single destination at a time, and the precision that is absent until it
+is set, were captured on the service by others.
 """
 
 from collections.abc import Callable, Sequence
@@ -112,7 +112,7 @@ def disable(request: Request, moment: Moment) -> Decide:
 
 
 def of_deleted_table(table: Table, moment: Moment) -> list[FeedChange]:
-    """The ends of a table's feeds. Changes written until now will still be sent."""
+    """The changes that end a table's feeds. Changes written until now will still be sent."""
     return [
         FeedChange(
             each, replace(each, feed=stream_settings.disabled_reader(table, each.feed, moment))
@@ -180,7 +180,7 @@ def _changed(
 def with_destination(
     before: KinesisDestination, after: KinesisDestination
 ) -> Fetch[list[TableChange]]:
-    """The change of the table that has a destination, if it still has the destination."""
+    """The change that replaces the destination `before` of a table, if the table still has it."""
     assert before.feed is not None, "the feed names the table"
     table = yield from fetch.find_table(before.feed.table_name)
     if table is None or before not in table.kinesis:

@@ -89,7 +89,7 @@ def new_reader(
     """A reader of the table's change log, from now on, and the log if it has to be opened.
 
     It gets no record that the log already has, or that belongs to the `previous` reader of the
-    kind.
+    same kind.
     """
     enabled_at = ceil(moment.now * 1000)
     if previous is not None and previous.disabled_at is not None:

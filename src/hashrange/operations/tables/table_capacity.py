@@ -186,8 +186,10 @@ def _same(old: Throughput, index: str | None) -> str:
 
 
 def _check_may_decrease(old: Throughput, decreases: int, now: float) -> None:
-    """A few decreases are free on each UTC day. Each further one must come an hour after the
-    last."""
+    """Raises LimitExceededException if throughput was decreased too often on this UTC day.
+
+    A few decreases are free. Each further decrease must come at least an hour after the one before.
+    """
     free, pause = limits.FREE_DECREASES_PER_DAY, limits.DECREASE_PAUSE_SECONDS
     if decreases < free or old.decreased_at is None or now >= old.decreased_at + pause:
         return
@@ -229,7 +231,7 @@ def _date(time: float) -> str:
 def changed_on_demand(
     old: dict[str, int] | None, requested: requests.OnDemandThroughput | None
 ) -> dict[str, int] | None:
-    """The maxima after a change of some of them."""
+    """The maxima after a change of some of them. None if no maximum is left."""
     merged = {**(old or {}), **units(requested)}
     kept = {n: value for n, value in merged.items() if value != limits.ON_DEMAND_UNITS_CLEARED}
     return kept or None

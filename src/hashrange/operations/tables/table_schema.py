@@ -84,7 +84,7 @@ def _listed_hashed(names: Collection[str]) -> str:
 
 
 def check_table(request: requests.CreateTable, types: Types) -> None:
-    """The keys and indexes of a new table, except the checks of `vector_schema`."""
+    """Check the keys and indexes of a new table. `vector_schema` checks vector indexes."""
     local, global_ = request.local_secondary_indexes, request.global_secondary_indexes
     _check_lengths(request.key_schema, local or (), global_ or ())
     _check_table_key(request.key_schema, types)
@@ -122,7 +122,7 @@ def _check_lengths(
 ) -> None:
     """Only the keys of global indexes may have more than two attributes.
 
-    The message gives no index's number if the index is global.
+    The message says which local index is at fault, but not which global index.
     """
     _check_length(key, KEY_ATTRIBUTES_MAX)
     for place, index in enumerate(local, 1):
@@ -133,7 +133,10 @@ def _check_lengths(
 
 
 def check_global_length(index: GivenGlobalIndex) -> None:
-    """UpdateTable's message for a key that is too long is not known; this is CreateTable's."""
+    """Raises ValidationException if the key of a global index is too long.
+
+    The message is that of CreateTable. The message of UpdateTable is not known.
+    """
     _check_length(index.key_schema, 2 * GLOBAL_KEY_ATTRIBUTES_MAX)
 
 
@@ -225,7 +228,8 @@ def _check_names(index_names: Iterable[str]) -> None:
 
 
 def check_projected_names(counts: Iterable[int]) -> None:
-    """The INCLUDE lists of all indexes together have a limit."""
+    """Raises ValidationException if the INCLUDE lists of all indexes together are too long.
+    `counts` has the number of names in each list."""
     if sum(counts) > PROJECTED_NAMES_MAX:
         raise invalid_parameter(
             "Number of NonKeyAttributes over all indexes exceeds the limit of "
@@ -337,7 +341,7 @@ def check_projection(projection: requests.Projection) -> None:
 
 
 def index(request: GivenIndex, space: int) -> Index:
-    """The definition to be stored of an index that was checked."""
+    """The definition of an index, to be stored, from a request that has been checked."""
     settings: dict[str, Any] = {}
     if not isinstance(request, requests.LocalSecondaryIndex):
         capacity = request.provisioned_throughput

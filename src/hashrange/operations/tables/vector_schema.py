@@ -27,7 +27,7 @@ _ELEMENTS_MAX = {
 
 
 def check_all(indexes: Sequence[requests.VectorIndex], types: Types, on_demand: bool) -> None:
-    """The vector indexes of a new table."""
+    """Check the vector indexes of a new table."""
     if not indexes:
         raise invalid_parameter("List of VectorIndexes is empty")
     if not on_demand:
@@ -89,7 +89,7 @@ def searched_names(index: Given) -> list[str]:
 
 
 def definition(index: Given, space: int, log: int) -> VectorIndex:
-    """The definition to be stored of an index that was checked."""
+    """The definition of an index, to be stored, from a request that has been checked."""
     projection, schema = index.projection, index.search_schema or ()
     assert projection.projection_type, "checked above"
     return VectorIndex(

@@ -67,7 +67,7 @@ def decide(
     respond: Respond,
     moment: Moment,
 ) -> Decide:
-    """The decision. `item_writes` returns the tables and what each action writes."""
+    """The decision on a request. `item_writes` returns the tables, and the write of each action."""
     if token.text is None:
         return (yield from _write(item_writes, respond, moment))
     used = yield from client_tokens.find(token.text)
@@ -101,7 +101,10 @@ def _write(
     respond: Respond,
     moment: Moment,
 ) -> Decide:
-    """Raises TransactionCanceledException if one of the actions cannot be carried out."""
+    """The decision on the actions, without regard to a token.
+
+    Raises TransactionCanceledException if one of the actions cannot be carried out.
+    """
     tables, wanted = yield from item_writes()
     if moment.asks_admission:
         yield from throughput.admit_transaction(map(writes.admission, wanted))

@@ -74,7 +74,8 @@ def describe(request: Json, moment: Moment) -> Decide:
 
 
 def cancel(request: Json, moment: Moment) -> Decide:
-    """Items that were put remain. It is assumed that an ended operation does not change."""
+    """Cancel a bulk operation. Items that were put remain. It is assumed that an ended operation
+    does not change."""
     job = yield from jobs.find("bulk-operation", _arn(request))
     if job is None:
         raise _absent(request)

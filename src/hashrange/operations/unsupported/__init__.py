@@ -35,7 +35,7 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "CreateGlobalTable": ("GlobalTableName",),
     "UpdateGlobalTable": ("GlobalTableName",),
 }
-"""The members that name the resources of a request. For other operations it is TableName."""
+"""For each operation, the members that name its resources. If it is not listed: TableName."""
 
 
 def _operation(name: str, decide: Callable[[Json, Moment], Decide]) -> Operation:

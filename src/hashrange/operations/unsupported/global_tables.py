@@ -9,7 +9,8 @@ from hashrange.operations.unsupported.absent import NOT_GLOBAL
 
 
 def update(request: Json, moment: Moment) -> Decide:
-    """A replica cannot be added, and there is no table of this version to remove one from."""
+    """Refuse the request: no replica can be added, and there is no global table of this version
+    from which a replica could be removed."""
     if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
     if any("Create" in update for update in request["ReplicaUpdates"]):
@@ -18,7 +19,7 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def create(request: Json, moment: Moment) -> Decide:
-    """The service has retired this version of global tables."""
+    """Refuse the request, because the service has retired this version of global tables."""
     yield from ()
     raise invalid_parameter(
         "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB "

@@ -80,7 +80,7 @@ def decide_find(request: FindRequest, moment: Moment) -> Decide:
 
 
 def _waits(request: FindRequest, table: Table, index: Index, moment: Moment) -> Fetch[bool]:
-    """Whether the build must wait until records of the log have been carried out."""
+    """Whether the build must wait until records of the log have been applied to the index."""
     if index.scanned:
         return (yield from propagation.is_any_early(table))
     if request.waits_since is not None and moment.now > request.waits_since + PATIENCE_SECONDS:

@@ -1,7 +1,7 @@
 """The steps of a bulk put: items, some with conditions, are put into an existing table.
 
-A step and the new position of the job are one commit, as in an import. Items that were not put are
-stored with the job until they are in a report.
+The puts of a step and the job's new position are committed together, as in an import.
+Items that were not put are stored with the job until they are in a report.
 """
 
 from typing import Any

@@ -60,8 +60,8 @@ def decide_listed(request: None, moment: Moment) -> Decide:
 
 
 def decide_batch(request: Request, moment: Moment) -> Decide:
-    """The next records of a feed, and its positions after these records; empty if the positions are
-    stored already.
+    """The next records of a feed, and its positions after these records. The positions are empty
+    if they are stored already.
 
     `Fresh` says that nothing has been sent yet, `More` that the log has more records.
     """
@@ -76,7 +76,7 @@ def decide_batch(request: Request, moment: Moment) -> Decide:
 
 
 def decide_sent(request: Request, moment: Moment) -> Decide:
-    """Stores the position of a feed."""
+    """Stores the positions of a feed. A stored position never moves back."""
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
         return answer({})

@@ -1,7 +1,7 @@
 """The steps of an import: its table is created, and items are put into it.
 
-A step and the new position of the job are one commit. So after a restart, an import continues
-exactly where it was: no item is counted twice.
+The items of a step and the job's new position are committed together. So after a restart,
+an import continues exactly where it was: no item is counted twice.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ from hashrange.operations.common import inputs
 from hashrange.operations.tables import create_table
 
 IMPORTING = 253_402_300_799.0
-"""The time until which the table is CREATING: it ends when the import does."""
+"""The table would be CREATING until this time, in the year 9999, but the import ends it."""
 _decode_item = decoder(Item).decode
 NOT_AN_ITEM = "The item is not a map of attribute values"
 

@@ -58,7 +58,7 @@ def _shown(job: Job) -> dict[str, Any]:
 def decide_begin_export(request: Request, moment: Moment) -> Decide:
     """Make sure that no later commit was decided at or before the moment that an export shows.
 
-    Over a store with many writers, only a change of the definition is such a barrier.
+    In a store with many writers, only a change of the table's definition makes sure of this.
     """
     job = yield from jobs.by_id("export", request.id)
     if job is None or not job.in_progress or job.begun:

@@ -66,7 +66,7 @@ def _build_step(table: Table, index: Index | VectorIndex) -> Step:
 
 
 def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
-    """A step for records of the index log that their server has left behind."""
+    """A step for records of the index log that the server which wrote them has not applied."""
     keys = yield from propagation.left_behind(table, int(moment.now * 1000))
     if not keys:
         return []
@@ -77,10 +77,11 @@ def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
 def _partition_step(
     table: Table, source: Table | Index, sizes: list[tuple[int, int]], partition_bytes: int
 ) -> Step | None:
-    """At most one step for the table and each index, because a step may change the definition.
+    """The next step for the partitions of `source`. It is one step at most, because a step may
+    change the definition.
 
-    A partition is counted; otherwise it may be split for more throughput, or else because of its
-    size.
+    The first choice is to count a partition, the second is to split one for more throughput, and
+    the third is to split one because of its size.
     """
     where: Step = {
         "TableName": table.name,

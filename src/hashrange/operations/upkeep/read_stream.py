@@ -10,7 +10,11 @@ from hashrange.engine.log.shards import shards
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """With `latest`, a reader begins with records from now on; `handled` is by shard id."""
+    """With `latest`, a reader begins with records from now on.
+
+    `handled` has the number of the last handled record for each shard id. The checkpoints of the
+    shards in `gone` are deleted.
+    """
 
     stream_arn: str
     reader: str

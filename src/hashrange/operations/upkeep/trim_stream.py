@@ -57,8 +57,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def without_old_slots(stream: Stream, oldest: int) -> Stream:
-    """The stream without slots that were closed before all wanted records; their records are
-    deleted."""
+    """The stream without slots that were closed before the time `oldest`. All records of these
+    slots have been deleted."""
     slots = tuple(s for s in stream.slots if s.closed_at is None or s.closed_at >= oldest)
     return stream if slots == stream.slots else replace(stream, slots=slots)
 

@@ -249,7 +249,10 @@ def check_name_is_free(table: Table, name: str) -> None:
 def _check_not_redefined(
     table: Table, create: requests.CreateGlobalSecondaryIndexAction, types: dict[str, KeyType]
 ) -> None:
-    """Attribute definitions that the new index does not use are ignored."""
+    """Raises ValidationException if a key attribute of the new index has another type in the table.
+
+    Attribute definitions that the new index does not use are ignored.
+    """
     for element in create.key_schema:
         name = element.attribute_name
         if table.types.get(name, types[name]) == types[name]:
@@ -259,7 +262,8 @@ def _check_not_redefined(
 
 
 def redefined(table: Table, name: str, new_schema: str) -> ValidationException:
-    """The error of a new index with a key attribute that has another type already."""
+    """The error of a new index whose key attribute `name` already has another type. `new_schema` is
+    the text for the key of the new index."""
     views: list[TableOrIndex] = [table, *table.declared_indexes]
     known = next((view for view in views if name in view.key), table)
     return invalid_parameter(

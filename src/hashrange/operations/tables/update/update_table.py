@@ -36,7 +36,7 @@ UNSUPPORTED_WITH_REPLICAS = {
     "global_table_witness_updates": "GlobalTableWitnessUpdates",
     "multi_region_consistency": "MultiRegionConsistency",
 }
-"""Members that the service does not count as changes of a table."""
+"""Unsupported members that the service does not count as changes of a table."""
 
 
 class Request(NamedTuple):
