@@ -159,7 +159,9 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = No
 
 
 def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callable[..., Any]:
-    """The function, run within a mock. It has the same kind, so test runners treat it alike."""
+    """A function that runs `function` while a mock is open, which `another` makes for each call. If
+    `function` is a coroutine function or a generator function, so is the result, because test
+    runners treat these differently."""
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:

@@ -56,7 +56,8 @@ def _mock_test_case(cls: Any, another: Another) -> None:
 
 
 def _bracket(cls: Any, begin: str, end: str, kept: str, another: Another) -> None:
-    """Open a mock before the method `begin`, and close it after `end`.
+    """Open a mock before the method `begin`, and close it after the method `end`. If the class has
+    a mock already, none is opened. In between, the attribute `kept` holds what has to be closed.
 
     The second argument of the new methods is optional, because pytest looks at the number of a
     method's arguments.
@@ -81,8 +82,9 @@ def _bracket(cls: Any, begin: str, end: str, kept: str, another: Another) -> Non
 
 
 def _function(cls: type, name: str) -> Callable[[Any, Any], Any]:
-    """A function of the owner and one argument that calls the method with as many of the two as it
-    takes. It does nothing if the class has no such method."""
+    """A function that gets the owner of a method (the class or an instance) and one argument, and
+    calls the method with as many of these two as the method takes. It does nothing if the class has
+    no method of this name."""
     method = getattr(cls, name, None)
     if method is None:
         return lambda owner, argument: None

@@ -61,7 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let a test use `hashrange_mock`, unless it already uses one of a wider scope."""
+    """If the settings ask for it, let a test use `hashrange_mock`, unless the test already uses
+    that fixture, or the one of a wider scope."""
     names: list[str] = getattr(item, "fixturenames", [])
     if item.config.getini("hashrange_mock") and not any(
         name.endswith("hashrange_mock") for name in names

@@ -37,7 +37,8 @@ class Scope:
 
     @contextmanager
     def opened(self, node: Any) -> Iterator["Database"]:
-        """Open an empty database, as the markers of the test or module say."""
+        """Open an empty database, with the settings, tables and time that the `hashrange` markers
+        of `node` (a test, a module or the whole run) give."""
         options: dict[str, Any] = _hostile_settings() if self.hostile else {}
         for marker in reversed(list(node.iter_markers("hashrange"))):
             options |= _options(marker)
@@ -97,7 +98,8 @@ class Scope:
 
 @contextmanager
 def _installed_by(package: str) -> Iterator[None]:
-    """If the library is missing, the test fails with one line that says how to install it."""
+    """If a library is not installed, the test fails with one line that says which `package`
+    installs it."""
     try:
         yield
     except ModuleNotFoundError:

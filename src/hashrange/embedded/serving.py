@@ -42,7 +42,7 @@ class Served:
 
     @property
     def clock(self) -> DatabaseClock:
-        """Moves the time of the database. ValueError if `serve` was given a database."""
+        """Moves the time of the database. Raises ValueError if `serve` was given a database."""
         return self._replaceable.own_clock("clock")
 
     @property
@@ -58,7 +58,8 @@ class Served:
         }
 
     def reset(self) -> None:
-        """Replace the database by a new, empty one. ValueError if `serve` was given a database."""
+        """Replace the database by a new, empty one. Raises ValueError if `serve` was given a
+        database."""
         before = self._replaceable.own_clock("reset()").database
         self._on_the_loop(self._replaceable.replace())
         before.close()
@@ -68,8 +69,8 @@ class Served:
 def serve(database: Database | None = None, *, port: int = 0) -> Iterator[Served]:
     """Serve a database over HTTP on 127.0.0.1, by default a new one in memory on a free port.
 
-    `with` gives a `Served`, which has the `url`. Any well-formed credentials are accepted.
-    Raises ServerError with one line if the port is in use, and TypeError for another object.
+    `with` gives a `Served`, which has the `url`. Any well-formed credentials are accepted. Raises
+    ServerError with one line if the port is in use, and TypeError if `database` is not a Database.
     """
     check_database("serve", database)
     listener = open_listener(_HOST, port)

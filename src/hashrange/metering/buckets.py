@@ -4,7 +4,8 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.window import Window
 
 Place = tuple[int, int | None, bool]
-"""The place of units: a space, the number of a partition (None: all), and whether for writes."""
+"""The units that a bucket is for: their space, the number of their partition (None: the whole table
+or index), and whether they are for writes."""
 
 
 class Bucket:

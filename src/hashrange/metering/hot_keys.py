@@ -2,7 +2,7 @@
 
 Source: Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in data
 streams" (2005). If all places are taken, a new key replaces the key with the smallest count, and
-begins with its count. So counts may be too high, by at most the smallest, but no frequent key is
+takes over this count. So counts may be too high, by at most the smallest, but no frequent key is
 missed.
 """
 
@@ -17,7 +17,8 @@ class HotKeys:
     def __init__(self) -> None:
         self._counts: dict[bytes, float] = {}
         self._order: list[tuple[float, bytes]] = []
-        """A heap with an entry for each key. Its count may be an earlier one: counts only rise."""
+        """A heap with an entry for each key. The count in an entry may be out of date, because
+        counts only rise."""
 
     def add(self, key: bytes, amount: float) -> None:
         counts = self._counts

@@ -56,7 +56,7 @@ class Meter:
         self.has_indexes = False
         """Whether the meter knows a global index, whose entries may have to wait."""
         self.late: set[int] = set()
-        """The spaces of global indexes that may not show all of their entries."""
+        """The spaces of the global indexes that possibly do not show all of their entries yet."""
         self.tells = False
         """Whether each response includes the consumption of its request (`Metered`)."""
         self._usage = Usage(seed)
@@ -84,7 +84,7 @@ class Meter:
         return [self._steps.popleft() for _ in range(len(self._steps))]
 
     def redefine(self, table: Table | None, gone: Iterable[int]) -> None:
-        """Free the state of spaces that no longer exist after a table has changed."""
+        """Free the state of the `gone` spaces, which no longer exist after a table has changed."""
         self._count(sampled=False)
         self.has_indexes |= table is not None and bool(table.global_indexes)
         for space in gone:
@@ -180,8 +180,8 @@ class Meter:
         return source is not None and source.waits(entry, now, lag)
 
     def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
-        """The buckets of a table or index. A local index has those of its table; its own space
-        leads to them too."""
+        """The buckets of a table or index. A local index has the buckets of its table, which are
+        known by the space of the local index too."""
         known = self._written if written else self._read
         owner = _owner(table, source)
         buckets = known.get(owner.space)
@@ -192,8 +192,8 @@ class Meter:
         return buckets
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
-        """The limits of global indexes that have fallen behind: they hold for all writes of the
-        table."""
+        """The limits of global indexes that have fallen behind. Such limits refuse all writes to
+        the table."""
         limits: list[Limit] = []
         known = self._written
         for index in table.global_indexes:
@@ -271,7 +271,7 @@ class Meter:
             self._grow(source, source.growth, now)
 
     def _grow(self, source: SourceBuckets, growth: Growth, now: float) -> None:
-        """End the past minute, and raise the warm throughput when that is due."""
+        """Note the units so far, and ask upkeep to raise the warm throughput when that is due."""
         table, owner, written = source.table, source.source, source.written
         warm = owner.warm.write if written else owner.warm.read
         wanted = growth.note(self._usage.of(table, owner).units(written), warm, now)

@@ -52,7 +52,8 @@ class Recorded(Account, gc=False):
 class RecordingMeter(Meter):
     """A meter that writes a trace. Operations ask it even if throughput is not enforced.
 
-    It uses the times that it writes to the trace: whole microseconds since the first one.
+    It decides with the same times that it writes to the trace: whole microseconds since the first
+    time.
     """
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None], writer: TraceWriter):

@@ -34,9 +34,9 @@ from hashrange.model.values import AttributeValue
 VERSION = 1
 Keys = Literal["hmac", "exact"]
 POSITION_BYTES = 8
-"""The bytes of a position that represents a key."""
+"""The number of bytes of a position that represents a key."""
 BOUNDARY_BYTES = 2
-"""The bytes of a partition's start in a trace, too few to guess a part of a key."""
+"""The number of bytes of a partition's start in a trace: too few to guess a part of a key."""
 SECOND = 1_000_000
 LIMITS = (
     *("partition_read_units", "partition_write_units", "burst_seconds", "index_backlog_units"),
@@ -46,8 +46,9 @@ LIMITS = (
 
 
 class Head(Struct, kw_only=True):
-    """`started` is in epoch seconds. `throughput` is the setting during the recording: if it was
-    only measured, nothing was refused. `seed` is the meter's. `source` names the recorder."""
+    """The head of a trace. `started` is in epoch seconds. `throughput` is the setting during the
+    recording: if throughput was only measured, nothing was refused. `seed` is the seed of the
+    meter. `source` names the recorder."""
 
     hashrange_trace: int = VERSION
     keys: Keys
@@ -79,7 +80,8 @@ class Paid(Struct, array_like=True, gc=False):
 
 
 class Event(Struct, array_like=True, gc=False):
-    """`whole` says whether the whole request is refused if one of its questions is. `paid` is None
+    """An attempt of a request, or the part of an attempt that one line has. `whole` says whether
+    the whole request is refused if one of its questions is answered with a refusal. `paid` is None
     if the request has not been charged (yet)."""
 
     time: int

@@ -30,8 +30,8 @@ class Trial(NamedTuple):
         return key >= self.low and (self.high is None or key < self.high)
 
     def cuts(self, source: Table | Index) -> list[bytes]:
-        """The keys at which partitions are divided, in descending order, so that numbers stay
-        valid."""
+        """The keys at which the partition is divided, in descending order: at each split, the lower
+        part keeps the partition's number, so the number stays valid for the next key."""
         taken = source.partition_starts
         return [at for at in (self.high, self.low) if at is not None and at not in taken]
 

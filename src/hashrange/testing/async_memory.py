@@ -160,14 +160,15 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
 
 
 def _clock(answer: Any, writes: Sequence[Write]) -> int:
-    """The time of a transaction that begins with this read."""
+    """The time of a transaction that has this `answer` to its Head, and these writes."""
     raised = [write.value for write in writes if isinstance(write, Max)]
     stored: int = answer[1]
     return max([stored, *raised])
 
 
 def guarded(read: Read, answer: Any) -> Any:
-    """The part of an answer that must still hold at a commit: counters are statistics."""
+    """The part of an answer that must still hold at a commit. Counters need not, because they are
+    statistics."""
     match read:
         case Counters():
             return None

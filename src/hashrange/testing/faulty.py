@@ -139,7 +139,8 @@ class _FaultyTransaction:
         return self._transaction.read(read)
 
     def write(self, writes: Sequence[Write], /) -> None:
-        """A fault leaves some of the writes done, which only `rollback` undoes."""
+        """Pass the writes on one by one: a fault leaves some of them done, and only `rollback`
+        undoes these."""
         for write in writes:
             self._faulty.strike("write")
             self._transaction.write((write,))

@@ -2,8 +2,8 @@
 
     pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 
-The tests of a process share two servers, one of which syncs. Each test has a schema of its own. A
-test that kills its server has a server of its own.
+The tests of a process share two servers; only one of them syncs its commits to disk. Each test has
+a schema of its own. A test that kills its server has a server of its own.
 """
 
 import os
@@ -16,7 +16,8 @@ from hashrange.testing.postgres_server import NoPostgres, PostgresServer
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """Skips the test if there is no PostgreSQL, unless `HASHRANGE_REQUIRE_POSTGRES` is set."""
+    """A server that does not sync. If there is no PostgreSQL, the test is skipped or, if
+    `HASHRANGE_REQUIRE_POSTGRES` is set, fails."""
     yield from _running(durable=False)
 
 
@@ -28,7 +29,7 @@ def durable_postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def mortal_postgres_server() -> Iterator[PostgresServer]:
-    """A server of the test's own, which it may kill. It syncs too."""
+    """A server for one test, which the test may kill. This server syncs too."""
     yield from _running(durable=True)
 
 

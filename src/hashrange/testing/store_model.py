@@ -182,7 +182,8 @@ class History(RuleBasedStateMachine):
         self.find_appended()
 
     def find_appended(self) -> None:
-        """The appended rows are there, numbered within each slot in the order of the appends."""
+        """Check that the appended rows are there, numbered within each slot in the order of the
+        appends."""
         model, wanted = self.committed, Range(LOG_SPACE, b"", None)
         page = read(self.store, wanted)
         assert isinstance(page, Page)
@@ -317,7 +318,7 @@ class History(RuleBasedStateMachine):
         self.compare(Dropped())
 
     def compare(self, what: Read) -> None:
-        """The transaction and each snapshot answer as the model of their moment does."""
+        """Check that the transaction and each snapshot answer as the model of their moment does."""
         for source, model in self.sources():
             assert in_order(what, source.read(what)) == model.read(what)
 

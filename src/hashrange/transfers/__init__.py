@@ -2,5 +2,6 @@
 
 `kinesis` sends the changes of tables to Kinesis data streams. `importing`, `bulk_puts` and
 `exporting` do the jobs of ImportTable, StartBulkPutItems and ExportTableToPointInTime, with the
-buckets of `buckets`. `loading` has what the first two share, and reads objects through `reading`.
+buckets of `buckets`. `loading` has what `importing` and `bulk_puts` share, and reads objects
+through `reading`.
 """

@@ -97,7 +97,7 @@ def _shown(cut: Cut, job: Json) -> Iterator[bytes]:
 
 
 def _changes(job: Json) -> s3_export.Changes | None:
-    """The changes that an incremental export has."""
+    """Which changes an incremental export has; None for a full export."""
     if job["Request"].get("ExportType") != "INCREMENTAL_EXPORT":
         return None
     asked = job["Request"]["IncrementalExportSpecification"]
@@ -145,7 +145,8 @@ NO_HISTORY = "Point in time recovery was disabled meanwhile"
 
 
 def _milliseconds(seconds: float) -> int:
-    """The moment in milliseconds, rounded up, so that no commit before it has a later time."""
+    """The moment in milliseconds. It is rounded up as the times of commits are: otherwise a commit
+    just before the moment could have a later time."""
     return ceil(seconds * 1000)
 
 

@@ -18,7 +18,8 @@ from hashrange.runtime.background import RunsUpkeep, Worker, ask
 RECORD_BYTES_MAX = 10 * 1024 * 1024
 """The size of the largest record that Kinesis accepts."""
 REQUEST_BYTES_MAX = 4 * 1024 * 1024
-"""Only a request with a single record may be larger. Kinesis accepts 10 MiB, formerly 5."""
+"""The largest size of a request; only a request with a single record may be larger. Kinesis accepts
+requests of 10 MiB, formerly of 5 MiB."""
 ATTEMPTS_MAX = 5
 TIMEOUT_SECONDS = 5
 _TAIL_BYTES = 1 << 20
@@ -226,8 +227,8 @@ _decode_batch = msgspec.json.Decoder(Batch).decode
 
 
 def _fits(entry: Entry, arn: str) -> bool:
-    """Whether the record is small enough to be sent. On the service a record may be too large as
-    well."""
+    """Whether a record is small enough to be sent. A larger record is logged. DynamoDB's own
+    records may be too large as well."""
     size = len(bytes(entry.data))
     if size > RECORD_BYTES_MAX:
         start = bytes(entry.data)[:200]

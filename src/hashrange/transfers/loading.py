@@ -75,8 +75,9 @@ class Reading:
                 yield from self._of_object(each, *begun)
 
     def _of_object(self, each: Listed, start: int, count: int, done: int) -> Iterator[Part]:
-        """The parts of an object from the record `start` on. If `count` is not 0, the first group
-        has that many records, as it had before."""
+        """The parts of an object after its first `start` records. If `count` is not 0, the next
+        group has `count` records, as it had before an interruption, and the first `done` of them in
+        the order of storage have been put already."""
         with closing(Stream(self._bucket, each.name)) as stream:
             packed = io.BufferedReader(stream, _BUFFER_BYTES)
             records = _numbered(reading.items(packed, each.name, self._way, self._stopped))
@@ -140,7 +141,7 @@ def _numbered(records: reading.Read) -> Iterator[Numbered]:
 
 
 def _group(records: Iterator[Numbered], count: int) -> Iterator[Numbered]:
-    """The next records: `count` of them, or as many as a group may have if it is 0."""
+    """The next `count` records or, if `count` is 0, as many as a group may have."""
     size = 0
     for taken, (number, record) in enumerate(records, 1):
         yield number, record
@@ -170,16 +171,18 @@ class Loader(Worker):
         raise NotImplementedError
 
     def begin(self, job: Json, objects: Iterator[Listed]) -> None:
-        """Called before the first step, if the bucket can be listed."""
+        """Begin a job, before its first step. Iterating over `objects` raises Failed if the bucket
+        cannot be listed; then the job does not begin."""
         raise NotImplementedError
 
     def put(self, job: Json, body: Json, part: Part) -> bool:
-        """Do a step. Returns whether the job was at the position where the step begins. Raises
+        """Do a step: put the items of `part`. `body` has the members that every such operation of
+        upkeep gets. Returns whether the job was at the position where the step begins. Raises
         Failed."""
         raise NotImplementedError
 
     def rests(self, job: Json) -> bool:
-        """Whether the job has to wait."""
+        """Whether the job has to wait before its next step."""
         return False
 
     def step(self, is_ours: Callable[[], bool]) -> bool:
@@ -210,7 +213,7 @@ class Loader(Worker):
         self.begin(job, objects)
 
     def _advance(self, job: Json) -> None:
-        """Do some steps of a job from the position in its row on."""
+        """Do some steps of a job, from the position that is stored with the job."""
         there = self.readings.get(job["Id"])
         if there is None or there.position != tuple(job["Position"]):
             there = Reading(*self._place(job), self.way(job), job, lambda: self.closing)

@@ -159,12 +159,12 @@ class TableCheck:
 
     @cached_property
     def _shown(self) -> dict[kv.Key, tuple[RowKey, Row | None]]:
-        """See `propagation.shown`."""
+        """The items of which an index still shows an older state: see `propagation.shown`."""
         log = self._table.index_log
         return {} if log is None else propagation.shown(self._table, _rows(self.snapshot, log))
 
     def _row_shown(self, index: AnyIndex, owner: RowKey) -> Row | None:
-        """The item's row as the index should show it."""
+        """The row of the item with the key `owner`, as the index should show it."""
         if (index.space, owner.key) in self._shown:
             return self._shown[index.space, owner.key][1]
         stored = source.row(self.snapshot, self._table.space, owner.key)

@@ -32,8 +32,8 @@ PASS_SECONDS_MIN = 60.0
 is longer if a pass takes longer."""
 
 ELECTION_SECONDS = 2.0
-"""The interval at which a process that leaves the search to another process asks whether it has
-been elected meanwhile."""
+"""While another process does the search, this process asks at this interval whether it has been
+elected meanwhile."""
 
 _ROWS = 50
 _BYTES = 256 * 1024

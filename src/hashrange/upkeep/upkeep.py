@@ -16,11 +16,11 @@ from hashrange.model.settings import DEFAULT_SETTINGS, Settings
 from hashrange.runtime.background import Background, Duty, RunsUpkeep, ask
 
 PAUSE_SECONDS = 2.0
-"""The interval of looking for work that no commit of this process has announced."""
+"""The interval at which the thread looks for work that no commit of this process has announced."""
 
 ROUND_SECONDS = 45.0
-"""The interval in a shared database, unless a process has asked for work. Looking for work takes
-several statements there."""
+"""The same interval in a shared database, unless a process has asked for work. Looking for work
+takes several statements there."""
 
 RETRY_GROWTH = 1.1
 """A partition that could not be split is tried again when it has grown by this factor, because each
@@ -51,7 +51,7 @@ class Upkeep(Background):
         self._shared = shared
         self._next_round = 0.0  # a time of the timer
         self._seen = 0.0
-        """`Duty.asked` as of the last time that no work was left."""
+        """The value of `Duty.asked` at the last time when no work was left."""
         self._asked = asked
         self._timer = timer
         self._runtime = runtime

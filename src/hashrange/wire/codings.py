@@ -1,7 +1,7 @@
 """Content codings: chooses the coding of a response, and decodes compressed request bodies.
 
 The service knows gzip and deflate, in responses and in requests. A signature covers the body as
-sent. Source: behaviour observed on the service, including that for ill-formed headers.
+sent. Source: the service's behaviour as observed, also with ill-formed headers.
 """
 
 import zlib
@@ -46,8 +46,8 @@ def preferred(accepted: bytes) -> bytes:
 def _quality(parameters: list[bytes]) -> float:
     """The quality that the first parameter gives; later parameters are ignored.
 
-    `q` with text that is not a number counts as 1, and with a number below 0 as 0; so does any
-    other parameter. If a blank precedes the equals sign, the number is ignored.
+    If the text of `q` is not a number, it counts as 1; a number below 0 counts as 0. Any parameter
+    but `q` counts as 0. If a blank precedes the equals sign, the number is ignored and counts as 1.
     """
     if not parameters or not parameters[0]:
         return 1.0

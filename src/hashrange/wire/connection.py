@@ -170,7 +170,8 @@ class Connection:
 
     @property
     def needed_bytes(self) -> int:
-        """The memory that it may take until it is complete, according to its head."""
+        """The memory that the request being read may take until it is complete, according to its
+        head."""
         if self._operation is None and not self._headers:
             return self.held_bytes  # the head is not complete
         lengths = {name.lower(): value for name, value in self._fields.items()}
@@ -285,7 +286,8 @@ class Connection:
         )
 
     def _attempt(self, caller: Caller) -> Caller:
-        """The caller, with the attempt that the headers of an AWS SDK tell."""
+        """The caller, with the invocation and the number of its attempt from the headers that an
+        AWS SDK sends."""
         sent = {name.lower(): value for name, value in self._fields.items()}
         invocation = sent.get(b"amz-sdk-invocation-id", b"")[:INVOCATION_BYTES_MAX]
         attempt = _ATTEMPT.search(sent.get(b"amz-sdk-request", b""))

@@ -96,7 +96,8 @@ def _split(url: bytes) -> tuple[str, Query]:
 
 
 def _check_syntax(body: bytes) -> None:
-    """Look at the whole body without making any objects."""
+    """Check the JSON syntax of the whole body without making any objects. Raises
+    SerializationException."""
     try:
         if body:
             body.decode()

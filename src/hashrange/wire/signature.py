@@ -44,7 +44,7 @@ Query = Sequence[tuple[str, str]]
 
 
 class Digest(Protocol):
-    """A hash of `hashlib`."""
+    """A hash object of `hashlib`."""
 
     def hexdigest(self) -> str: ...
 
