@@ -104,7 +104,8 @@ def test_a_search_starts_no_threads_in_a_server(tmp_path: Path) -> None:
         before = len(list(tasks.iterdir()))
         assert names(one.search_vectors(**search(1, 1))) == ["p"]
         assert "numpy" in Path(f"/proc/{server.process.pid}/maps").read_text()
-        assert len(list(tasks.iterdir())) == before
+        # A thread of ours that has just imported numpy may still be ending.
+        wait_until(lambda: len(list(tasks.iterdir())) <= before)
 
 
 def test_a_damaged_row_of_an_index_is_found(tmp_path: Path) -> None:
