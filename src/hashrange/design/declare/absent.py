@@ -1,7 +1,7 @@
 """None and empty sets are not stored: an absent attribute stands for the field's empty value.
 
-A field with another default is refused, because a stored None or empty set would be read as that
-default.
+A field with another default is refused: its None or empty set would not be stored, and would be
+read as that default.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ STORED = object()
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The field's value that is stored as no attribute: None or an empty set, or else STORED."""
+    """The field's value that is not stored, None or an empty set; STORED if all values are."""
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):
@@ -42,7 +42,10 @@ def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
 
 
 def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
-    """Fields without a default, each with the value that it has if its attribute is absent."""
+    """(field, value if its attribute is absent) of the fields that have no default.
+
+    Fields whose attribute is never absent are left out.
+    """
     filled = []
     for name, info in model.model_fields.items():
         value = absent_value(fields[name])

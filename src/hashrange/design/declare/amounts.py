@@ -1,4 +1,4 @@
-"""Amounts to add as classes, so that type checkers see their fields and values.
+"""Classes for the amounts that `add` takes, so that type checkers see the fields and values.
 
 class Take(st.Amounts[Stock]):
     available: int
@@ -21,7 +21,7 @@ Amount = int | Decimal | Set[Any]
 
 
 class Amounts(BaseModel, Generic[E]):
-    """What to add to fields of an entity's items. A field that is None is left out."""
+    """The amounts to add to fields of an entity's item. A field that is None is left out."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     entity: ClassVar[type[Item]]
@@ -42,7 +42,10 @@ class Amounts(BaseModel, Generic[E]):
 
 
 def all_amounts(item: Item, by: Amounts[Any] | None, amounts: Mapping[str, Any]) -> dict[str, Any]:
-    """The amounts of a call. Raises BadValue for amounts of another entity."""
+    """The amounts of a call, by field: those in `by`, and `amounts`, which take precedence.
+
+    Raises BadValue if `by` is for another entity.
+    """
     if by is None:
         return dict(amounts)
     if not isinstance(by, Amounts) or not isinstance(item, by.entity):

@@ -16,7 +16,7 @@ _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
     "day": (date, (datetime,), "st.Day takes a date, for a datetime field"),
     "hour": (datetime, (datetime,), "st.Hour takes a datetime, for a datetime field"),
 }
-"""(type of the argument, types of the field, message if one of them is another), by operator."""
+"""By operator: (type of the argument, types of the field, message if one of them differs)."""
 
 
 def check_argument(argument: Argument, kind: FieldType, at: object) -> None:

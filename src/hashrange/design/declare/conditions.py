@@ -1,4 +1,4 @@
-"""Conditions over fields that a model or a caller writes, e.g. `status = :s`.
+"""Conditions on fields, written in a model or by a caller, e.g. `status = :s`.
 
 Names are replaced by placeholders, so that DynamoDB's reserved words are allowed.
 `hashrange.expressions` parses the result, so a mistake is found where the condition is written.
@@ -44,7 +44,7 @@ class FieldCondition:
     types: Mapping[str, FieldType]
 
     def bind(self, arguments: Mapping[str, Any]) -> dict[str, AttributeValue]:
-        """The expression's values. Raises BadValue."""
+        """The values of the expression's placeholders, e.g. `:s`. Raises BadValue."""
         fields = {parameter: field for field, parameter in self.pairs}
         values = {}
         for name in self.parameters:
@@ -59,7 +59,7 @@ class FieldCondition:
 
 @dataclass(frozen=True)
 class BoundCondition:
-    """A condition with its values that is evaluated in this process: an index's `when`."""
+    """A condition with its values, e.g. an index's `when`. This process can evaluate it."""
 
     condition: FieldCondition
     values: dict[str, AttributeValue]
@@ -122,7 +122,7 @@ def parse(
 def _check_functions(
     text: str, tokens: list[str], types: Mapping[str, FieldType], at: object
 ) -> None:
-    """Raise DeclarationError for a function of a field whose type it does not take."""
+    """Raise DeclarationError for a function that does not take its field's type."""
     for function, bracket, field in zip(tokens, tokens[1:], tokens[2:], strict=False):
         allowed = _FUNCTIONS.get(function.lower()) if bracket == "(" else None
         tag = types[field].tag if field in types else ""
@@ -152,7 +152,7 @@ def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], 
 def bound(
     text: str, condition: FieldCondition, values: Mapping[str, Any], at: object
 ) -> BoundCondition:
-    """A condition with its values. Raises DeclarationError if they do not fit."""
+    """The condition with its values. Raises DeclarationError if they do not fit."""
     unused = [name for name in values if name not in condition.parameters]
     if unused:
         hint = suggest(unused[0], condition.parameters)
@@ -177,7 +177,7 @@ def _join(tokens: list[str]) -> str:
 
 
 def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str, str], ...]:
-    """The (field, parameter) of each comparison of a field with a single parameter."""
+    """A (field, parameter) pair for each comparison of a field with one parameter."""
     pairs = []
     for n, token in enumerate(tokens):
         rest = [*tokens[n + 1 : n + 5], "", "", "", ""]
@@ -194,7 +194,10 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
 
 
 def _equalities(tokens: list[str], types: Mapping[str, FieldType]) -> dict[str, str]:
-    """The comparisons `field = :parameter`, if the condition only joins comparisons by AND."""
+    """The comparisons `field = :parameter` that AND joins, as parameters by field.
+
+    A condition with OR or NOT has none.
+    """
     if {"OR", "NOT"} & {token.upper() for token in tokens}:
         return {}
     equalities = {}

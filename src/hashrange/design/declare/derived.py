@@ -47,7 +47,7 @@ class Derived(Generic[T]):
         return self.value(vars(item), type(item))
 
     def value(self, values: Mapping[str, Any], model: type[Any]) -> T:
-        """The value for these fields of an item. Raises BadValue."""
+        """The value computed from the field values `values` of an item. Raises BadValue."""
         inputs = {name: values[name] for name in self.inputs}
         try:
             result = self.function(_Inputs(model, self, inputs))
@@ -86,7 +86,7 @@ class Derived(Generic[T]):
 
 
 class _Inputs:
-    """The `self` of a derived field's function: the item, with only the fields that it declares."""
+    """The `self` of a derived field's function: the item with only the fields in its decorator."""
 
     def __init__(self, model: type[Any], derived: Derived[Any], values: dict[str, Any]) -> None:
         vars(self).update(values)
@@ -106,10 +106,10 @@ class _Inputs:
 
 
 def derived(*inputs: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
-    """The method computes a field from the fields `inputs`, and each write stores its value.
+    """The method computes a field from the fields `inputs`, and each write stores the value.
 
-    It can be used in keys, indexes, unique texts, conditions and patterns like any other field, and
-    cannot be assigned. It has to return the same value for the same inputs.
+    The field can be used in keys, indexes, unique texts, conditions and patterns like any other
+    field, but cannot be assigned. The method must return the same value for the same inputs.
     """
     return lambda function: Derived(inputs, function)
 

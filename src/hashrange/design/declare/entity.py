@@ -65,14 +65,14 @@ class Entity:
         return self.model.model_fields[name] if one is None else one.info
 
     def inputs(self, names: Iterable[str]) -> set[str]:
-        """The named fields, in which each derived field is replaced by the fields that it reads."""
+        """The named fields, with each derived field replaced by the fields that it reads."""
         own: set[str] = set()
         for name in names:
             own |= set(self.derived[name].inputs) if name in self.derived else {name}
         return own
 
     def complete(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values, with each derived field whose inputs are known. Raises BadValue."""
+        """The values, and those of the derived fields whose inputs are known. Raises BadValue."""
         if not self.derived:
             return values
         computed = {
@@ -219,7 +219,7 @@ class Entity:
         return self.delimiters.search("\0".join(texts)) is not None
 
     def _check_delimiters(self, values: Mapping[str, Any]) -> None:
-        """Raise BadValue if a key could also be read as other values or as another entity's key."""
+        """Raise BadValue if other values or another entity could have produced one of the keys."""
         if not self.clashes and not self._delimiter_in(values):
             return
         for key in (self.key, *self.indexes):
@@ -270,11 +270,11 @@ class Entity:
 
     @cached_property
     def read(self) -> Reader:
-        """A faster `values`. Raises KeyError for an item that only `values` can read."""
+        """Like `values`, but faster. Raises KeyError for an item that only `values` can read."""
         return self.reader({})
 
     def reader(self, keys: Mapping[str, str]) -> Reader:
-        """A function like `read`, whose result has the names in `keys` for some attributes."""
+        """A function like `read`. `keys` maps an attribute to another name in the result."""
         if self.shapes.shape > 1:
             return lambda raw: {keys.get(n, n): v for n, v in self._upgraded(raw).items()}
         fields = {self.attributes[name]: kind for name, kind in self.own.items()}
@@ -296,7 +296,7 @@ class Entity:
 
     @cached_property
     def _constants(self) -> WireItem:
-        """The attributes that are the same in every item: its type, and its shape if above 1."""
+        """The attributes that all items share: the type, and the shape if it is above 1."""
         own = {} if self.type_attribute is None else {self.type_attribute: {"S": self.name}}
         return {**own, **self.shapes.constants}
 
@@ -331,7 +331,7 @@ class Entity:
 
     @cached_property
     def free_fields(self) -> tuple[str, ...]:
-        """The fields of a key whose text is free, so that it can contain a delimiter."""
+        """The fields in keys and unique texts whose text is free: it can contain a delimiter."""
         templates = [c.template for key in (self.key, *self.indexes) for c in key.columns]
         templates += [unique.template for unique in self.unique]
         return tuple(
@@ -363,7 +363,7 @@ class Entity:
         return tuple(n for n, f in times if isinstance(f, WriteTime) and f.update)
 
     def stamped(self, item: Item) -> Item:
-        """The item with the time of this write, in a copy."""
+        """A copy of the item, with the time of this write in `update_times`."""
         if not self.update_times:
             return item
         return item.model_copy(update=dict.fromkeys(self.update_times, datetime.now(UTC)))
@@ -379,7 +379,7 @@ class Entity:
 
     @cached_property
     def feeding(self) -> Mapping[str, str]:
-        """By field, the name of a key, an `st.unique` or a derived field that depends on it."""
+        """Maps a field to the name of a key, `st.unique` or derived field that depends on it."""
         feeding: dict[str, str] = {}
         for derived, one in self.derived.items():
             feeding |= dict.fromkeys(one.inputs, derived)

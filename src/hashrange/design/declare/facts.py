@@ -13,7 +13,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts from decorators. `rate` is per second, `items` per call, `size` an item's bytes."""
+    """The facts that a pattern's decorators declare.
+
+    `rate` is in calls per second, `items` in items per call, and `size` in bytes per item.
+    """
 
     rate: float | None = None
     items: int | None = None
@@ -78,8 +81,8 @@ def where(condition: str) -> Callable[[F], F]:
 def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
     """Read the items of `relation`, then get the items whose keys they contain.
 
-    If the relation refers to the result several times, `field` names the reference to follow. By
-    default it is the one that the arguments do not determine.
+    If the relation has several references to the result, `field` names the reference to follow. By
+    default, this is the reference that the arguments do not determine.
     """
     return lambda function: _fact(
         function, through=_entity(relation, "through", function), through_field=field
@@ -104,7 +107,7 @@ def using(index: Index | Vectors) -> Callable[[F], F]:
 def scatter(*fields: str) -> Callable[[F], F]:
     """Read the items with every value of the fields, which are enums, literals or small numbers.
 
-    Each value is a Query of its own, and the results are merged in the order of the sort key.
+    Each value needs a Query of its own. The results are merged in the order of the sort key.
     """
     return lambda function: _fact(function, scatter=fields)
 
@@ -112,9 +115,9 @@ def scatter(*fields: str) -> Callable[[F], F]:
 def buckets(*, at_most: int) -> Callable[[F], F]:
     """Read partitions whose keys hold a month, a day or another unit of time, one after another.
 
-    A range that touches more than `at_most` of them is refused. Without an upper end, it ends at
-    the present. With `@st.latest` and `X | None` the lower end can be left out too: the last
-    `at_most` partitions are read, and EmptyBuckets is raised if all of them are empty.
+    A range that touches more than `at_most` partitions is refused. A range without an upper end
+    ends at the present. With `@st.latest` and `X | None` the lower end can be left out too: then
+    the last `at_most` partitions are read, and EmptyBuckets is raised if all of them are empty.
     """
 
     def declare(function: F) -> F:
@@ -126,7 +129,7 @@ def buckets(*, at_most: int) -> Callable[[F], F]:
 
 
 def counts(*entities: type[Item]) -> Callable[[F], F]:
-    """The entities that a pattern that returns `int` counts."""
+    """Name the entities whose items the pattern counts. Such a pattern returns `int`."""
 
     def declare(function: F) -> F:
         return _fact(function, counted=tuple(_entity(e, "counts", function) for e in entities))

@@ -15,7 +15,7 @@ _RANDOM_BYTES = 10
 
 
 class WriteTime:
-    """A default factory. Writes of the item set the field again if `update` is true."""
+    """A default factory for the present time. If `update` is true, writes set the field again."""
 
     def __init__(self, update: bool) -> None:
         self.update = update
@@ -27,7 +27,7 @@ class WriteTime:
 def now(*, create: bool = False, update: bool = False) -> Any:
     """The time at which the item was made (`create=True`) or last written (`update=True`).
 
-    Every write except a batch of deletes sets the time of an update, in UTC with microseconds.
+    Every write except a delete sets the time of the last write. Times are in UTC with microseconds.
     """
     if create == update:
         raise DeclarationError("st.now: give either create=True or update=True")

@@ -72,7 +72,7 @@ class Unique:
 
 @dataclass(frozen=True)
 class Copy:
-    """See `copy`. It is the field's value until the copy is filled in."""
+    """See `copy`. This object is the field's value until the copy is filled in."""
 
     owner: type["Item"]
     field: str
@@ -84,7 +84,7 @@ Sync = Literal["transaction", "batch", "stream"]
 
 
 def key(hash: KeyPart, range: KeyPart | None = None, /) -> Key:
-    """The primary key: templates, or fields themselves (`st.attr("name")`)."""
+    """The primary key. Its partition and sort key are templates or fields (`st.attr("name")`)."""
     return Key(hash, range)
 
 
@@ -116,12 +116,15 @@ def local(
     when: str | None = None,
     **values: Any,
 ) -> Index:
-    """This entity's sort key in the local index `name`, which orders the table's partitions."""
+    """This entity's sort key in the local index `name`, which orders the table's partitions by it.
+
+    `project`, `when` and `values` have the same meaning as in `index`.
+    """
     return Index(name, None, range, _projection(project), when, values)
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    """The projection. A wrong text is kept: the table refuses it and names the entity."""
+    """The projection as declared. The table refuses a wrong text later, and names the entity."""
     return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 
@@ -131,10 +134,10 @@ def attr(field: str) -> Attr:
 
 
 def unique(template: str, /, *, namespace: str | None = None) -> Unique:
-    """No two items have the same text: a marker item written in the same transaction holds it.
+    """No two items have the same text. A marker item reserves the text.
 
-    Texts are compared within a namespace (default: the template), across all entities and
-    declarations of the table that use it.
+    The marker is written in the same transaction as the item. Texts are compared within a namespace
+    (default: the template), across all entities and declarations of the table that use it.
     """
     return Unique(template, template if namespace is None else namespace)
 
@@ -142,11 +145,11 @@ def unique(template: str, /, *, namespace: str | None = None) -> Unique:
 def copy(owner: type["Item"], field: str, *, sync: Sync, by: str | None = None) -> Any:
     """The field is a copy of `owner.field`.
 
-    The owner is the item that this entity refers to; of several references, the one with the field
-    `by`. If the field is not given, it is filled in from the owner. `sync` says how a change of the
-    owner reaches its copies: "transaction" writes all of them together with the owner, "batch"
-    writes them after the owner and can be resumed, "stream" leaves them to a reader of the table's
-    stream (`st.follow`, `st.lambda_handler`).
+    The owner is the item that this entity refers to. If there are several references, `by` names a
+    field of the right one. A value that you do not pass is filled in from the owner. `sync` says
+    how a change of the owner reaches its copies: "transaction" writes all of them together with the
+    owner, "batch" writes them after the owner and can be resumed, "stream" leaves them to a reader
+    of the table's stream (`st.follow`, `st.lambda_handler`).
     """
     if not (isinstance(owner, type) and issubclass(owner, BaseModel)):
         raise DeclarationError(f"st.copy({owner!r}, {field!r}) needs the owner's class, not a name")
@@ -158,8 +161,8 @@ def upgrade(*, from_version: int) -> Callable[[F], F]:
 
     The static method takes and returns plain values by attribute name. The class names its present
     shape (`class Sensor(st.Item, shape=2)`), which every write stores. An item without a stored
-    shape has shape 1. Until all items are written again, which `backfilled=2` declares, no pattern
-    and no condition can ask for a field that the method changes.
+    shape has shape 1. No pattern or condition can ask for a field that the method changes, until
+    all items have been written again and `backfilled=2` declares this.
     """
 
     def decorate(change: F) -> F:
@@ -179,9 +182,9 @@ DECLARATIONS = (Key, Index, Unique, Vectors)
 class Item(BaseModel):
     """The base class of entities. `name` (default: the class's) is stored as the type.
 
-    `shape` numbers the forms in which items were stored over time; see `upgrade`. Programs whose
-    class has a lower shape refuse the items. If their shape is at least `readable_by`, they read
-    the items, but do not write them back. All stored items have at least the shape `backfilled`.
+    `shape` numbers the forms in which items were stored over time; see `upgrade`. A program whose
+    class has a lower shape refuses the items; if its shape is at least `readable_by`, it reads
+    them, but does not write them back. All stored items have at least the shape `backfilled`.
     """
 
     model_config = ConfigDict(
@@ -256,8 +259,8 @@ def _declares(value: object) -> bool:
 def as_read(item: Item) -> WireItem | None:
     """The stored item that this item was read from, if any.
 
-    Making the stored item may be expensive, and it is seldom needed. So a reader may store a
-    function and its argument instead, and the function is called when the item is first needed.
+    The stored item may be expensive to make, and is seldom needed. So a reader may keep a function
+    and its argument instead; the function is called when the stored item is first needed.
     """
     raw: Any = item.__dict__.get(AS_READ)
     if isinstance(raw, tuple):

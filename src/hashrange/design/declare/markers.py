@@ -90,14 +90,14 @@ Shard = Annotated[int, Operator("shard")]
 
 
 def ref(entity: Any, field: str | None = None, *, role: str | None = None) -> Ref:
-    """The field is the identity of another entity: `author: Annotated[st.Slug, st.ref(User)]`.
+    """The field refers to an item of another entity: `author: Annotated[st.Slug, st.ref(User)]`.
 
     `entity` is a class or its name. If its primary key has several fields, `field` says which of
-    them this one is; the default is the last one. A field that can be of several entities has an
-    st.ref for each. If there are several references of several fields each, the fields with the
-    same `role` are one reference. A field without a role is shared: each reference that lacks a
-    field for that part of the key uses it. `st.ref(None)` says that the field refers to nothing,
-    even if its name and its place in a key suggest a reference.
+    them the declared field holds; the default is the last one. A field that can refer to several
+    entities has an st.ref for each. If there are several references of several fields each, the
+    fields with the same `role` are one reference. A field without a role is shared: each reference
+    that lacks a field for that part of the key uses it. `st.ref(None)` says that the field refers
+    to nothing, even if its name and its place in a key suggest a reference.
     """
     return Ref(entity, field, role)
 

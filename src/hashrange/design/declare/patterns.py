@@ -25,7 +25,7 @@ Shape = Literal["one", "many", "count", "nearest"]
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a pattern. If it is `optional` and None, the key condition is shorter.
+    """An argument of a pattern. An `optional` argument that is None shortens the key condition.
 
     `fields` has the (entity, field) pairs of entities in which `field` has another name.
     """
@@ -39,7 +39,7 @@ class Argument:
     values: tuple[Any, ...] = ()
     """The values that @st.scatter reads. A caller does not pass this argument."""
     unit: OperatorName | None = None
-    """The unit of time of the ends of a range, which includes or excludes whole units."""
+    """The unit, if a range ends at units of time. Whole units are included or excluded."""
 
     @property
     def exact(self) -> bool:
@@ -47,16 +47,17 @@ class Argument:
         return self.operator in ("=", "any of")
 
     def of(self, entity: object) -> "Argument":
-        """The argument with the field's name in the entity."""
+        """The argument, with the name that the field has in `entity`."""
         name = dict(self.fields).get(str(entity)) if self.fields else None
         return self if name is None else replace(self, field=name, fields=())
 
 
 @dataclass(frozen=True)
 class SearchArguments:
-    """The arguments of a pattern that returns st.Nearest: the vector, and how many items.
+    """The arguments of a pattern that returns st.Nearest: the vector, and the number of items.
 
-    `top` is the default number of items; None if the caller has to pass it.
+    `vector` is the name of the argument that takes the vector. `top` is the default number of
+    items; None if the caller has to pass the number.
     """
 
     vector: str
@@ -69,10 +70,10 @@ TOP = "top"
 
 @dataclass(frozen=True)
 class Pattern:
-    """An access pattern. `results` are items or views. `search` is None unless it is a search.
+    """An access pattern. `results` are classes of items or views. Only a search has a `search`.
 
-    `by_type` is the name of the argument that gives the entity, if any entity can come back; then
-    `results` is empty.
+    If items of any entity can come back, `by_type` is the name of the argument that gives the
+    entity, and `results` is empty.
     """
 
     name: str
@@ -109,10 +110,10 @@ def entity_of(result: type[Any]) -> type[Item]:
 
 
 def with_subclasses(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[Pattern]:
-    """Patterns that return a class without a key return the entities that extend it.
+    """The patterns, with each class without a key replaced by the entities that extend the class.
 
-    The entities are those that other patterns return or name in @st.through, and those in `listed`.
-    Raises DeclarationError if there are none.
+    These entities are found among the results of all patterns, the relations in @st.through, and
+    `listed`. Raises DeclarationError if no entity extends the class.
     """
     returned = [model for pattern in patterns for model in pattern.entities]
     through = [p.facts.through for p in patterns if p.facts.through is not None]
@@ -252,7 +253,7 @@ class _Reader:
     # ---- arguments ----
 
     def _search(self, hints: dict[str, Any]) -> SearchArguments:
-        """Take the arguments that are not fields out of `hints`."""
+        """The arguments of a search that are not fields. They are removed from `hints`."""
         vectors = [name for name, hint in hints.items() if hint == VectorLike]
         if len(vectors) != 1 or hints.get(TOP) is not int:
             raise self._error("a search has the arguments `to: st.VectorLike` and `top: int`")

@@ -2,9 +2,9 @@
 
 A field with st.ref refers to the entity and field that it names, and a field with st.ref(None) to
 nothing. Without st.ref, a field refers to a key field of the same name if both follow the same text
-in a key, such as `user#`. If st.ref names only one part of a primary key, or if the entity has
-copies of the owner's fields, the other parts are the fields with the same names. Several references
-to one entity are told apart by their roles.
+in a key, such as `user#`. If st.ref names only one part of a primary key, or if the entity has an
+st.copy of the owner, the other parts are the fields with the same names. Several references to one
+entity are told apart by their roles.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from hashrange.design.errors import DeclarationError, suggest
 from hashrange.model.values import Item as WireItem
 
 Origin = tuple[str, tuple[str, ...]]
-"""The nearest constant text before a placeholder, and the fields between the text and it."""
+"""A placeholder's place: the nearest constant text before it, and the fields in between."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class References:
         ]
 
     def parts(self, child: Entity, parent: Entity) -> dict[str, list[str]]:
-        """The child's fields that can hold each part of the parent's primary key."""
+        """For each field of the parent's primary key, the child's fields that can hold it."""
         parts = {
             part: [name for name in child.fields if self._refers(child, name, parent, part)]
             for part in parent.key.fields
@@ -142,7 +142,7 @@ class References:
         raise DeclarationError(f"{name}: {self._copy_fault(child, owner, copy)}", at=child.model)
 
     def owners(self, child: Entity) -> tuple[tuple[Reference, list[str]], ...]:
-        """The references that copies follow, each with the names of the copied fields."""
+        """The references to the owners of `child`'s copies, each with the copies' field names."""
         if child.name not in self._owners:
             owners: dict[tuple[str, frozenset[str]], tuple[Reference, list[str]]] = {}
             for name in child.copies:
@@ -168,7 +168,7 @@ class References:
                     yield Reference(child, parent, {**one, part: field})
 
     def _roles(self, child: Entity, parent: Entity) -> Iterator[dict[str, list[str]]]:
-        """The result of `parts` for each role. Fields without a role fill in its missing parts."""
+        """The result of `parts` for each role. Fields without a role fill in what a role lacks."""
         parts = self.parts(child, parent)
         roles = {name: self._role(child, name, parent) for names in parts.values()
                  for name in names}  # fmt: skip
@@ -184,9 +184,9 @@ class References:
         return next((ref.role for ref, (other, _) in refs if other is parent), None)
 
     def _is_rivalled(self, one: Reference) -> bool:
-        """Whether the reference uses other fields although fields with the parent's names exist.
+        """Whether the child also has fields that are named like the parent's key fields.
 
-        Those fields have no st.ref, so it is unclear which fields are meant.
+        They have no st.ref, and the reference uses other fields, so it is unclear which are meant.
         """
         same = all(
             part in one.child.fields and not one.child.fields[part].refs for part in one.held
@@ -240,18 +240,24 @@ class References:
         return own and self._follows(child, parent, part)
 
     def _shares(self, child: Entity, parent: Entity, part: str, declared: bool) -> bool:
-        """Whether the child's field of the same name holds the part although no st.ref says so."""
+        """Whether the child's field `part` holds the parent's `part` although no st.ref says so.
+
+        `declared` means that the child has an st.ref or st.copy that names the parent.
+        """
         if not child.fields[part].refs:
             return declared or self._follows(child, parent, part)
         return any(self._refers(parent, part, *named) for named in self.named(child, part))
 
     def _follows(self, child: Entity, parent: Entity, part: str) -> bool:
-        """Whether the field follows the same text in a key of the child and in the parent's key."""
+        """Whether `part` follows the same text in one of the child's keys and the parent's key."""
         mine = self._origins[child.name].get(part, set())
         return bool(mine & self._own[parent.name].get(part, set()))
 
     def _unclear(self, child: Entity, parent: Entity) -> bool:
-        """Whether names are equal, but no text in the keys says what the fields are."""
+        """Whether only their names suggest that fields of the child hold the parent's key.
+
+        They have no st.ref, and no text says what they are in the child's or the parent's keys.
+        """
         return all(
             not child.fields[name].refs
             and not (self._origins[child.name].get(name) and self._own[parent.name].get(name))
@@ -259,7 +265,7 @@ class References:
         )
 
     def _twin(self, child: Entity, parent: Entity) -> Entity | None:
-        """Another entity with the same key, to which the child may belong just as well."""
+        """Another entity with the same key fields, to which the child may belong just as well."""
         for other in self.entities if not self._declares(child, parent) else ():
             same = other.key_fields == parent.key_fields and other not in (child, parent)
             if same and self.between(child, other) and not self._declares(child, other):
@@ -268,7 +274,7 @@ class References:
 
 
 def _origins(keys: Sequence[EntityKey]) -> dict[str, set[Origin]]:
-    """The origins of each field in the templates of these keys. A field that is a key has none."""
+    """Each field's origins in the templates of `keys`. A field that is a key attribute has none."""
     origins: dict[str, set[Origin]] = {}
     for key in keys:
         for column in key.columns:

@@ -1,4 +1,4 @@
-"""Declaring that an entity replaces one of an older model under another primary key.
+"""Declaring that an entity replaces an entity of an older model that has another primary key.
 
     class Reading(st.Item):
         replaces = st.replaces("Measurement", value=st.pair("milli", to_milli, from_milli))
@@ -30,7 +30,7 @@ class Replaces:
 
 
 def pair(field: str, forward: Convert | None = None, inverse: Convert | None = None, /) -> Pair:
-    """The field of the new entity that holds an old field: renamed, or also of another type.
+    """Name the field that holds an old field. It can have another name and another type.
 
     `forward` makes the new value from the old one, and `inverse` the old one from the new one. A
     migration checks `inverse(forward(x)) == x` for every item. Raises TypeError for only one of

@@ -45,7 +45,10 @@ class Source:
 
 @dataclass(frozen=True)
 class KeyColumn:
-    """How one entity writes one key attribute. `natural` is the field, if there is no template."""
+    """How one entity writes one key attribute.
+
+    If a field is itself the attribute, `natural` is its name, and `kind` is its type.
+    """
 
     attribute: str
     tag: str
@@ -54,7 +57,7 @@ class KeyColumn:
     kind: FieldType | None = None
 
     def value(self, values: Mapping[str, Any]) -> AttributeValue | None:
-        """The attribute's value in an item with these fields; None: absent. Raises BadValue."""
+        """The attribute's value for these field values; None if it is absent. Raises BadValue."""
         if self.kind is not None:
             content = values[self.template.fields[0]]
             return None if content is None else self.kind.encode(content)
@@ -62,7 +65,10 @@ class KeyColumn:
         return None if text is None else {"S": text}
 
     def meets(self, other: "KeyColumn", mine: Chars, others: Chars) -> bool:
-        """Whether both can write the same value if free text consists of these characters."""
+        """Whether this and the other column can have the same value.
+
+        `mine` and `others` are the characters of which their free texts consist.
+        """
         if self.tag != other.tag:
             return False
         return self.tag != "S" or meet(self.template.runs(mine), other.template.runs(others))
@@ -73,6 +79,7 @@ class EntityKey:
     """One entity's key in the table or an index.
 
     The key is absent while one of its fields is None or the condition `when` does not hold.
+    `declared_as` is the name of the class attribute that declares the key.
     """
 
     source: Source
@@ -98,7 +105,7 @@ class EntityKey:
 
 @dataclass(frozen=True)
 class UniqueTemplate:
-    """An `st.unique` declaration: the name of its class attribute, template and namespace."""
+    """An `st.unique` declaration. `name` is the name of its class attribute."""
 
     name: str
     template: Template

@@ -1,4 +1,4 @@
-"""Shapes of items: which ones a class reads, and which fields old items have in another form.
+"""Shapes of items: the shapes that a class reads, and the fields that differ in old items.
 
 An item stores its shape if it is above 1, and the lowest shape of a program that may read it.
 """
@@ -30,7 +30,7 @@ class Shapes:
 
     @cached_property
     def constants(self) -> WireItem:
-        """The attributes that every written item has."""
+        """The attributes that store the shape in each written item; none for shape 1."""
         if self.shape == 1:
             return {}
         attributes: WireItem = {SHAPE_ATTRIBUTE: {"N": str(self.shape)}}
@@ -40,9 +40,10 @@ class Shapes:
 
     @cached_property
     def unlike(self) -> frozenset[str]:
-        """The fields that stored items may have in another form, unless they are written again.
+        """The fields that stored items of older shapes may have in another form.
 
-        These are the fields that an upgrade names, or all fields if the upgrade names none.
+        These are the fields that an upgrade names, or all fields if the upgrade names none. Shapes
+        below `backfilled` do not count, since their items have been written again.
         """
         fields = self.model.model_fields
         changed: set[str] = set()
@@ -92,7 +93,7 @@ class Shapes:
         return values
 
     def expect_known(self, raw: WireItem) -> None:
-        """Raise BadValue if writing the item back would lose what a newer program wrote."""
+        """Raise BadValue if a newer program wrote the item: writing it back would lose data."""
         if shape_of(raw) > self.shape:
             raise BadValue(
                 f"{self.model.__name__}: the item has shape {shape_of(raw)}, and this program "

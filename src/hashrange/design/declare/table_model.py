@@ -52,7 +52,7 @@ class TableModel:
 
     @cached_property
     def ttl_attribute(self) -> str | None:
-        """The attribute of the first st.TTL field: a table has one."""
+        """The table's TTL attribute: that of the first st.TTL field, None if there is none."""
         for entity in self.entities:
             for name, kind in entity.fields.items():
                 if kind.expires:
@@ -100,7 +100,7 @@ class TableModel:
                 )
 
     def can_be(self, column: KeyColumn, runs: Sequence[CharRun]) -> bool:
-        """Whether the column can have one of these texts, if no value contains a delimiter."""
+        """Whether the column can have a text of `runs`, if no value contains a delimiter."""
         return column.tag == "S" and meet(runs, column.template.runs(self.clean))
 
     def free_index_name(self, kind: str = "GSI") -> str:
@@ -185,7 +185,7 @@ def _expect_references(model: TableModel) -> None:
 
 
 def _expect_owners(model: TableModel) -> None:
-    """Raise DeclarationError for an st.copy whose owner is unclear, or of another type."""
+    """Raise DeclarationError for an st.copy of an unclear owner, or stored as another type."""
     for entity in model.entities:
         for name, copy in entity.copies.items():
             owner = model.references.of_copy(entity, name).parent
@@ -277,7 +277,7 @@ def _projection_text(source: Source) -> str:
 
 
 def _merged(known: Source, more: Source) -> Source:
-    """The index, with all attributes that one of its entities projects: it has one projection."""
+    """The index, whose one projection has every attribute that either declaration projects."""
     if known.project == more.project:
         return known
     attributes = [p for s in (known, more) if s.project != "KEYS_ONLY" for p in s.project]
@@ -309,7 +309,7 @@ def column_names(columns: tuple[KeyColumn, ...]) -> str:
 
 
 def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
-    """The characters that separate values: those in constants that are not letters or digits."""
+    """The characters that separate values: all but letters and digits in templates' constants."""
     delimiters: set[str] = set()
     for entity in entities:
         for key in (entity.key, *entity.indexes):

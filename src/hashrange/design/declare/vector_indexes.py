@@ -131,9 +131,9 @@ def _projection(declared: Vectors, entity: Entity, error: Any) -> Any:
 def _with_entities(
     index: VectorIndex, entities: Sequence[Entity], type_attribute: str | None
 ) -> VectorIndex:
-    """The index with the entities that have its vector.
+    """The index, with the entities whose items have its vector and partition.
 
-    If there are several such entities, the type attribute is added to its filters.
+    If there are several such entities, the type attribute is added to the filters.
     """
     inside = []
     for entity in entities:

@@ -130,7 +130,11 @@ def vectors(
 
 @dataclass(frozen=True)
 class Match(Generic[X]):
-    """An item and its score: 1 - cosine, the Euclidean distance, or the dot product."""
+    """An item and its score.
+
+    The score depends on the index's `distance`: it is 1 - cosine, the Euclidean distance, or the
+    dot product.
+    """
 
     item: X
     score: float

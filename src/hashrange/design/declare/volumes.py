@@ -43,12 +43,15 @@ class Volume:
 
 
 def total(count: int, *, size: int | None = None) -> Volume:
-    """The number of the entity's items in all; `size` is in bytes."""
+    """The number of the entity's items in all; `size` is the size of an item in bytes."""
     return Volume(count=count, size=size)
 
 
 def each(parent: type[Item] | str, *, mean: float, max: int, size: int | None = None) -> Volume:
-    """The mean and largest number of the entity's items for each item of `parent`."""
+    """The mean and largest number of the entity's items for each item of `parent`.
+
+    `size` is the size of an item of the entity in bytes.
+    """
     name = parent if isinstance(parent, str) else parent.__name__
     return Volume(each=(Each(name, mean, max),), size=size)
 
@@ -86,7 +89,7 @@ class Volumes:
         return self.entities.get(str(entity), Volume())
 
     def count(self, entity: object) -> float | None:
-        """The number of items in all, if it follows from the declarations."""
+        """The number of the entity's items in all, if it follows from the declarations."""
         volume = self.of(entity)
         if volume.count is not None:
             return volume.count
@@ -98,7 +101,7 @@ class Volumes:
         return None
 
     def per(self, entity: object, parent: object) -> Each | None:
-        """How many items each parent has, directly or through entities in between."""
+        """How many items of `entity` each `parent` item has, directly or through other entities."""
         volume = self.of(entity)
         for each in volume.each:
             if each.parent == str(parent):
@@ -156,7 +159,10 @@ def writes(
     rate: float = 0,
     delete: float = 0,
 ) -> Writes:
-    """Writes per second: `create` and `delete` items, and `rate` edits of the fields in `edit`."""
+    """The writes of an entity's items per second.
+
+    `create` and `delete` are numbers of items, `rate` is the number of edits of the fields `edit`.
+    """
     return Writes(entity, create, tuple(edit), rate, delete)
 
 
@@ -170,7 +176,10 @@ class Ignored:
 
 
 def ignore(rule: str, where: str, *, reason: str) -> Ignored:
-    """Accept a lint finding at an entity, an index or a pattern, for the given reason."""
+    """Accept a finding of the lint rule `rule` at `where`, for the given reason.
+
+    `where` is an entity, an index or a pattern.
+    """
     if not reason.strip():
         raise DeclarationError(f"ignore({rule!r}, {where!r}) needs a reason")
     return Ignored(rule, where, reason)

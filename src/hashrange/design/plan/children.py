@@ -1,7 +1,7 @@
 """The entities below another entity, and the ways to find the children of an item.
 
-The children of an entity are those whose primary key contains its primary key, by a reference. If
-the child's key has no further field, only st.ref makes it a child.
+An entity is a child of another entity if its primary key contains, by a reference, the other's
+primary key. If the child's key has no further field, only st.ref makes it a child.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def children_of(model: TableModel, parent: Entity) -> list[Children]:
 class Tree:
     """The problems in the tree below an entity. `lost` are the children that nothing finds.
 
-    `doubts` has (entity, reason) for each entity of which it is unclear whether it is below.
+    `doubts` has (entity, reason) for each entity that may or may not be in this tree.
     """
 
     lost: list[Children]
@@ -121,6 +121,6 @@ def _plan(
 
 
 def _finds_all(plan: Plan) -> bool:
-    """Whether the plan finds all items: none is left out because a field of the key is None."""
+    """Whether the plan finds all items. It does, unless a field of the key can be None."""
     fields = plan.route.entity.fields
     return not any(fields[name].optional for name in plan.route.key.fields)

@@ -17,7 +17,7 @@ def expect_one_form(
     routes: Sequence[Route],
     condition: Collection[str],
 ) -> None:
-    """Raise DeclarationError for a field of the index or the condition that an upgrade changes."""
+    """Raise DeclarationError if an upgrade changes a field of a route's key or in `condition`."""
     asked = {entity.name: {*condition} for entity in entities}
     for route in routes:
         when = route.key.when

@@ -35,7 +35,7 @@ _RANK = {"table": 0, "LSI": 1, "GSI": 2}
 
 
 def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
-    """The plan with all arguments, provided that the pattern is also served without optional ones.
+    """The plan with all arguments. Unplanned if a call with or without optional ones has no plan.
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
@@ -113,7 +113,7 @@ class _Planner:
         return condition
 
     def _scattered(self, field: str) -> Argument:
-        """An argument with every value of the field. Raises DeclarationError."""
+        """An argument for @st.scatter, with every value of the field. Raises DeclarationError."""
         values: dict[Any, None] = {}
         for entity in self.entities:
             if field not in entity.fields:
@@ -234,7 +234,11 @@ class _Planner:
         )  # fmt: skip
 
     def _badness(self, plan: Plan) -> tuple[Any, ...]:
-        """Plans sort by this: a GetItem first, then complete reads, then reads of nothing else."""
+        """A value by which plans are compared. The best plan has the least value.
+
+        A GetItem is best. Next come reads that miss no item, and among them reads without other
+        entities' items; then the kind of the source and the length of the known sort key decide.
+        """
         narrow = sum(len(route.known) for route in plan.routes)
         get = plan.operation == "GetItem"
         return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
@@ -291,7 +295,7 @@ class _Planner:
     def _asked(
         self, route: Route, common: tuple[Part, ...] | None, column: KeyColumn, number: int
     ) -> list[CharRun] | None:
-        """The texts of the n-th sort column that the query reads; None if it reads all."""
+        """The texts that the query reads in the n-th sort column; None if it reads all texts."""
         if column.tag != "S":
             return None
         clean = self.model.clean
@@ -309,8 +313,8 @@ class _Planner:
     def _without_needless_test(
         self, source: Source, routes: tuple[Route, ...], common: tuple[Part, ...] | None
     ) -> tuple[tuple[Route, ...], tuple[Part, ...] | None]:
-        """Drop a test for constant text at the start of an index's sort key if no other entity
-        is in its partitions."""
+        """Drop the test for constant text at the start of an index's sort key, if the query's
+        partitions have only the entity's own items."""
         route, *others = routes
         test = route.test
         if others or route.equals:
@@ -357,7 +361,7 @@ class _Planner:
 
 
 def _leaves_out(plan: Plan) -> bool:
-    """Whether the index lacks items in which a field that is not an argument is None."""
+    """Whether the index lacks items because a key field that is not an argument can be None."""
     return any(
         route.entity.fields[name].optional and name not in route.bound
         for route in plan.routes

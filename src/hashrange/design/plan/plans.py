@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def filtered(self) -> bool:
-        """Whether items that are read can be left out of the result."""
+        """Whether the result can lack items that were read."""
         return self.filter is not None or bool(self.outsiders)
 
     @property
@@ -88,7 +88,10 @@ class Plan:
 
     @property
     def queries_max(self) -> int:
-        """The largest number of queries of a call, as far as it follows from the declarations."""
+        """The largest number of queries of a call, as far as the declarations limit it.
+
+        A list of values counts as one query if the declarations do not list the field's values.
+        """
         count = max(1, self.route_shards)
         for argument in self.route.scattered if self.routes else ():
             count *= max(1, len(argument.values or known_values(self._kind(argument))))

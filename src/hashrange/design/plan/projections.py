@@ -17,7 +17,7 @@ def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
 
 
 def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:
-    """The fields that an index neither projects nor holds in one of its keys."""
+    """Those of `fields` that an index neither projects nor holds in its key or the primary key."""
     if source.project == "ALL":
         return []
     projected = set(source.project) if source.project != "KEYS_ONLY" else set()

@@ -42,7 +42,7 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
 
 def _several_partitions(pattern: Pattern, model: TableModel) -> Iterator[str]:
-    """Decorators with which one of the table's present keys would serve the pattern."""
+    """Decorators, as text. With each, one of the table's present keys would serve the pattern."""
     for fact, text in _spread(pattern, model):
         try:
             spread = replace(pattern, facts=replace(pattern.facts, **fact))
@@ -117,7 +117,7 @@ def _proposal(pattern: Pattern, model: TableModel) -> str:
 def _candidates(
     pattern: Pattern, model: TableModel, entities: Sequence[Entity]
 ) -> Iterator[_Candidate]:
-    """The candidates in order: without a filter before those with one.
+    """The candidates, the preferred ones first: those without a filter, then those with a filter.
 
     For a consistent pattern, local indexes come before global ones.
     """
@@ -139,7 +139,10 @@ def _candidates(
 
 
 def _filters(pattern: Pattern) -> Iterator[str]:
-    """No filter, then filters over the ranges of all fields but one."""
+    """The filters to try: first none, "", then for each field with a range, one for the others.
+
+    A key serves the range of one field. So the ranges of the other fields become conditions.
+    """
     yield ""
     ranged = [a for a in pattern.arguments if _is_range(a)]
     for field in dict.fromkeys(a.field for a in ranged):
@@ -163,7 +166,11 @@ def _is_range(argument: Argument) -> bool:
 def _keys(
     pattern: Pattern, entities: Sequence[Entity], text: str
 ) -> Iterator[tuple[KeyText, KeyText]]:
-    """(partition key, sort key): arguments with equality, then a range, then the item's key."""
+    """Candidates for (partition key, sort key).
+
+    They are made of the arguments with equality, then one range, then the rest of the primary key.
+    Arguments in the filter `text` are left out.
+    """
     entity = entities[0]
     arguments = [a for a in pattern.arguments if f":{a.name}" not in text.split()]
     arguments = [a for a in arguments if f":{a.name})" not in text]
@@ -190,7 +197,10 @@ def _keys(
 
 
 def _sharded(entity: Entity, entities: int) -> str:
-    """A partition key for a pattern without arguments: shards, as one key would be hot."""
+    """A partition key for a pattern whose arguments give none.
+
+    For one entity it has shards, since a single key would be hot. Several entities share one key.
+    """
     alone = entities == 1 and bool(entity.key.fields)
     return f"{entity.name}#{{{entity.key.fields[-1]}|shard:10}}" if alone else entity.name
 

@@ -55,7 +55,7 @@ class Route:
     `equals` are the completely known sort columns, `test` is the comparison on the next one.
     `shards` is a shard placeholder of the partition key whose field is not known, so that every
     shard is queried. `bound` maps fields to arguments. `beginnings` has the fields of which the
-    partition key shows only the first characters, and how many. Their arguments are prefixes.
+    partition key shows only the first characters, with their number; the arguments are prefixes.
     """
 
     entity: Entity
@@ -121,7 +121,7 @@ def find_route(
     """The route that uses all arguments. Raises KeyRefusal.
 
     It can also use some of `filtered`, arguments that a filter compares with their fields. With
-    `buckets`, the unit of time in the partition key is not known.
+    `buckets`, the partition key has a unit of time that no argument gives.
     """
     return _Walk(entity, key, arguments, filtered, buckets).route()
 
@@ -242,7 +242,7 @@ class _Walk:
         return self.bucket is not None
 
     def _use_bucket(self) -> None:
-        """Set the range of the bucket. If the bucket shows the whole field, no sort key has one."""
+        """Set the bucket's range. If the bucket shows whole values, no sort key needs the range."""
         if self.bucket is None:
             if self.buckets:
                 reason = "the partition key has no unit of time that the arguments leave open"

@@ -17,7 +17,7 @@ from hashrange.design.plan.routes import KeyRefusal, Route
 def find_search(
     pattern: Pattern, entities: Sequence[Entity], model: TableModel, arguments: Sequence[Argument]
 ) -> tuple[VectorIndex, tuple[Route, ...]]:
-    """The index, and a route for each entity.
+    """The vector index that serves the pattern, and a route for each of the entities.
 
     Raises KeyRefusal, and DeclarationError for a decorator that has no effect on a search.
     """

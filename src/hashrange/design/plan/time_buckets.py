@@ -16,7 +16,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class _Unit(NamedTuple):
-    """A unit of time. `number` counts its periods without a gap, `start` is the start of one."""
+    """A unit of time, whose periods are numbered without a gap.
+
+    `number` gives the number of the period of a moment, `start` the first moment of a period.
+    """
 
     name: str
     number: Callable[[datetime], int]
@@ -65,11 +68,11 @@ class Bucket:
         return start if self.python is datetime else start.date()
 
     def first(self, value: Any) -> int | None:
-        """The number of the bucket of the range's lower end; None if nothing is above that end."""
+        """The number of the bucket where a range from `value` begins; None if nothing is above."""
         return self._inside(self.low, value, self._step)
 
     def last(self, value: Any) -> int | None:
-        """The number of the bucket of the range's upper end; None if nothing is below that end."""
+        """The number of the bucket where a range to `value` ends; None if nothing is below."""
         return self._inside(self.high, value, -self._step)
 
     def _inside(self, end: Argument | None, value: Any, step: timedelta) -> int | None:

@@ -1,7 +1,7 @@
-"""The ends of ranges: the nearest values that can be stored, if an end itself cannot.
+"""The ends of ranges. If an end itself cannot be stored, the nearest storable value replaces it.
 
-`up` is the smallest storable value at or above an end, `down` the largest at or below it; None if
-there is no such value, so that the range is empty.
+`up` gives the smallest storable value at or above an end, `down` the largest at or below it. They
+give None if there is no such value; the range is then empty.
 """
 
 from collections.abc import Callable
@@ -24,9 +24,9 @@ _SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The functions for one type or format. `above` gives the smallest storable value above a
-    stored one, and `below` the largest below it, or None. A range that excludes its end uses
-    `above` and `below`, since `up` and `down` would include the end."""
+    """The functions that find ends of ranges, for one type or format. `above` gives the smallest
+    storable value above a stored value, and `below` the largest below it, or None. A range that
+    excludes its end uses `above` and `below`, since `up` and `down` would include the end."""
 
     up: Nearest = lambda value: value
     down: Nearest = lambda value: value
@@ -35,7 +35,7 @@ class Ends:
 
 
 def in_steps(least: Decimal, most: Decimal, step: Decimal, python: Any) -> Ends:
-    """The ends of numbers from `least` to `most` that are multiples of `step`."""
+    """The `Ends` of a format whose numbers are the multiples of `step` from `least` to `most`."""
 
     def up(value: Any) -> Any:
         exact = _number(value)
@@ -53,7 +53,7 @@ def in_steps(least: Decimal, most: Decimal, step: Decimal, python: Any) -> Ends:
 
 
 def stored_ends(kind: FieldType) -> Ends:
-    """The functions for a field that is itself a key attribute."""
+    """The `Ends` of a field that is itself a key attribute."""
     if kind.expires:
         down = _whole_second
         return Ends(
@@ -63,7 +63,7 @@ def stored_ends(kind: FieldType) -> Ends:
 
 
 def stepped(value: Any, by: Any) -> Any:
-    """The value moved by a time difference; None if there is no such date."""
+    """The date or time moved by the time difference `by`; None if there is no such date."""
     try:
         return value + by
     except OverflowError:

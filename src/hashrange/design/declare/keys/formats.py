@@ -46,8 +46,8 @@ class Format:
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
     or, if `descending`, in the opposite order. `fixed` means that all texts have the same length,
     and `free` that any text is possible. If only the beginning of a value is shown, `length` is its
-    length. `before(value)` is the nearest value whose text comes before, or None. If the end of a
-    range cannot be written as a text, `ends` finds the nearest value that can. `units` are the
+    length. `before(value)` is the value whose text comes just before its text, or None. If an end
+    of a range cannot be written as a text, `ends` finds the nearest value that can. `units` are the
     directives of a date or time (other formats show the whole value); `leading(value, units)` is
     the beginning of the text that shows these units, or None.
     """
@@ -76,7 +76,10 @@ UNITS: dict[Any, frozenset[str]] = {
 
 
 def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = False) -> Format:
-    """The format of a field in a key. Raises DeclarationError if its type or `spec` is unfit."""
+    """The format of a field in a key, for its type and the format specification `spec`.
+
+    `descending` is for `|desc`. Raises DeclarationError if the type or `spec` does not fit.
+    """
     python = kind.python
     if kind.tag == "N" and not kind.expires:
         written = _number(Decimal if python is Decimal else int, spec, at)
@@ -117,7 +120,7 @@ def _free_text(kind: FieldType) -> Format:
 
 
 def _shortened(written: Format, length: int) -> Format:
-    """The first characters of a text. A shorter text is shown whole."""
+    """The format that shows a text's first `length` characters. A shorter text is shown whole."""
     [run] = written.runs
     most = length if run.most is None else min(run.most, length)
     return replace(
@@ -153,13 +156,13 @@ _PATH = Chars(SLUG.members | frozenset("/"))
 
 
 def is_path(python: Any) -> bool:
-    """Whether a field is a tuple of texts of any length, which a key shows as `/a/b/`."""
+    """Whether a field is a tuple of any number of texts, which a key shows as `/a/b/`."""
     inner = get_args(python) if get_origin(python) is tuple else ()
     return len(inner) == 2 and inner[1] is Ellipsis and core_type(inner[0], [])[0] is str
 
 
 def _segments(value: Any) -> str:
-    """Each segment ends with a slash, so a prefix ends with a whole segment. () is the root."""
+    """The text of a path, as `/a/b/`; () is "/". So a prefix ends with a whole segment."""
     for segment in value:
         if not isinstance(segment, str) or not segment or not set(segment) <= SLUG.members:
             raise BadValue("the segments of a path in a key are letters, digits, - and _")
@@ -197,7 +200,7 @@ def _number(python: Any, spec: str, at: object) -> Format:
 
 
 def _mirrored(written: Format, spec: str, at: object) -> Format:
-    """Numbers of the same width in descending order: each as its distance from the largest one."""
+    """The format in descending order: it shows a number's distance from the largest number."""
     if written.before is None or written.read is None:
         raise DeclarationError(f"|desc needs a number of fixed width, not {spec!r}", at=at)
     least, most = written.ends.up(-_BEYOND), written.ends.down(_BEYOND)
@@ -246,7 +249,7 @@ def _padded(width: int, digits: int, python: Any) -> Format:
 
 
 def _signed(width: int, digits: int, python: Any) -> Format:
-    """Numbers of `width` characters that can be negative, with one more digit in front.
+    """The format of numbers of `width` characters that can be negative. It puts a digit in front.
 
     The digit is 1 for 0 and positive numbers. For a negative number it is 0, followed by the
     distance from the smallest number. So the texts sort as the numbers do: with `{n:+03d}`, -5, 0
@@ -283,7 +286,7 @@ _DIRECTIVES: dict[str, tuple[int, timedelta | None]] = {
     "%H": (2, timedelta(hours=1)), "%M": (2, timedelta(minutes=1)),
     "%S": (2, timedelta(seconds=1)), "%f": (6, timedelta(microseconds=1)),
 }  # fmt: skip
-"""The width, and the smallest difference in time that the directive shows (None: varies)."""
+"""By directive: the width of its text, and the time difference of one unit (None: varies)."""
 UNIT_ORDER = list(_DIRECTIVES)
 _DEFAULTS: dict[Any, str] = {
     datetime: "%Y-%m-%dT%H:%M:%S.%fZ",
@@ -319,7 +322,7 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
 
 
 def _leading(pieces: list[str]) -> Callable[[Any, frozenset[str]], str | None]:
-    """See `Format.leading`: the specification is cut after the last of the units."""
+    """The function `Format.leading`. It cuts the specification after the last of the units."""
 
     def leading(value: Any, units: frozenset[str]) -> str | None:
         seen: set[str] = set()
@@ -360,7 +363,7 @@ def _strftime(value: Any, spec: str) -> str:
 
 
 def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
-    """A function from text to value, if the format shows the whole value."""
+    """A function that returns the value of a text. None unless the format shows the whole value."""
     if not UNITS[python] <= set(directives):
         return None
 

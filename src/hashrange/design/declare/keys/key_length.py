@@ -12,7 +12,7 @@ from hashrange.model.values import AttributeValue
 
 
 def key_limits(key: EntityKey) -> tuple[tuple[KeyColumn, int], ...]:
-    """(column, most bytes that DynamoDB allows) of each column of the key."""
+    """(column, most bytes that DynamoDB allows) for each column of the key."""
     hashes = [(column, limits.PARTITION_KEY_BYTES_MAX) for column in key.hash]
     return (*hashes, *((column, limits.SORT_KEY_BYTES_MAX) for column in key.range))
 
@@ -20,7 +20,7 @@ def key_limits(key: EntityKey) -> tuple[tuple[KeyColumn, int], ...]:
 def check_key_value(
     entity: object, column: KeyColumn, stored: AttributeValue, values: Mapping[str, Any], most: int
 ) -> None:
-    """Raise BadValue for a key attribute that is empty or too long."""
+    """Raise BadValue for a key attribute that is empty or has more than `most` bytes."""
     if column.tag == "S":
         check_length(entity, column.template, stored["S"], values, most)
     elif column.tag == "B":
@@ -30,7 +30,10 @@ def check_key_value(
 def check_length(
     entity: object, template: Template, key: str | bytes, values: Mapping[str, Any], most: int
 ) -> None:
-    """Raise BadValue for an empty or too long key, with the field that has the longest text."""
+    """Raise BadValue for a key that is empty or has more than `most` bytes.
+
+    The error names the field of the key that has the longest text.
+    """
     if 0 < len(key) <= most // 4:  # a character has at most four bytes
         return
     size = len(key.encode() if isinstance(key, str) else key)

@@ -31,7 +31,7 @@ DIGITS = Chars(frozenset("0123456789"))
 class CharRun(NamedTuple):
     """From `least` to `most` characters from a set. `most` is None if there is no limit.
 
-    A limit above 64 counts as none.
+    A limit above 64 counts as no limit.
     """
 
     chars: Chars
@@ -79,7 +79,7 @@ class _Automaton:
         return self._left(run, taken) and all(r.least == 0 for r in self.runs[run + 1 :])
 
     def steps(self, run: int, taken: int) -> list[tuple[int, int, Chars]]:
-        """Each next state, with the characters that lead to it: (run, taken, characters)."""
+        """(run, taken, characters): each next state, and the characters that lead to it."""
         moves = []
         while run < len(self.runs):
             current = self.runs[run]

@@ -109,7 +109,7 @@ class Template:
 
     @cached_property
     def _steps(self) -> tuple[tuple[str, str, Callable[[Any], str] | None, int], ...]:
-        """(constant, field, rendering, shards), flattened for speed."""
+        """(constant, field, rendering, shards) of each part, flattened for speed."""
         return tuple(
             (part, "", None, 0)
             if isinstance(part, str)
@@ -119,7 +119,7 @@ class Template:
 
     @cached_property
     def _single(self) -> tuple[str, str, Callable[[Any], str], str] | None:
-        """(text before, field, rendering, text after) of a template with one placeholder."""
+        """(text before, field, rendering, text after) if the template has only one placeholder."""
         if len(self.placeholders) != 1 or self.placeholders[0].shards:
             return None
         [part] = self.placeholders
@@ -159,7 +159,10 @@ class Template:
         return text
 
     def render_known(self, parts: Sequence[Part], values: Mapping[str, Any]) -> str:
-        """The text of the leading parts. Raises BadValue if a value contains the next delimiter."""
+        """The text of `parts`, the first parts of the template.
+
+        Raises BadValue if a value contains the constant text that follows its placeholder.
+        """
         text = ""
         for number, part in enumerate(parts):
             if isinstance(part, str):
@@ -185,7 +188,7 @@ class Template:
     # ---- the texts that a template can produce ----
 
     def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[CharRun]:
-        """The texts of these parts (or of all parts) if free text consists of `free` characters."""
+        """The possible texts of `parts` (default: all). Free text has only characters of `free`."""
         if parts is not None:
             return self._runs(free, parts)
         if free not in self._known_runs:
@@ -194,7 +197,7 @@ class Template:
 
     @cached_property
     def _known_runs(self) -> dict[Chars, list[CharRun]]:
-        """A cache for `runs`, which the comparison of every pair of keys calls again and again."""
+        """The results of `runs`, cached because every comparison of two keys needs them."""
         return {}
 
     def _runs(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
@@ -212,7 +215,7 @@ class Template:
         return runs
 
     def beginning(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
-        """All texts that begin with these parts."""
+        """The possible texts that begin with the texts of `parts` (see `runs`)."""
         return [*self.runs(free, parts), REST]
 
     @cached_property
@@ -221,7 +224,7 @@ class Template:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Matches the shortest value for each field except the last, which matches the rest."""
+        """Matches the template's texts. Fields take as little as fits, the last field the rest."""
         pieces = []
         for number, part in enumerate(self.parts):
             if isinstance(part, str):
@@ -233,12 +236,12 @@ class Template:
         return re.compile("".join(pieces), re.DOTALL)
 
     def split(self, text: str) -> dict[int, str] | None:
-        """The texts of the placeholders by position; None if the template cannot produce `text`."""
+        """The placeholders' texts by position; None if the template cannot produce `text`."""
         match = self.pattern.fullmatch(text)
         return {int(k[1:]): v for k, v in match.groupdict().items()} if match else None
 
     def read(self, text: str) -> dict[str, Any]:
-        """The field values in the text, for formats that can be read back."""
+        """The values in `text`, by field, of the fields whose format can be read back."""
         values = {}
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
@@ -257,7 +260,7 @@ class Template:
     # ---- delimiters ----
 
     def check_split(self, values: Mapping[str, Any], text: str) -> None:
-        """Raise BadValue if the template makes the same text from other values too."""
+        """Raise BadValue if the template makes `text` from other values than `values` too."""
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
             assert isinstance(part, Placeholder)
@@ -288,7 +291,10 @@ def _expression(written: Format) -> str:
 def bind(
     parts: tuple[Part, ...], fields: Mapping[str, FieldType], at: object, what: str
 ) -> Template:
-    """The template with its formats. Raises DeclarationError (K01) for unknown fields."""
+    """The template of these parts, with the formats of its placeholders.
+
+    Raises DeclarationError (K01) for an unknown field. `what` begins its message.
+    """
     formats = {}
     for part in parts:
         if not isinstance(part, Placeholder):

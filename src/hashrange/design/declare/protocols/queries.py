@@ -14,7 +14,7 @@ Errors = Literal["raise", "collect"]
 
 @dataclass(frozen=True)
 class Page(Generic[X]):
-    """A page of a query. `cursor` is None on the last one.
+    """A page of a query's items. The last page has no `cursor`.
 
     `skipped` counts items of entities that the table does not know. With `errors="collect"`,
     `errors` has an error for each item that does not fit its class.
@@ -88,13 +88,13 @@ class Query(Protocol[X]):
     ) -> Page[X]:
         """A page of exactly `size` items; the last page may have fewer, but is never empty.
 
-        With `max_read`, at most that many stored items are read for a page, so that it may have
-        fewer items. Raises InvalidCursor.
+        With `max_read`, at most that many stored items are read for a page, which may then have
+        fewer than `size` items. Raises InvalidCursor.
         """
         ...
 
     def explain(self) -> Explanation:
-        """The requests, without sending them. After the query has run, also its cost."""
+        """The query's requests, which are not sent. After the query has run, also its cost."""
         ...
 
 

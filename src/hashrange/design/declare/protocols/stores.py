@@ -48,8 +48,8 @@ class Store(Protocol):
     def put(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
         """Write the whole item and replace the stored one. Returns it with its copies filled in.
 
-        If the entity has a version, the stored item must have the version of `item`, and a new
-        item must not exist: raises Conflict.
+        If the entity has a version, the stored item must have the version of `item`. If `item` is
+        new, there must be no stored item with a version. Otherwise Conflict is raised.
         """
         ...
 
@@ -99,7 +99,7 @@ class Store(Protocol):
         self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
     ) -> Any:
         """Add to numbers, and members to sets, atomically and without a read: `add(item, count=1)`.
-        For type checkers, `by` has the amounts as `st.Amounts`.
+        With `by`, an `st.Amounts`, type checkers see the fields and amounts.
 
         Raises NotFound, BadValue for a field that `patch` refuses, and ConditionFailed if a field
         would leave its declared bounds (`Field(ge=0)`). `amounts` also has the values of `where`.
@@ -113,8 +113,9 @@ class Store(Protocol):
     def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any:
         """Add to numbers and sets of the stored item, or create `item` with the amounts added.
 
-        One atomic request, or two if the stored item lacks a field that `item` has. Raises what
-        `add` raises, and BadValue if the entity has unique texts or copies, or is copied.
+        This is one atomic request, or two if the stored item lacks a field that `item` has. Raises
+        what `add` raises, and BadValue if the entity has unique texts or copies, or other entities
+        copy its fields.
         """
         ...
 
@@ -153,7 +154,7 @@ class Store(Protocol):
         where: str | Condition[I] | None = None,
         **values: Any,
     ) -> I:
-        """Assign a nested value, of e.g. `"address.city"` or `"lines[0]"`: see `add`."""
+        """Set the nested value at `path`, e.g. `"address.city"` or `"lines[0]"`: see `add`."""
         ...
 
     def move(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
@@ -172,17 +173,17 @@ class Store(Protocol):
         """Delete an item, or the item that a pattern names by its key, if it exists.
 
         If the entity has a version and `item` was read, the stored item must have the version of
-        `item`: raises Conflict.
+        `item`; otherwise Conflict is raised.
         """
         ...
 
     def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]:
         """Delete an item and all items below it; returns the number of items of each entity.
 
-        An entity's children are those whose primary key contains its primary key, by field names
-        or st.ref. Children are deleted first and not atomically; after an interruption, a second
-        call continues. With `preview`, the items are only counted. Raises BadValue if a child
-        cannot be found (R04).
+        Below an entity are its children: entities whose primary key contains the entity's primary
+        key, by field names or st.ref. Children are deleted first and not atomically; after an
+        interruption, a second call continues. With `preview`, the items are only counted. Raises
+        BadValue if a child cannot be found (R04).
         """
         ...
 
@@ -193,7 +194,7 @@ class Store(Protocol):
         self, get: Callable[[*Arguments], R | None], keys: Iterable[tuple[*Arguments]], /
     ) -> list[R | None]: ...
     def get_many(self, get: Callable[..., Any], keys: Iterable[Any], /) -> list[Any]:
-        """BatchGetItem: one result for each key (a tuple of arguments, or a single argument)."""
+        """Get one result for each key, a tuple of arguments or one argument, by BatchGetItem."""
         ...
 
     def transaction(

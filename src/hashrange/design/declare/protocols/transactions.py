@@ -18,7 +18,7 @@ class Writes(Protocol):
     """The writes of every transaction: see the methods of `Store` with the same names.
 
     At the end of the `with` block, up to 100 items are written, all or none. Several writes of one
-    item become one, and their conditions are of the item as it is stored before the transaction.
+    item become one write; their conditions apply to the item as stored before the transaction.
     """
 
     def put(
