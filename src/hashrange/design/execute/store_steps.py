@@ -62,7 +62,7 @@ class StoreSteps(ObservedCalls):
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
-        """The pattern on the keys to be read at present. None if only a request can tell them.
+        """The pattern on the keys to be read at present; None if it takes a request to know them.
 
         Overridden, like `resolved`, by a store that follows a migration.
         """
@@ -217,7 +217,7 @@ class StoreSteps(ObservedCalls):
     # ---- writes ----
 
     def do(self, write: Write) -> Steps[Any]:
-        """Carry out a write. Returns the item after it, or None after a delete."""
+        """Carry out a write. Returns the item after the write, or None after a delete."""
         if write.change is not None:
             assert write.bound is not None
             return self.update(write.bound, write.change)
@@ -264,7 +264,10 @@ class StoreSteps(ObservedCalls):
             yield from self.sync(written.done())
 
     def sync(self, owner: Item) -> Steps[int]:
-        """Update outdated copies. Each transaction checks that the owner has not changed."""
+        """Update outdated copies. Returns how many were updated.
+
+        Each transaction checks that the owner has not changed.
+        """
         entity = self.writer.entity(owner)
         raw = yield from self.writer.copying.read(entity.primary_key(vars(owner)))
         if raw is None:

@@ -1,7 +1,7 @@
 """A boto3 client whose requests and answers stay in DynamoDB's JSON, which is the wire form.
 
 boto3 checks each value of a request against the service's model and converts it, and converts each
-value of an answer, which is most of the work of a call. The toolkit has already checked its values
+value of an answer. This is most of the work of a call. The toolkit has already checked its values
 and has them in wire form, so they are sent and returned unchanged. boto3 still does everything
 else: addresses, signatures, retries, errors and the client's events.
 

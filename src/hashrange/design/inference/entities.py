@@ -34,7 +34,7 @@ _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 @dataclass
 class InferredEntity:
-    """An entity's source, with what the search found. `templates` maps key attributes to them."""
+    """An entity's source, and what the search found. `templates` has templates by key attribute."""
 
     source: EntitySource
     group: Group

@@ -219,8 +219,8 @@ def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
     """Templates sort by this: one that makes more keys is better, then one with less constant text.
     `count` is the number of keys.
 
-    A field that is the same in all items could as well be constant text. It is taken for a field
-    if it looks like an identity: its name ends in `id`, or its value has a digit.
+    A field that is the same in all of at least FEW items could as well be constant text, which is
+    then preferred, unless the field looks like an identity: its name ends in `id`.
     """
     constant, guessed, unrelated, plain = 0, 0, 0, 0
     previous = ""

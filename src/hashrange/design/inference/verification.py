@@ -34,7 +34,7 @@ class Verified:
 
 
 def declare(source: TableSource) -> Table:
-    """The table that the source declares. Patterns that nothing serves are removed from it.
+    """The table that `source` declares. Patterns that nothing serves are removed from `source`.
 
     Raises DesignError if the model cannot be declared.
     """
@@ -75,7 +75,7 @@ def _module() -> Iterator[ModuleType]:
 def verify(table: Table, inferred: Sequence[InferredEntity]) -> dict[str, Verified]:
     """Compare the keys that the model writes with the stored ones. Returns results by entity name.
 
-    An item that lacks an index key that the model would write differs too.
+    An item also differs if it lacks an index key that the model would write.
     """
     entities = {str(entity): entity for entity in table.model.entities}
     keys = {column.attribute for source in table.model.sources for column in source.columns}

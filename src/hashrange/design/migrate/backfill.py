@@ -179,7 +179,10 @@ class Backfill:
     # ---- contracting ----
 
     def contract(self, image: Item) -> Steps[int]:
-        """Delete an old item, or point a marker to its new owner. Raises MigrationError."""
+        """Delete an old item, or point a marker to its new owner. Returns how many were deleted.
+
+        Raises MigrationError if a program that does not follow the migration wrote the item.
+        """
         if OTHER_OWNER in image and self.side.is_marker(self.requests.key(image)):
             known = {OTHER_OWNER: image[OTHER_OWNER]}
             values = {OWNER_ATTRIBUTE: image[OTHER_OWNER]}

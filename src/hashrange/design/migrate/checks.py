@@ -204,7 +204,7 @@ def _copies(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
 
 
 def _disjoint(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
-    """A problem for each key of new items that can share a partition with old-model items."""
+    """A problem for each key of new items that can be in a partition of the old model's items."""
     mine = (twin.other.key, *twin.other.indexes)
     for entity in old.entities:
         for theirs in (entity.key, *entity.indexes):

@@ -89,7 +89,7 @@ class Counts:
         )
 
     def problems(self, now: float) -> Iterator[str]:
-        """Why the migration cannot start."""
+        """The reasons, in these counts, for which the migration cannot start."""
         oldest = (now - KEPT_SECONDS) // WINDOW_SECONDS
         for key, rate in self.items.items():
             a_second = rate.peak / WINDOW_SECONDS

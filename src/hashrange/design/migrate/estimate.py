@@ -21,7 +21,7 @@ PRICES = "us-east-1"
 
 @dataclass(frozen=True)
 class Step:
-    """One phase. `units` are write units, `reads` read units, `hours` None without a rate."""
+    """One phase. `units` are write units, `reads` read units. `hours` is None without a rate."""
 
     phase: str
     text: str
@@ -77,8 +77,8 @@ def estimate(
     """The steps of a migration and their costs.
 
     `rate` is in items per second. `side` is that of the old model. `waits` is the number of seconds
-    until no old write can be under way. Raises DesignError if there is no such table, or if the
-    counts of programs are too high for a migration.
+    until no old write can be under way. Raises DesignError if there is no such table, or if
+    programs have counted more writes of an item, or larger transactions, than a migration allows.
     """
     described = yield from describe(old.name)
     counts = yield from counted(old.model)

@@ -2,8 +2,8 @@
 
 A program that follows sets the epoch of an item (the attribute `~epoch`) in every write of a
 changed item. A policy can check this, because `dynamodb:Attributes` lists the attributes that a
-request names. So it denies writes that do not name the epoch to the partition keys of changed
-items, whatever role sends them.
+request names. So a write to the partition keys of changed items is denied unless it names the
+epoch, whatever role sends it.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def policy(side: Side, arn: str) -> dict[str, Any]:
 
 
 def kept_out(side: Side) -> Steps[bool]:
-    """Whether a write that does not name the epoch is denied, and one that names it is not.
+    """Whether a write that does not name the epoch is denied, and a write that names it is not.
 
     Both are deletes with a condition that no item fulfils, so nothing is deleted.
     """

@@ -1,8 +1,8 @@
 """The writes of a program in each phase: its own items, and the mirrors in the same transaction.
 
 In phases in which programs write one item, a write is changed only so that it also sets the item's
-epoch, on condition that the item has no later one. In phases in which they write both, it is
-evaluated here on the image that was read, and sent as a transaction that is conditional on this
+epoch, on condition that the item has no later one. In phases in which they write both, a write
+is evaluated here on the image that was read, and sent as a transaction that is conditional on this
 image: whole items are written, so that no mirror can lack a part.
 """
 
@@ -27,7 +27,7 @@ from hashrange.model.values import Item
 class Part(NamedTuple):
     """An action of a transaction.
 
-    `member` is the number of the caller's write that it carries out, or else None.
+    `member` is the number of the caller's write that the action carries out, or else None.
     """
 
     action: dict[str, Any]

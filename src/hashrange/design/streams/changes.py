@@ -25,7 +25,7 @@ DeletedBy = Literal["user", "ttl"]
 
 @dataclass(frozen=True)
 class Change(Generic[E]):
-    """A change of one item. `old` is None if it was created, `new` if it was deleted.
+    """A change of one item. `old` is None if the item was created, `new` if it was deleted.
 
     `deleted_by` says whether a program or the item's TTL deleted it. `sequence` is the record's
     sequence number, which is larger for later changes of the item. `at` is the record's time to the

@@ -32,8 +32,9 @@ _DECORATORS: dict[str, Callable[[Any], Any]] = {
 class ArgumentCheck:
     """The check of one argument. `field` is the field that the argument is compared with, if any.
 
-    A value that must equal the field has to be valid for it. The end of a range, a prefix, or a
-    value in a filter is converted if it is valid, and otherwise left as it is.
+    With `exact`, the value must equal the field, so it has to be valid for the field. The end of a
+    range, a prefix, or a value in a filter is converted if it is valid, and otherwise left as it
+    is.
     """
 
     def __init__(self, argument: Argument, entity: Entity | None, field: str, exact: bool) -> None:

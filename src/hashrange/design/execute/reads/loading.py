@@ -19,7 +19,7 @@ class ReadItem(NamedTuple):
     """A stored item, and the number of the partition that it was read from.
 
     `position` is the item at which a cursor would continue. If `raw` comes from a follow-up read,
-    this is the item of the relation that led to it.
+    `position` is the item of the relation that led to `raw`.
     """
 
     raw: Item
@@ -52,7 +52,7 @@ class Loader:
     def _by_key(self) -> list[Entity]:
         """The entities in the order in which they are tried.
 
-        Those that the pattern returns come first, then those with more constant text in their keys.
+        Entities that the pattern returns come first, then those with more constant text in the key.
         """
         return sorted(
             self.model.entities,

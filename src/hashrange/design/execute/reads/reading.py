@@ -32,7 +32,7 @@ class PartitionPages:
     rows: list[Item] = field(default_factory=list)
 
     def read(self, limit: int | None, took: Explanation) -> Steps[int]:
-        """Read the next page; returns how many items DynamoDB read for it."""
+        """Read the next page; returns how many items DynamoDB read for the page."""
         request = dict(self.request)
         if self.key is not None:
             request["ExclusiveStartKey"] = self.key

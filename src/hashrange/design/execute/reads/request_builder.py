@@ -333,7 +333,7 @@ class RequestBuilder:
 class _Form(NamedTuple):
     """A request without the values of a call.
 
-    `placeholders` are those of its key condition. `values` are the same in every call.
+    `placeholders` stand for the values of the key condition. `values` are the same in every call.
     """
 
     request: dict[str, Any]
