@@ -34,7 +34,7 @@ HEAD_RESERVED_BYTES = 24 * KB
 """The reservation for a head of the largest size."""
 
 LARGE_BYTES = 512 * KB
-"""Bodies above this size do not delay smaller ones. It is above the largest item."""
+"""Bodies above this size do not delay smaller bodies. The largest item is below this size."""
 
 SMALL_CALL_BYTES = 4 * KB
 MEDIUM_CALL_BYTES = 64 * KB
@@ -99,7 +99,8 @@ class Share:
 
 
 class DecodedCalls:
-    """Decoded calls of one kind. If they hold too much, more calls wait in the order of arrival."""
+    """Decoded calls of one kind. If they hold too much memory, further calls wait, in the order of
+    arrival."""
 
     def __init__(self, bytes_max: int) -> None:
         self.held = 0

@@ -75,7 +75,7 @@ _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
 
 
 def _takes_long(call: wire.Call) -> bool:
-    """Whether a call takes long to decode, so that a thread decodes it and delays no other client.
+    """Whether decoding a call would delay other clients too long, so that a thread does it.
 
     PartiQL takes longest to parse. A request for one large item costs a third more if it is decoded
     in a thread; that matters less if the item has many values.
@@ -391,7 +391,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.abort()
 
     def _pace(self) -> tuple[int, int]:
-        """The required bytes per second, and the number of seconds of which that is the average."""
+        """The required bytes per second, and the seconds over which they are averaged."""
         if self._intake.contended:
             return CONTENDED_RATE_MIN, CONTENDED_SECONDS_MAX
         answers, unsent, held = self._swept

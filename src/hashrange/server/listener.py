@@ -198,8 +198,8 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | Non
 
 
 def connections_possible(connections_max: int) -> int:
-    """The number of connections within the system's limit of open files, which is raised as far as
-    allowed."""
+    """The number of connections, at most `connections_max`, that the system's limit of open files
+    allows. The limit is first raised, if need be, as far as this process may."""
     if sys.platform == "win32":
         return connections_max
     import resource

@@ -18,8 +18,9 @@ class Fields(dict[str, Any]):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object for each record: `time` (ISO 8601, UTC), `level`, `logger`, `worker` if there
-    are several, and either the named values of `Fields` or `message`; `traceback` if there is one.
+    """Formats a record as one JSON object. It has `time` (ISO 8601, UTC), `level`, `logger`, and
+    either the named values of `Fields` or `message`. If there are several workers, it also has
+    `worker`; if the record has a traceback, `traceback`.
     """
 
     def __init__(self, worker: int | None = None) -> None:
@@ -62,7 +63,8 @@ def configure(
     worker: int | None = None,
     lock: AbstractContextManager[object] | None = None,
 ) -> None:
-    """Write warnings and errors of every library, and the server's own notes, to stderr.
+    """Write warnings and errors of every library, and the server's own notes, to stderr. With
+    `access_log`, write the access log there too.
 
     If several processes write there, they share a `lock`, and each `worker` has a number.
     """

@@ -40,7 +40,7 @@ class Spaces(NamedTuple):
 
 
 class State(NamedTuple):
-    """The committed rows by space, and the counters. A state is never changed after it was made."""
+    """The committed rows by space, and the counters. A state is never changed."""
 
     spaces: dict[int, dict[bytes, bytes]]
     counters: dict[bytes, int]

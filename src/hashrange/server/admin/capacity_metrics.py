@@ -24,8 +24,8 @@ _CAUSES = {
     "AccountLimit": "account_limit",
     "MaxOnDemandThroughput": "max_on_demand_throughput",
 }
-"""Each cause as the reasons of throttling name it, and as the metrics name it: the reason
-`TableReadKeyRangeThroughputExceeded`, for example, contains the cause `KeyRangeThroughput`."""
+"""The causes of throttling: their names in the reasons of throttled requests, and in metrics. The
+reason `TableReadKeyRangeThroughputExceeded`, for example, has the cause `KeyRangeThroughput`."""
 
 
 def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":

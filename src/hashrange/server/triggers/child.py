@@ -4,7 +4,8 @@
     child -> parent     [true, None] when the function has been imported, and for each event
                         [true, answer] or [false, error]
 
-Each message comes after its length in four bytes. The process ends with its parent.
+A message is sent as its length, in four bytes, followed by its content. The process ends with its
+parent.
 """
 
 import json

@@ -11,7 +11,8 @@ from hashrange.design.streams.shards import Record, Shard
 from hashrange.server.triggers.settings import Trigger
 
 EVENT_BYTES_MAX = 6 * 1024 * 1024 - 64 * 1024
-"""Lambda accepts 6 MB; the rest is for the event around the records."""
+"""The largest size of the records in an event. Lambda accepts an event of 6 MB; the difference is
+for the parts of the event around the records."""
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.5, 30.0
 
 
@@ -30,12 +31,12 @@ def event_record(record: Record, stream_arn: str) -> Record:
 
 @dataclass
 class Lane:
-    """The records of one shard. `handled` is its checkpoint, and `passed` the last record that was
-    read.
+    """The waiting records of one shard. `handled` is the shard's checkpoint, and `passed` is the
+    number of the last record that was read.
 
-    `records` have matched the filters, and have been waiting since `since`. After a failure they
-    are forgotten, and read again after a pause. `parts` are the sizes of the next batches after a
-    batch was divided.
+    `records` have matched the filters; the first of them has been waiting since `since`. After a
+    failure they are forgotten, and read again after a pause. `parts` are the sizes of the next
+    batches after a batch was divided.
     """
 
     shard: Shard

@@ -1,6 +1,7 @@
 """Filter patterns of Lambda: which records of a stream a trigger passes to its function.
 
-A pattern has the form of a record, with a list of rules at each leaf; one of them has to match:
+A pattern has the form of a record, with a list of rules at each leaf. One rule of each list has to
+match:
 
     {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"prefix": "order"}]}}}}
 

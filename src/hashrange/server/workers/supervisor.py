@@ -62,7 +62,8 @@ def supervise(options: Options) -> None:
 
 
 class Ended(NamedTuple):
-    """The end of a worker: whether it had served, its exit status, and both in words."""
+    """The end of a worker: whether it had served, its exit status, and a text that says how it
+    ended."""
 
     served: bool
     status: int
@@ -128,8 +129,8 @@ class Supervisor:
             self._loop.add_signal_handler(signal.SIGHUP, self._reload)
 
     async def _greet(self, admin: AdminListener | None) -> None:
-        """Called when every worker has either begun to serve or failed to, unless the server
-        ends."""
+        """Wait until every worker has begun to serve, or has failed to. Then open the admin port
+        and print the greeting, unless the server is ending."""
         for tried in self._tried[1:]:
             await tried.wait()
         if self._ending.is_set():

@@ -248,7 +248,8 @@ class PostgresDatabase:
         return self.nodes.pool_for(slots)
 
     async def hold_snapshot(self, question: Question, values: bool = True) -> HeldSnapshot:
-        """A snapshot of PostgreSQL, on a connection of its own, and the answer to a question."""
+        """Take a snapshot of PostgreSQL, on a connection of its own, and answer a question from
+        it."""
         return await self._retried(question, self._hold, question, values)
 
     async def _hold(self, question: Question, values: bool) -> HeldSnapshot:
@@ -264,7 +265,10 @@ class PostgresDatabase:
             raise
 
     async def ask(self, question: Question, values: bool = True) -> None:
-        """Answer a question with one statement. If the connection is lost, ask on another one."""
+        """Answer a question with one statement. If the connection is lost, ask on another one.
+
+        Without `values`, only the keys and versions of rows are read.
+        """
         await self._retried(question, self._ask, question, values)
 
     async def _ask(self, question: Question, values: bool) -> None:

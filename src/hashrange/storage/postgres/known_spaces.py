@@ -1,4 +1,4 @@
-"""The spaces that are known to exist, so that commits on a cluster need not check."""
+"""The spaces that are known to exist, so that commits on a cluster need not look for them."""
 
 from collections.abc import Set
 

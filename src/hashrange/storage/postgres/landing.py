@@ -83,7 +83,8 @@ class Landing:
         self._guards.compare(question, rows=False)
 
     def _node_for_all(self, pool: Pool) -> Node | None:
-        """The node of the pool, if the transaction concerns only this node, and only rows."""
+        """The node of the pool, if the transaction concerns only this node, and reads and changes
+        only rows: no ranges, spaces or definitions. Otherwise None."""
         guards, folded = self._guards, self._folded
         if guards.ranges or guards.dropped is not None or folded.on_spaces or folded.is_empty:
             return None

@@ -38,8 +38,8 @@ LOCKING_SECONDS_MAX = 3
 """The limit for waiting for the locks of reads over several nodes: more than Citus needs to find a
 deadlock."""
 IDLE_SECONDS_MAX = 10
-"""The time for which the server waits for the next statement of a transaction. It limits the time
-to determine the outcome of a commit whose connection was lost."""
+"""The time for which the server waits for the next statement of a transaction. So it also limits
+how long it takes to learn the outcome of a commit whose connection was lost."""
 COMMIT_SECONDS_MAX = 300.0
 """The longest time for which a transaction can be under way after it has read the clock: more than
 all limits above together."""

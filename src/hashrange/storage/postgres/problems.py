@@ -11,12 +11,12 @@ import asyncpg
 from hashrange.kv import Busy, Conflict, Full, Locked, ReadOnly, StoreError
 
 CONFLICTS = frozenset({"40001", "40P01"})
-"""A serialization failure, and a deadlock."""
+"""The codes of a serialization failure and of a deadlock."""
 
 _LATER = frozenset(
     {"53300", "57P01", "57P02", "57P03", "08000", "08001", "08003", "08004", "08006"}
 )
-"""The server starts or stops, has no connection to spare, or cannot be reached."""
+"""The codes of a server that starts or stops, has no connection to spare, or cannot be reached."""
 
 _WORDS: dict[str, tuple[type[StoreError], str]] = {
     "28000": (StoreError, "the server refuses this user"),

@@ -73,7 +73,7 @@ _SERVER = """SELECT current_setting('server_version_num')::int AS number,
 PLACE = """SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()),
     (SELECT oid FROM pg_database WHERE datname = current_database()),
     current_schema()::regnamespace::oid)"""
-"""Identifies the cluster, the database in it, and the schema."""
+"""Returns a text that identifies the PostgreSQL instance, the database in it, and the schema."""
 
 
 _CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
@@ -82,7 +82,8 @@ SKEW_MAX = 1000
 
 
 async def prepare(connection: Any, name: str, unsynced: bool) -> int:
-    """Check the database, and create or upgrade its tables. Returns the number of its locks.
+    """Check the database, and create or upgrade its tables. Returns the number that distinguishes
+    the advisory locks of this schema.
 
     After an error the connection must be closed, which rolls back.
 
@@ -134,7 +135,8 @@ async def _check_server(connection: Any, name: str, unsynced: bool) -> None:
 
 
 async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
-    """Version, oldest release and locks, or None if there are no tables yet."""
+    """The row of `hashrange_schema`: version, oldest release, and number of the locks. None if
+    there are no tables yet."""
     tables = await connection.fetch(
         "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
         "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS (SELECT 1 FROM pg_depend "
@@ -195,7 +197,8 @@ async def is_on_every_node(connection: Any) -> bool:
 
 
 async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
-    """Raises StoreError if a node of a cluster lets statements wait for locks without a limit.
+    """Raises StoreError if a node of a cluster lets statements wait for locks without a limit. The
+    error's message proposes a limit of `lock_seconds`.
 
     Settings of a connection to the coordinator do not apply on the other nodes; settings of the
     role do. Unreachable nodes are not checked.

@@ -72,8 +72,8 @@ async def commit(
 
 
 async def _commit(connection: Any, name: str) -> str:
-    """Returns the status. Raises OutcomeUnknown if there is a warning that another node did not
-    commit.
+    """Commit, and return the status of COMMIT. Raises OutcomeUnknown if there is a warning that
+    another node did not commit.
 
     That node is lost. It commits its part when it is back, but until then it shows the old rows. If
     nothing else was written, it is not known whether the transaction was committed.

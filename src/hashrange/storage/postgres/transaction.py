@@ -73,8 +73,8 @@ class PostgresSnapshot:
 class PostgresTransaction:
     """Holds a snapshot from its second read on, and with `locking`, locks from its first read on.
 
-    A locking transaction compares its earlier answers after each later read: if they have not
-    changed by then, they are as of the same moment as the read.
+    After each later read, a locking transaction compares its earlier answers with the database. If
+    they have not changed, they are as of the same moment as that read.
     """
 
     def __init__(self, store: PostgresDatabase, locking: bool) -> None:
@@ -87,7 +87,8 @@ class PostgresTransaction:
         self._guards = Guards()
         self._was_read = False
         self._of_one_moment = True
-        """Whether all reads are as of one moment in any case."""
+        """Whether all reads are as of one moment even on a cluster: they were sent together, to one
+        slot."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         if self._locking:

@@ -13,8 +13,8 @@ _ANYTHING = "SELECT 1 FROM statistics LIMIT 1"
 
 
 class SqliteSnapshot:
-    """A snapshot of the file. When the snapshot is closed, `give_back` gets its connection, and
-    whether the connection is still sound."""
+    """A snapshot of the file. When the snapshot is closed, `give_back` takes its connection back,
+    and is told whether the connection is still sound."""
 
     __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 

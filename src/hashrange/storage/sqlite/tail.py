@@ -212,7 +212,7 @@ class Tail:
         return os.path.getsize(self.path)
 
     def file_piece(self, first: int, size: int) -> bytes:
-        """The present bytes of the file itself, without what is only in the log.
+        """`size` bytes of the file itself from offset `first` on, without what is only in the log.
 
         They are read through SQLite: closing a file of our own would release its locks.
         """
@@ -353,7 +353,8 @@ class Tail:
     def _goes_on(self, position: Position, log: bytes, end: int, moved: int) -> bool:
         """Whether nothing after `position` has been lost, and everything can still be read.
 
-        If all frames are in the file, any writer may restart the log.
+        The log has `end` frames, and `moved` of them are in the file. If all frames are in the
+        file, any writer may restart the log.
         """
         if not log or position.log != log or position.frame > end:
             return False

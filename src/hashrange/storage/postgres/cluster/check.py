@@ -39,7 +39,7 @@ FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)"""
 
 
 async def problems(dsn: str) -> AsyncIterator[str]:
-    """Yield a line for each problem, which says what to do. Raises StoreError if the database at
+    """Yield a line for each problem; the line says what to do. Raises StoreError if the database at
     the address cannot be reached or used."""
     store = PostgresStore(dsn)
     try:
@@ -113,7 +113,7 @@ def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) ->
 async def _of_node(
     store: PostgresStore, address: tuple[str, int], nodes: int
 ) -> tuple[bool, list[str]]:
-    """Whether a node was reached, and its problems."""
+    """Whether a node of a cluster with `nodes` nodes was reached, and its problems."""
     before = time.time()
     try:
         connection = await asyncpg.connect(
@@ -182,6 +182,7 @@ def quoted(name: str) -> str:
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
-    """The number of connections to one node that a server may need: those that the server opens,
-    and those that other nodes open for its transactions and locking reads over several nodes."""
+    """The number of connections to one node that a server may need: the `pool` connections that the
+    server opens for work at this node, and those that it or other nodes open for its transactions
+    and locking reads over several of the `nodes`."""
     return pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

@@ -42,7 +42,7 @@ from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
 """The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is the
-catalog of its version or, while the fence is closed, of the version before."""
+catalog in the fence's version or, while the fence is closed, in the version before."""
 OPEN, CLOSED = 0, 1
 
 RESCUE_SECONDS = 0.5
@@ -145,7 +145,8 @@ class Fences:
                 await _change_shard(connection, shard, _CLOSE, {"number": number})
 
     async def open(self, number: int, version: int, value: bytes) -> None:
-        """Open the fences that were closed with this number."""
+        """Open the fences that were closed with this number. `version` and `value` are those of the
+        catalog's row."""
         await self._open([number], version, value)
 
     async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
@@ -193,8 +194,8 @@ class Fences:
             self._rescue = None
 
     async def rescue(self) -> None:
-        """If any fence is closed, or its version differs from the others, open all fences, as far
-        as nodes can be reached."""
+        """If any fence is closed, or fences have different versions, open the fences of all nodes
+        that can be reached. Raises the error of a node that cannot be reached."""
         states: set[tuple[int, int]] = set()
 
         async def look(node: Node) -> None:

@@ -177,7 +177,7 @@ class Nodes:
 
     def order(self, at: Stored) -> tuple[Tables, Stored]:
         """The sort key of a row in the order in which every transaction locks rows: shard by shard,
-        because a statement at one node locks them so."""
+        because a statement at one node locks rows in this order."""
         return self.shard_of(at.slot).tables, at
 
     def shard_of(self, slot: int) -> Shard:

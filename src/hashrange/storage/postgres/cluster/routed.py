@@ -4,8 +4,8 @@ Citus distributes slots over nodes. If a transaction writes to several nodes, it
 phases, and for a moment a reader sees the new row on one node and the old row on another:
 PostgreSQL's snapshots do not span nodes. So rows that must be as of one moment are read under row
 locks, in the order in which writers lock them. A lock waits for a commit that has begun on the
-row's node. A key without a row cannot be locked, so a row is inserted, which waits in the same way,
-and the transaction is rolled back.
+row's node. A key without a row cannot be locked, so a row is inserted for it: the insertion waits
+in the same way. Then the transaction is rolled back.
 
 Rows by key are read together with the fences of their slots (see `fences`), in one statement. The
 fences take the place of the catalog's row, which is on one node only.
@@ -72,8 +72,8 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
     Fenced, a Conflict, if the question cannot be answered because of them.
 
     The dropped spaces are read last. So if rows are missing because their space is being emptied,
-    the space is known to be dropped. They need not be read if a fence is open, because then no
-    space that the reader may know has been dropped.
+    the space is known to be dropped. The dropped spaces need not be read if a fence is open,
+    because then no space that the reader may know has been dropped.
     """
     rows, met = await _rows(connection, question, values)
     totals = await _totals(connection, question) if question.names else []

@@ -140,7 +140,7 @@ async def write(
 
 
 def slot_of_commit(folded: Folded) -> int:
-    """The slot for the id and the counters of a transaction: one that it writes to anyway."""
+    """The slot for the id and the counters of a transaction: a slot that it writes to anyway."""
     if folded.rows:
         return min(slot_of(key) for _, key in folded.rows)
     return folded.appended[0].slot if folded.appended else SLOT_OF_LISTS
