@@ -1,4 +1,5 @@
-"""`python -m benchmarks`: start ours and the peers, drive them, print what was measured.
+"""`python -m benchmarks`: start the servers of hashrange and of the peers, drive them, and print
+the figures.
 
 With --against FOLDER, compare this checkout with another one instead.
 """
@@ -106,7 +107,7 @@ def measure(
 
 
 def grids(bench: Bench, servers: list[Server]) -> list[Grid]:
-    """The tables of these servers but the one of the loads, which has two forms."""
+    """The tables about these servers, except the table of the loads, which has two forms."""
     names = {server.name for server in servers}
     resting = {name: rests for name, rests in bench.resting.items() if name in names}
     return [
@@ -118,7 +119,8 @@ def grids(bench: Bench, servers: list[Server]) -> list[Grid]:
 
 
 def verdicts(bench: Bench) -> Grid:
-    """The bars that we have set ourselves. They are for the terminal, not for the page."""
+    """A table of the bars that hashrange sets itself, with verdicts. It is for the terminal, not
+    for the page."""
     limits = bars.limits(bench.disturbed, bench.resting, bench.in_process)
     return report.verdicts([*bars.ratios(bench.loads), *limits])
 
@@ -143,7 +145,8 @@ def show_bench(options: argparse.Namespace, folder: Path, say: runs.Say, console
 def show_comparison(
     options: argparse.Namespace, folder: Path, say: runs.Say, console: Console
 ) -> bool:
-    """Whether no operation is slower than in the other checkout."""
+    """Compare this checkout with the other one and print the figures. Returns whether no operation
+    is slower here."""
     other = options.against.resolve()
     compared, calls = compare.in_process(other, say)
     verdicts = [comparison.verdict() for comparison in compared.values()]

@@ -4,11 +4,11 @@ A bar is held or missed if the whole interval of its ratio is on one side (see `
 otherwise within noise. The ratios are those of single rounds, in which both servers are driven
 within seconds.
 
-On a quiet machine requests/s decide. Other programs draw their ratio towards 1, as they take
-processor time from the generator and from both servers. On a disturbed machine the ratio of
-processor time per request decides, if the other server computes in one thread and waits for no
-disk, as ours does: both then answer as many requests as a core has time for. For other servers
-both ratios have to agree.
+On a quiet machine requests/s decide. Other programs draw the ratio of requests/s towards 1, because
+they take processor time from the generator and from both servers. On a disturbed machine the ratio
+of processor time per request decides, if the other server computes in one thread and waits for no
+disk, as ours does: both then answer as many requests as a core has time for. For other servers both
+ratios have to agree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -110,7 +110,8 @@ def processor_ratio(ours: list[Load], theirs: list[Load]) -> Spread:
 
 
 def ratios(loads: Loads) -> Iterator[Judged]:
-    """Bars against servers that were not measured are left out."""
+    """The verdicts on `RATIOS`. A bar is left out if its server `ours`, or each of its `others`,
+    was not measured."""
     for bar in RATIOS:
         by_name = loads.get(f"{bar.workload}, 100 B", {})
         present = [name for name in bar.others if name in by_name]

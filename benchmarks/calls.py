@@ -1,9 +1,9 @@
 """`python -m benchmarks.calls`: the Python calls of hashrange's own code, for one warm request.
 
-Requests are made one at a time, over HTTP and over the asynchronous store of the tests, and
-`benchmarks.embedded` counts those in the process. A generator or a coroutine counts each time that
-it is resumed. Functions written in C do not count, nor do those of other packages. --list prints
-the functions that one operation calls: `python -m benchmarks.calls --list PutItem`.
+Requests are made one at a time, over HTTP and over the asynchronous store of the tests.
+`benchmarks.embedded` counts the calls of requests in the process. A generator or a coroutine counts
+each time that it is resumed. Functions written in C do not count, nor do those of other packages.
+--list prints the functions that one operation calls: `python -m benchmarks.calls --list PutItem`.
 """
 
 import argparse

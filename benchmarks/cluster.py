@@ -22,17 +22,20 @@ from hashrange.testing.postgres_server import NoPostgres, PostgresServer
 ITEMS = 500
 ROUNDS = 5
 WARM = 4
-"""How many rounds go before, so that every connection has planned its statements."""
+"""How many rounds precede the measured ones, so that every connection has planned its
+statements."""
 IDLE_SECONDS = 10
 NODES = 4
 REQUESTS = {1: 250, 64 // NODES: 1500, 64: 3000}
-"""In each round, by the number of clients."""
+"""How many requests are made in each round, by the number of clients."""
 BARS = {("PutItem", 64): 3, ("GetItem", 64): 4, ("PutItem", 1): 9, ("GetItem", 1): 7}
-"""How many times the cost of plain PostgreSQL a cluster may cost."""
+"""The cost of a request may be at most this many times its cost on plain PostgreSQL, by the
+operation and the number of clients."""
 NODES_BAR = 1.3
-"""How many times the cost of one node four may cost."""
+"""The cost of a request on four nodes may be at most this many times its cost on one node."""
 SETTINGS = {"citus.recover_2pc_interval": "5s"}
-"""What the documentation recommends. The clusters of tests recover sooner, which costs more."""
+"""The settings that the documentation recommends. The clusters of tests recover sooner, which costs
+more."""
 
 TABLE = {
     "TableName": "bench",
@@ -51,7 +54,8 @@ class Place(NamedTuple):
         return sum(seconds_of(server.pid) for server in self.servers)
 
     async def run(self, operation: str, clients: int) -> float:
-        """Microseconds of processor time per request."""
+        """Make the requests of one round. Returns the database's processor time per request, in
+        microseconds."""
         numbers = count()
         call = CALLS[operation]
         requests = REQUESTS[clients]

@@ -48,7 +48,7 @@ class Comparison(NamedTuple):
 
 
 Compared = dict[str, Comparison]
-"""By workload name."""
+"""The comparisons by workload name."""
 
 
 class Compute:
@@ -82,7 +82,7 @@ class Compute:
 
 
 def in_process(other: Path, say: runs.Say) -> tuple[Compared, dict[str, tuple[int, int]]]:
-    """The comparisons, and the Python calls of each operation here and there."""
+    """The comparisons, and the Python calls of each operation in this checkout and the other."""
     compared: Compared = {}
     for start in range(STARTS):
         with ExitStack() as stack:
@@ -98,14 +98,15 @@ def in_process(other: Path, say: runs.Say) -> tuple[Compared, dict[str, tuple[in
 
 
 def in_turns(pair: list[Compute], name: str) -> Iterator[tuple[float, float]]:
-    """Microseconds of both; the one that begins changes from turn to turn."""
+    """For each turn, the microseconds in both checkouts. They begin alternately."""
     for turn in range(TURNS):
         taken = {each: pair[each].microseconds(name) for each in (turn % 2, 1 - turn % 2)}
         yield taken[0], taken[1]
 
 
 def over_http(other: Path, folder: Path, say: runs.Say) -> Compared:
-    """Requests to both servers, which store to disk with relaxed durability."""
+    """The comparisons of requests to the servers of both checkouts, which store to disk with
+    relaxed durability."""
     small = [each for each in workloads.all_workloads() if each.table.size == 100]
     replays = [
         runs.prepare(workload, folder) for workload in [*small, *workloads.indexed_workloads()]
@@ -131,7 +132,7 @@ def spent(loads: list[Load]) -> float:
 
 
 def grid(title: str, compared: Compared, calls: dict[str, tuple[int, int]] | None = None) -> Grid:
-    """Pairs are of this checkout and the other."""
+    """A table of the comparisons. In each pair of figures, the first is of this checkout."""
     rows = []
     for name, (here, other) in compared.items():
         ratio = compared[name].ratio()

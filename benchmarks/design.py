@@ -127,7 +127,8 @@ def plain_boto3(client: Any) -> Work:
 
 
 def over_http(endpoint: str, client: Any) -> dict[str, Work]:
-    """A library that is not installed is left out, and the reason is printed."""
+    """The work of each library over HTTP. A library that is not installed is left out, and the
+    reason is printed."""
     rows = {"boto3 over HTTP": plain_boto3(client), "design over HTTP": ours(client)}
     for peer in PEERS:
         try:
@@ -141,7 +142,8 @@ def over_http(endpoint: str, client: Any) -> dict[str, Work]:
 
 
 def parts(database: hashrange.Database) -> dict[str, Work]:
-    """The steps before and after the request: arguments to a request, and an answer to items."""
+    """The toolkit's steps before and after a request: it makes the request from arguments, and
+    items from the answer."""
     db = table.open(Sensors, database)
     one_call, all_call = db.sensor.call, db.sensors.call  # type: ignore[attr-defined]
     one, entity = sensor(1), table.model.entity(Sensor)
@@ -220,7 +222,7 @@ print((process_time() - started) * 1000)
 
 
 def import_ms() -> float:
-    """Processor time, in a new process."""
+    """The processor time of `IMPORT` in a new process, in milliseconds."""
     command = (sys.executable, "-c", IMPORT)
     runs = (subprocess.run(command, capture_output=True, check=True) for _ in range(10))
     return statistics.median(float(run.stdout) for run in runs)
@@ -232,7 +234,8 @@ def import_ms() -> float:
 def in_turns(
     rows: dict[str, Work], clock: Callable[[], float] = time.thread_time
 ) -> dict[str, list[float]]:
-    """Microseconds per call, for each operation of a row. The default clock is this thread's."""
+    """The median microseconds of a call, by row, one for each operation. The default clock counts
+    the processor time of this thread."""
     medians: dict[str, list[float]] = {name: [] for name in rows}
     for operation in OPERATIONS:
         works = {name: row[operation] for name, row in rows.items() if operation in row}

@@ -98,7 +98,7 @@ def pydynox(endpoint: str, client: Any) -> Work:
 
 
 def pydynantic(endpoint: str, client: Any) -> Work:
-    """It writes an attribute of its own with the entity's type, which the others do not have."""
+    """Pydynantic also writes an attribute with the entity's type. The other libraries do not."""
     from pydynantic import Entity, Table, key
 
     shared = Table(

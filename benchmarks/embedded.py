@@ -57,7 +57,8 @@ def filled() -> hashrange.Database:
 
 
 def works(database: hashrange.Database) -> dict[str, Work]:
-    """By workload name. Each request has been made once, so that what is cached is in its cache."""
+    """The work of each workload, by its name. Each request has been made once, so that the caches
+    are filled."""
     small = [each for each in workloads.all_workloads() if each.table.size == 100]
     every = [*small, query_of_50(small[0].table), *workloads.indexed_workloads()]
     return {workload.name: work(database, workload) for workload in every}
@@ -105,7 +106,7 @@ def requests_in_turn(work: Work) -> int:
 
 
 def measure() -> dict[str, Figures]:
-    """By workload name; the operations take turns."""
+    """The figures by workload name. The operations take turns."""
     with filled() as database:
         every = works(database)
         figures = {name: Figures(calls(work), []) for name, work in every.items()}

@@ -32,14 +32,15 @@ SIZES = [10_000, 1_000_000]
 ROUNDS = 7
 SECONDS = 2
 DRAWN = 50_000
-"""How many items are asked for: enough to reach every part of a large table."""
+"""How many requests are prepared: enough to reach every part of a large table."""
 PARALLEL = 16
 SETTINGS = {"shared_buffers": "1GB", "max_wal_size": "8GB"}
-"""Those of a PostgreSQL that is set up for a large database."""
+"""The settings of a PostgreSQL that is set up for a large database."""
 
 
 class Measured(NamedTuple):
-    """One run. The processor time of the two and the bytes are those of one request."""
+    """The figures of one run. The processor time of the server and of the database, and the bytes
+    of the log, are those of one request."""
 
     requests_per_second: float
     p99_ms: float
@@ -112,7 +113,7 @@ class Grown:
 
 
 def replay_of(name: str, table: Table, folder: Path) -> runs.Replay:
-    """Requests for items of the whole table. An item is put in the place of one that is there."""
+    """Requests for items of the whole table. Each put replaces an existing item."""
     pick = Random(workloads.SEED)
     numbers = [pick.randrange(table.items) for _ in range(DRAWN)]
     condition = {"KeyConditionExpression": "pk = :p"}
@@ -132,7 +133,7 @@ def replay_of(name: str, table: Table, folder: Path) -> runs.Replay:
 
 
 def rows_of(name: str, seen: dict[str, list[Measured]]) -> Iterator[list[str]]:
-    """One row for each size, which is compared with the first one in each round."""
+    """A row for each size. In each round, the size is compared with the first size."""
     first = next(iter(seen.values()))
     for size, measured in seen.items():
         middle = Measured(*map(median, zip(*measured, strict=True)))

@@ -17,7 +17,8 @@ HEAD = (
     "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature={signature}\r\n"
     "Content-Length: {length}\r\n\r\n"
 )
-"""Well formed, so that every implementation accepts it; none of them verifies the signature."""
+"""The head of each request. It is well formed, so that every implementation accepts it. None of
+them verifies the signature."""
 
 
 class Load(NamedTuple):

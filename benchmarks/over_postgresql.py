@@ -1,7 +1,7 @@
 """`python -m benchmarks.over_postgresql NODES ARGUMENTS`: a server over a PostgreSQL of its own.
 
-If NODES is above 0, it is a Citus cluster of that many nodes. The other arguments are those of
-`hashrange serve`. Both end when this process is told to end.
+If NODES is above 0, PostgreSQL is a Citus cluster of that many nodes. The other arguments are those
+of `hashrange serve`. The server and PostgreSQL end when this process is told to end.
 """
 
 import signal

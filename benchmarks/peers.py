@@ -42,13 +42,14 @@ def hashrange() -> list[Server]:
 
 
 def workers() -> list[Server]:
-    """Two processes on one file."""
+    """The server with two processes on one file."""
     alone = checkout(ROOT, "hashrange, 2 workers", "relaxed")
     return [alone._replace(command=[*alone.command, "--workers", "2"])]
 
 
 def over_postgresql() -> list[Server]:
-    """One process, with and without syncs, and two, over a PostgreSQL on the same machine."""
+    """The servers over a PostgreSQL on the same machine: one process, without and with syncs, and
+    two processes without syncs."""
     try:
         find_programs()
     except NoPostgres as error:
@@ -65,7 +66,7 @@ def over_postgresql() -> list[Server]:
 
 
 def over_citus() -> list[Server]:
-    """One process over a cluster of four nodes on the same machine."""
+    """The server with one process over a cluster of four nodes on the same machine."""
     try:
         find_programs_with_citus()
     except NoPostgres as error:

@@ -164,7 +164,7 @@ def verdicts(bars: Iterable[Judged]) -> Grid:
 
 
 def strained(loads: Loads) -> list[str]:
-    """Where the generator may have been the limit."""
+    """A line for each workload and server whose limit may have been the generator."""
     typicals = {
         (label, name): typical(rounds)
         for label, by_name in loads.items()
@@ -178,7 +178,7 @@ def strained(loads: Loads) -> list[str]:
 
 
 def disturbing(loads: Loads) -> list[str]:
-    """Whether other programs shared the machine."""
+    """A line that says how much other programs used the machine; empty if nothing was driven."""
     runs = [load for by_name in loads.values() for rounds in by_name.values() for load in rounds]
     if not runs:
         return []

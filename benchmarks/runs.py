@@ -11,7 +11,7 @@ from benchmarks.servers import Running, Server, ServerFailedError
 from benchmarks.workloads import Table, Workload
 
 Say = Callable[[str], None]
-"""Is told what is being measured, to show it to the user."""
+"""A function that shows the user what is being measured."""
 
 WRITERS = 4
 SCANNERS = 1
@@ -58,7 +58,8 @@ def answers(running: Running, workload: Workload) -> bool:
 
 
 def drive(running: Running, prepared: Replay, seconds: int) -> Load:
-    """One run. Whatever is neither the server's nor the generator's work is that of others."""
+    """Drive a server once. Processor time that neither the server nor the generator takes is that
+    of other programs."""
     busy, computed = processor.seconds_of_all(), running.processor_seconds()
     measured = load.drive(running.port, prepared.path, seconds)
     computed = running.processor_seconds() - computed
@@ -98,7 +99,8 @@ def compare(
 
 
 class Disturbed(NamedTuple):
-    """GetItem alone, while writers commit, and while filtered Scans run."""
+    """The load of GetItem in three cases: alone, while writers commit, and while filtered Scans
+    run."""
 
     quiet: Load
     writers: Load

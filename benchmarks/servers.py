@@ -24,10 +24,11 @@ class ServerFailedError(Exception):
 
 
 class Server(NamedTuple):
-    """`command` contains {port} and {folder}; the folder is empty and used by no other server.
+    """A server to measure. `command` contains {port} and {folder}; the folder is empty and used by
+    no other server.
 
     durability: "memory", "relaxed" (a write survives a killed process) or "full" (a write is on
-    disk before it is answered). Only servers with `reads` are driven with reads, one of each
+    disk before it is answered). Only servers with `reads` are driven with reads: one server of each
     implementation. `source` is where Python finds the packages of the program, if they are not
     installed.
     """
@@ -73,7 +74,8 @@ class Running:
         self.first_answer_ms = (time.perf_counter() - started) * 1e3
 
     def wait_for_answer(self, deadline: float) -> None:
-        """Raises OSError if the process ends first, and at the deadline."""
+        """Wait until the server answers. Raises OSError if the process ends first, and at the
+        deadline."""
         request = http_request("ListTables", b"{}")
         while True:
             try:

@@ -12,8 +12,8 @@ class Spread(NamedTuple):
     """The median of some values, their quartiles, and how far the median can be trusted.
 
     The true median lies between `low` and `high` in at least 93 of 100 cases, whatever the
-    distribution of the noise, if there are five values or more. The two are order statistics:
-    the least and the greatest value of up to eight, and closer to the middle of more.
+    distribution of the noise, if there are five values or more. The two are order statistics: the
+    least and the greatest of up to eight values; of more values, two that are closer to the middle.
     """
 
     median: float

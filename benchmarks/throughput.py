@@ -21,7 +21,8 @@ from benchmarks.servers import Server, all_running
 from benchmarks.spread import Spread
 
 BARS = {"measured": 1.03, "metrics": None, "enforced": 1.10}
-"""How many times the processor time of a server with everything off a request may take."""
+"""The processor time of a request may be at most this many times its time on a server with
+everything off."""
 
 UNREACHED = 1e12
 PACE = runs.Pace(rounds=15, seconds=1)

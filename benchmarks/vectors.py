@@ -1,7 +1,8 @@
-"""`python -m benchmarks.vectors`: searches of vectors, of ours and of dynoxide.
+"""`python -m benchmarks.vectors`: vector searches of hashrange and of dynoxide.
 
-Each server is filled over HTTP with random vectors of length 1, in an index of all and in one by a
-HASH attribute. Processor time is that of the server, which a busy machine disturbs least.
+Each server is filled over HTTP with random vectors of length 1, in two indexes: one that is
+searched as a whole, and one with a HASH attribute. Processor time is that of the server, which a
+busy machine disturbs least.
 """
 
 import argparse
@@ -28,7 +29,8 @@ BATCH = 25
 
 
 class Figures(NamedTuple):
-    """Milliseconds of the server's processor time, but for the last two, which are waits."""
+    """Milliseconds of the server's processor time; but `get_p99` and `get_p99_beside` are waiting
+    times in milliseconds, and `memory_mb` is memory."""
 
     put: float
     first: float

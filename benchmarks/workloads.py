@@ -14,9 +14,9 @@ SIZES = {100: "100 B", 1_024: "1 KB", 10_240: "10 KB", 409_000: "400 KB"}
 """Item sizes in bytes by DynamoDB's rules; the last stays just under the limit."""
 ITEMS_PER_PARTITION = 10
 KEYS_BYTES = 25
-"""What the attributes of an item take beside its filler."""
+"""How many bytes of an item are not filler."""
 INDEX_KEY_BYTES = 5
-"""What gpk takes more than the attribute hits, which it replaces."""
+"""How many bytes more the attribute `gpk` takes than the attribute `hits`, which it replaces."""
 BATCH_BYTES_MAX = 4_000_000
 
 Json = dict[str, Any]
@@ -99,7 +99,7 @@ INDEX = "by-gpk"
 INDEXED = Table("bench-indexed", 100, 1_000, indexed=True)
 
 SCANNED = Table("bench-scanned", 100, 10_000)
-"""One filtered Scan of it evaluates a page of 1 MB and returns nothing."""
+"""The table of the filtered Scan, which evaluates a page of 1 MB and returns nothing."""
 
 
 def get_item(table: Table) -> Workload:
@@ -208,7 +208,8 @@ def filtered_scan(table: Table) -> Workload:
 
 
 def indexed_workloads() -> list[Workload]:
-    """What an index adds. Only the last of them changes the items that it writes."""
+    """The workloads that show what an index adds. Only the last one changes the items that it
+    writes."""
     table = INDEXED
     numbers = drawn(table, 1_000)
     get = get_item(table).bodies

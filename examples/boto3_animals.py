@@ -102,7 +102,8 @@ def animal_key(name: str, sk: str) -> Item:
 
 
 def words_key(words: int) -> str:
-    """Padded with zeros, because strings are compared from the left: "9" would come after "10"."""
+    """A sort key with a number. It is padded with zeros, because strings are compared from the
+    left: "9" would come after "10"."""
     return f"parrot:words:{words:0{WORDS_DIGITS}}"
 
 
@@ -151,7 +152,8 @@ def parrots_between(client: Client, words: tuple[int, int]) -> list[Item]:
 
 
 def parrots_above(client: Client, words: int) -> list[Item]:
-    """Uses BETWEEN, because `>` alone would also read the next namespace."""
+    """Parrots that know more than a number of words. BETWEEN is used, because `>` alone would also
+    read the next namespace."""
     return parrots_between(client, (words + 1, WORDS_MAX))
 
 

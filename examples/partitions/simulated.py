@@ -30,7 +30,7 @@ class Simulated(Database):
         self._began = self.clock.now()
 
     def start_upkeep(self) -> None:
-        """Does not start a thread, because `wait` does the upkeep that is due."""
+        """Start no thread, because `wait` does the upkeep that is due."""
 
     @property
     def seconds(self) -> float:

@@ -35,7 +35,8 @@ class States:
         self._kept[name] = self._store.state()
 
     def go_back(self, name: str | None = None) -> None:
-        """Go back to a snapshot, or to the first state. KeyError if there is no such snapshot."""
+        """Go back to a snapshot, or to the first state. Raises KeyError if there is no such
+        snapshot."""
         wanted = self._first if name is None else self._kept[name]
         self._store.go_on_from(lambda now: _following(now, wanted))
         views = self._runtime.environment.views

@@ -115,7 +115,7 @@ def _global_table(properties: Json) -> Json:
 
 
 def _scaled_parts(table: Json, replica: Json) -> Iterator[tuple[Json, Json]]:
-    """The table and its global indexes, each with the settings of the replica for it."""
+    """The table and its global indexes, each with the replica's settings for it."""
     yield table, replica
     own = {
         index.get("IndexName"): index

@@ -113,7 +113,7 @@ class _Count:
 
     @property
     def kind(self) -> str:
-        """The type of the column, if all of its cells have the same type."""
+        """The type of the column, if all of its cells have the same type; S if all are empty."""
         return next(iter(self.kinds), "S")
 
     def note(self, cell: str, line: int) -> None:

@@ -38,7 +38,8 @@ def _repeats(chunk: Any) -> bool:
 
 
 def rows_at_once(metadata: Any, ours: bool) -> int:
-    """The number of rows to read at once, so that the memory does not depend on their size.
+    """The number of rows to read at once, so that the memory does not depend on the size of the
+    rows.
 
     `ours` says that hashrange wrote the file, so that its maps are JSON. Raises ValueError if rows
     are larger than any item, because whole pages of them would be decompressed.

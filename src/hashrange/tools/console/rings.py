@@ -9,7 +9,8 @@ from typing import Any
 from hashrange.tools.console.values import typed
 
 WHOLE = 1 << 64
-"""Ranges of the hash are written with 16 hexadecimal digits or more."""
+"""The number of values of 16 hexadecimal digits. The ends of a range of the hash are written with
+16 digits or more."""
 DIGITS = 16
 LABELS, DOTS = (66, 42), (100, 122)
 """The radii at which numbers of partitions and keys are drawn. The radius of the circle is 100."""

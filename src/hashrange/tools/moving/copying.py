@@ -180,8 +180,8 @@ def _place(target: "Target") -> tuple[str, str]:
 
 
 def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """The places in PostgreSQL, as a part of what identifies the transfer in a bookmark, besides
-    the names of the databases."""
+    """The places that are in PostgreSQL, as a member of the `what` by which a bookmark recognises
+    its transfer. The names of the databases are other members."""
     addresses = [place for kind, place in places if kind == "postgresql"]
     return {"postgresql": addresses} if addresses else {}
 

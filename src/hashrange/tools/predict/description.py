@@ -141,7 +141,8 @@ class Loads:
         return Call(line.name, rate, tuple(parts), zipf)
 
     def _keys(self, line: CostLine, source: str, of: int | None, rate: float) -> Keys:
-        """The partition keys that the calls use in the table or in an index."""
+        """The partition keys that the calls use in `source`, the table or an index. `of` is their
+        number if the description gives it; otherwise it follows from the volumes, or is assumed."""
         entities = self._entities(line)
         by_type = self.model.model.by_type
         if by_type is not None and source == by_type.name and entities:

@@ -33,7 +33,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def complete(text: str, catalog: Catalog, commands: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """The word before the end of `text`, and the words that may stand in its place."""
+    """The word at the end of `text`, and the words that may stand in its place."""
     if text.lstrip().startswith(".") and not text.lower().lstrip().startswith(".explain "):
         return _of_command(text.lstrip(), catalog, commands)
     statement = split(text)[-1]

@@ -49,7 +49,8 @@ def show(visit: Visit) -> Response:
 
 
 def _counted(items: tuple[Item, ...], name: str) -> Counter[str]:
-    """The number of occurrences of each value. Members of sets have no order."""
+    """The number of items that have each value of the attribute. Two sets are the same value if the
+    database returns their members in the same order, as hashrange does."""
     return Counter(dumps({"": item[name]}) for item in items if name in item)
 
 

@@ -31,7 +31,7 @@ _FROM = re.compile(
 
 
 def show(visit: Visit) -> Response:
-    """The form, for a table or with a statement. The address may say that a SELECT runs."""
+    """The form, for a table or with a statement. If the address says `run`, a SELECT is run."""
     table = visit.parameters.get("table", "")
     statement = visit.parameters.get("statement") or (f'SELECT * FROM "{table}"' if table else "")
     if visit.parameters.get("run") and selects(statement):

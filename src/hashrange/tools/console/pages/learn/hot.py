@@ -32,7 +32,7 @@ TABLE = {
 
 
 def show(visit: Visit) -> Response:
-    """The form, and a minute of messages if the address says how many there are."""
+    """The form. If the address says `run`, also the result of a minute of messages."""
     keys, rate = visit.parameters.get("keys", "1"), visit.parameters.get("rate", "16")
     if keys not in KEYS or rate not in RATES:
         raise Mistake("Choose keys and a rate from the list.")
@@ -51,7 +51,8 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(keys: int, rate: int) -> dict[str, Any]:
-    """Write messages for a minute of simulated time, in a database of its own."""
+    """Write `rate` messages a second, spread over `keys` partition keys, for a minute of simulated
+    time. The messages are in a database of their own."""
     clock = TestClock("2026-11-21")
     settings = Settings(throughput="enforced", partition_write_units=PARTITION_UNITS)
     written: list[int] = []

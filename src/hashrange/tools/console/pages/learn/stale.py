@@ -40,7 +40,8 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(kind: str, seed: int) -> dict[str, Any]:
-    """Change an order's status from open to paid, and read it every ten milliseconds."""
+    """Change an order's status from open to paid, and read it every ten milliseconds. `kind` is a
+    key of `KINDS`, and `seed` makes a run repeatable."""
     eventual = Eventual(seed=seed, lag=LAG_SECONDS, index_lag=LAG_SECONDS)
     reads: list[Read] = []
     with Simulation(consistency=eventual) as database:
