@@ -190,7 +190,8 @@ def _ends_segment(parts: tuple[str | Wildcard, ...], at: int) -> bool:
 
 
 def _within(pieces: list[str], ends: bool = False) -> str:
-    """A regular expression for pieces of a text, separated by stars that do not match colons."""
+    """A regular expression for pieces of a text, separated by stars that do not match colons.
+    `ends` says that the text to match ends after the last piece."""
     first, *others = pieces
     if others and ends:
         others, last = others[:-1], f"[^:]*{others[-1]}"

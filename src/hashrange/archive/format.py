@@ -50,8 +50,8 @@ class Generation(Struct, forbid_unknown_fields=True, frozen=True):
 class Segment(Struct, forbid_unknown_fields=True, frozen=True):
     """The first line of a segment.
 
-    It has the frames after `first` up to `frame` of the log with the salts `log`, except frames
-    whose page is in a later frame of the segment; `sums` is the checksum of the last frame.
+    The segment has the frames after `first` up to `frame` of the log with the salts `log`, except
+    frames whose page is in a later frame of the segment. `sums` is the checksum of the last frame.
     `before` is the SHA-256 of the previous segment, empty in the first one. All commits of the
     segment were made at or before `time`; `commits` is the number of commits in the generation so
     far. `log_begins` is the number of the first segment of the same log.

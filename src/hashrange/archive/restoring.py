@@ -161,8 +161,8 @@ def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
 
 @contextmanager
 def _announced(objects: Objects) -> Iterator[None]:
-    """While this is open, nothing in the archive is deleted, if this process may write to the
-    archive."""
+    """Keep the archive's objects from being deleted while the block runs. If this process may not
+    write to the archive, nothing is kept."""
     name = f"{f.RESTORES}{uuid4().hex}-{int(time.time())}"
     with suppress(ObjectError):
         objects.put(name, b"")

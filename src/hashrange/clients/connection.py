@@ -60,7 +60,7 @@ def remote_connection(client: Any, place: str, threads: int) -> JsonConnection:
 
 
 def connection_of(runtime: Runtime | AsyncRuntime, threads: int) -> JsonConnection:
-    """A connection to a database that is open in this process, which needs no boto3."""
+    """A connection, without boto3, to a database that is open in this process."""
     return _File(runtime) if isinstance(runtime, Runtime) else _Awaited(runtime, threads)
 
 

@@ -149,11 +149,11 @@ class Database:
         `from_key` is the first key of a partition that begins within an item collection. With
         `Settings(throughput=)` "measured" or "enforced", `load` has the units that this process has
         consumed, the throttled requests, and the hottest keys. `contributor_insights` has the
-        reports of a table or index for which they are enabled. `lag_seconds` of a global index on
-        Citus, and with enforced throughput, is the age of the oldest change that the index does not
-        show yet. If throughput is enforced, `read_credit` and `write_credit` are the units that
-        each partition (and in `load`, the whole table or index) can still serve at once; a debt is
-        negative, None means no limit.
+        reports of a table or index for which they are enabled. On Citus, and with enforced
+        throughput, `lag_seconds` of a global index is the age of the oldest change that the index
+        does not show yet. If throughput is enforced, `read_credit` and `write_credit` are the units
+        that each partition (and in `load`, the whole table or index) can still serve at once; a
+        debt is negative, None means no limit.
         """
         return self.runtime.inspect(table_name)
 

@@ -122,8 +122,8 @@ class S3:
         return {"Bucket": self._bucket, "Key": self._prefix + name}
 
     def _unless_there(self, name: str, digest: bytes, write: Callable[[], object]) -> None:
-        """Write the object unless it exists. If an answer is lost, boto3 repeats a request that has
-        succeeded."""
+        """Write the object unless it exists. If it does, it must have this digest: after a lost
+        answer, boto3 repeats a request that has succeeded."""
         for attempt in range(_ATTEMPTS):
             try:
                 write()

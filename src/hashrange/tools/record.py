@@ -194,7 +194,7 @@ class Recording:
         return self._tables[name]
 
     def _defined(self, described: Json) -> Table:
-        """The table as a database of this process would make it."""
+        """The definition that a database in this process gives to a table with this description."""
         plain = json.loads(json.dumps(described, default=str))
         self._database.execute("CreateTable", creation(plain))
         tables = self._database.runtime.definitions()

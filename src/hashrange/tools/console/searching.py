@@ -73,7 +73,8 @@ class Search:
 
     @property
     def seen(self) -> dict[str, str]:
-        """The parameters that name what the page has read."""
+        """Parameters for the items that the page has read: the position before the first, and their
+        number."""
         return {"after": self.start, "count": str(self.read - self.before)}
 
     @property

@@ -61,13 +61,15 @@ class Visit:
         return RedirectResponse(to, 303)
 
     def go_back(self, otherwise: str) -> Response:
-        """Send the browser to the page of this console that the form names."""
+        """Send the browser to the page of this console that the form names; to `otherwise` if it
+        names none."""
         back = self.parameters.get("back", "")
         local = re.match(r"/(?![/\\])[\x21-\x7e]*\Z", back)
         return self.go(back if local else otherwise)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """A field that is a number, within bounds."""
+        """The number in a field; `default` if it is empty. A number that is not from `least` to
+        `most` becomes the nearer of these two. Raises `Mistake`."""
         text = self.parameters.get(name) or str(default)
         if not text.isascii() or not text.isdecimal():
             raise Mistake(f"{name}: {text!r} is not a number")
@@ -91,7 +93,7 @@ class Visit:
     """The parameters for the position of a page in a search, and for its display."""
 
     def asked(self, without: Collection[str]) -> str:
-        """The parameters of this page as part of an address."""
+        """The parameters of this page, except those in `without`, as part of an address."""
         return urlencode([pair for pair in self.parameters.multi_items() if pair[0] not in without])
 
     def with_(self, **changed: str | None) -> str:

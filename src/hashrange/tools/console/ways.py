@@ -34,7 +34,8 @@ class Ways:
         return address(query, index=self._index, pk=_text(key), run="1")
 
     def alike(self, name: str, value: Value) -> str:
-        """A link to the items whose attribute has the value; empty if it has no short filter."""
+        """The address of the items whose attribute has the value; empty if no short filter can find
+        them."""
         [(kind, content)] = value.items()
         if kind not in ("S", "N", "BOOL", "NULL") or not name or set(name) & set(".[]"):
             return ""
@@ -54,7 +55,7 @@ class Ways:
         return Markup(f'<a tabindex="-1" href="{escape(way)}" title="{title}">{text}</a>')
 
     def entity(self, item: Item) -> str:
-        """A link to the items of the same type."""
+        """The address of the items of the same type."""
         conditions = conditions_of(item, self._shape.table)
         return self._filtered(
             (name, operator, "S", "", text) for name, operator, text in conditions

@@ -20,14 +20,15 @@ from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, patiently, pause
 GROUP_ITEMS = 3_000
 """The number of items that are written before progress is reported."""
 SORTED_GROUP_ITEMS = 50_000
-"""The number for a database file. Its items are written in the order in which they are stored, so
-the more there are, the fewer pages of the file each commit changes."""
+"""The same number, for a database file. The items of a group are written in the order in which they
+are stored, so the larger the group, the fewer pages of the file each commit changes."""
 ROUND_BATCHES = 120
 """The number of batches under way at once."""
 GROUP_BYTES = 16 * 1024 * 1024
 BATCH_BYTES_MAX = 4 * 1024 * 1024
 _GROUPS_PER_SECOND = 4
-"""With a rate, groups are so small that the units are spread over each second."""
+"""The number of groups in a second if there is a rate. Groups are then so small that the units are
+spread over each second."""
 
 _NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
 

@@ -131,7 +131,8 @@ def _bands(
 
 
 def _places(lapse: Lapse) -> dict[bytes, float]:
-    """The position at which each partition of any row begins. Each is wide enough to be seen."""
+    """The horizontal position at which each partition of any row begins. Each partition is wide
+    enough to be seen."""
     starts = sorted({cell.start for _, _, cells in lapse.rows for cell in cells})
     whole = 1 << 8 * HASH_BYTES
     hashes = [int.from_bytes(s[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big") for s in starts]

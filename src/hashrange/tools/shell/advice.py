@@ -15,7 +15,8 @@ class Advice(NamedTuple):
     text: str
     start: int = 0
     length: int = 0
-    """The place in the statement; a length of 0 means none."""
+    """The place in the statement to which the advice refers; a length of 0 means that there is
+    none."""
 
 
 def _entries(*pairs: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:

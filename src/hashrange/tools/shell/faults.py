@@ -70,8 +70,8 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
 
 
 def span_of(message: str, statement: str) -> Span | None:
-    """The place of an error: according to its message, to our own parser, or to a word that it
-    names."""
+    """The place of an error in the statement: according to the message, or to our own parser, or to
+    a word that the message names. None if no place is known."""
     if match := _PLACE.search(message):
         line, column, length = map(int, match.groups())
         return Span(_offset(statement, line, column), length)

@@ -66,7 +66,8 @@ def _run(path: Path) -> ModuleType:
 
 
 def _line(error: Exception, file: str) -> str:
-    """The line of the model's file that raised the error; a SyntaxError names it itself."""
+    """A text with the line of the model's file that raised the error. A SyntaxError names its line
+    itself."""
     lines = [
         line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]

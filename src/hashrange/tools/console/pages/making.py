@@ -72,7 +72,8 @@ def create(visit: Visit) -> Response:
 
 
 def _request(visit: Visit, rows: list[tuple[str, ...]]) -> dict[str, Any]:
-    """CreateTable as the form describes it."""
+    """The parameters of CreateTable that the form describes. `rows` has the fields of each
+    index."""
     form = visit.parameters
 
     def text(name: str) -> str:

@@ -73,7 +73,8 @@ def _typed(key: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keys(load: Mapping[str, Any] | None, kind: str) -> list[dict[str, Any]]:
-    """The hottest partition keys."""
+    """The hottest partition keys, with their counts. `kind` is a member of `load`, such as
+    `accessed`."""
     keys = load[kind]["partition_keys"][:KEYS_SHOWN] if load else []
     return [{"key": _typed(each["key"]), "count": each["count"]} for each in keys]
 
