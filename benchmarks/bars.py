@@ -7,8 +7,8 @@ within seconds.
 On a quiet machine requests/s decide. Other programs draw the ratio of requests/s towards 1, because
 they take processor time from the generator and from both servers. On a disturbed machine the ratio
 of processor time per request decides, if the other server computes in one thread and waits for no
-disk, as ours does: both then answer as many requests as a core has time for. For other servers both
-ratios have to agree.
+disk, as ours does: both servers then answer as many requests as a core has time for. For other
+servers both ratios have to agree.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,8 @@
 """What each kind of read and write of `kv` costs, per store: `python -m benchmarks.storage`.
 
 The figures are microseconds. Rows have 120 bytes, fifty are in a partition, and they were put in
-random order. "amid commits" means that a transaction of ten puts precedes each ten glances: it
-invalidates a reader's cache.
+random order. "amid commits" means that a transaction of ten puts precedes each ten glances. Such a
+transaction invalidates a reader's cache.
 """
 
 import random

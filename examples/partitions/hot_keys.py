@@ -15,7 +15,8 @@ WINDOW_SECONDS = 10
 
 
 class Window(NamedTuple):
-    """Writes per second in a window of ten seconds; `written` has them by partition number."""
+    """The writes per second in a window of ten seconds. `written` has those of each partition, by
+    its number."""
 
     seconds: float
     written: dict[int, float]

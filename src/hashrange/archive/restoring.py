@@ -162,7 +162,7 @@ def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
 @contextmanager
 def _announced(objects: Objects) -> Iterator[None]:
     """Keep the archive's objects from being deleted while the block runs. If this process may not
-    write to the archive, nothing is kept."""
+    write to the archive, this has no effect."""
     name = f"{f.RESTORES}{uuid4().hex}-{int(time.time())}"
     with suppress(ObjectError):
         objects.put(name, b"")

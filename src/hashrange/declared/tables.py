@@ -26,8 +26,8 @@ _SAME = ("TableName", "AttributeDefinitions", "KeySchema", "StreamSpecification"
 
 
 class Description(Struct, rename="pascal"):
-    """The parameters of CreateTable, including tags, and the settings to make afterwards.
-    `settings` has the request of each operation, without the table's name."""
+    """The parameters of CreateTable, including tags, and the settings to make afterwards: the time
+    to live and, in `settings`, the request of each further operation, without the table's name."""
 
     table: Json
     time_to_live: Json | None = None

@@ -81,7 +81,8 @@ class About(NamedTuple):
 
     @property
     def data(self) -> str:
-        """The beginning of the keys of data files. Incremental exports share a folder."""
+        """The beginning of the object keys of data files. Incremental exports share a folder of
+        data files, in which the names of each export begin in another way."""
         if self.changes is None:
             return f"{self.folder}/data/"
         digest = hashlib.sha256(self.id.encode()).digest()
@@ -89,7 +90,8 @@ class About(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The beginning of the keys of all objects of the export."""
+        """The beginning of the object keys of the export, except the data files of an incremental
+        export."""
         return f"{self.prefix}/{FOLDER}/{self.id}" if self.prefix else f"{FOLDER}/{self.id}"
 
     @property

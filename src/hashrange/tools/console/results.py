@@ -51,8 +51,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Collection:
-    """Rows that are shown together. `key` is the partition key value of all its items; None if each
-    row shows its own."""
+    """Rows that are shown together. `key` is the partition key value that all their items have;
+    None if each row shows its own."""
 
     key: dict[str, object] | None
     runs: list[Run]

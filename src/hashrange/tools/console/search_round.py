@@ -18,7 +18,7 @@ CELLS_MAX = 6_000
 def results_of(
     visit: Visit, shape: TableShape, source: Source, request: BuiltRequest
 ) -> dict[str, Any]:
-    """What `search_round.html` shows."""
+    """The variables of the template `search_round.html`."""
     columns = chosen(visit)
     limit = min(request.members["Limit"], CELLS_MAX // (len(columns) or COLUMNS_MAX) or 1)
     done = search(reading(visit.console, request), Search.of(visit, limit))

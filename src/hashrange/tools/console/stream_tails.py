@@ -107,7 +107,8 @@ def _short(change: Change) -> Change:
 
 
 class StreamTails:
-    """The streams that pages show, by their ARN and where reading began."""
+    """The tails of the streams that pages show, by ARN and by the type of iterator with which
+    reading began."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

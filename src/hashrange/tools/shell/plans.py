@@ -16,7 +16,8 @@ Described = Mapping[str, Any]
 
 
 def explain(statement: str, target: Target, catalog: Catalog) -> str:
-    """Explain what the statement would consume. Nothing is run. Raises ApiError if it is faulty.
+    """Explain what the statement would consume. Nothing is run. Raises ApiError if the statement is
+    faulty.
 
     A database in this process decides the statement on a snapshot. For any other database only the
     description of the table is known, from which one line is derived.
