@@ -124,7 +124,7 @@ def local(
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    """The projection as declared. The table refuses a wrong text later, and names the entity."""
+    """The projection as declared. The table checks it later, and can then name the entity."""
     return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 

@@ -185,7 +185,10 @@ def _expect_references(model: TableModel) -> None:
 
 
 def _expect_owners(model: TableModel) -> None:
-    """Raise DeclarationError for an st.copy of an unclear owner, or stored as another type."""
+    """Raise DeclarationError for an st.copy whose owner is unclear.
+
+    Also raise it for a copy that is stored as another type than the copied field.
+    """
     for entity in model.entities:
         for name, copy in entity.copies.items():
             owner = model.references.of_copy(entity, name).parent

@@ -35,7 +35,7 @@ _RANK = {"table": 0, "LSI": 1, "GSI": 2}
 
 
 def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
-    """The plan with all arguments. Unplanned if a call with or without optional ones has no plan.
+    """The plan with all arguments. Unplanned if calls with or without optional ones have no plan.
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """

@@ -55,7 +55,7 @@ class Route:
     `equals` are the completely known sort columns, `test` is the comparison on the next one.
     `shards` is a shard placeholder of the partition key whose field is not known, so that every
     shard is queried. `bound` maps fields to arguments. `beginnings` has the fields of which the
-    partition key shows only the first characters, with their number; the arguments are prefixes.
+    partition key shows only the first characters, with their number; their arguments are prefixes.
     """
 
     entity: Entity
