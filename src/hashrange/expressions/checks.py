@@ -69,7 +69,7 @@ class CheckedUpdate(NamedTuple):
 
 @lru_cache(CACHED_TEXTS)
 def condition(parameter: Parameter, text: str) -> CheckedCondition:
-    """A condition, filter or key condition. Raises ValidationException."""
+    """The checked tree of a condition, filter or key condition. Raises ValidationException."""
     _check_size(parameter, text)
     root = parser.parse_condition(parameter, text)
     nodes = list(walk(root))
@@ -92,7 +92,7 @@ def projection(text: str) -> tuple[Path | AliasedPath, ...]:
 
 @lru_cache(CACHED_TEXTS)
 def update(text: str) -> CheckedUpdate:
-    """The actions of an update. Raises ValidationException."""
+    """The checked actions of an update. Raises ValidationException."""
     _check_size("UpdateExpression", text)
     parsed = parser.parse_update(text)
     nodes = [node for root in parsed.roots() for node in walk(root)]

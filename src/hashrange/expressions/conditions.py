@@ -24,7 +24,7 @@ from hashrange.model.values import AttributeValue, Item
 
 
 class PreparedCondition:
-    """A bound tree, given by its root, and those of its properties that do not depend on values."""
+    """A bound tree, given by its root, and its properties, which do not depend on values."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
@@ -75,7 +75,7 @@ class Condition(Struct, gc=False, eq=False):
         return cls(PreparedCondition(root))
 
     def as_key_condition(self) -> KeyCondition:
-        """The same as a key condition. Raises ValidationException if it is not one."""
+        """This condition as a key condition. Raises ValidationException if it is not one."""
         return KeyCondition(self._prepared.key_condition, self._values)
 
     def as_search_condition(self) -> dict[str, AttributeValue]:

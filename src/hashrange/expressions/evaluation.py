@@ -1,6 +1,6 @@
 """Bound tree -> functions of an item and of the values of the arguments.
 
-Each operator and function of a condition has a function here that makes its test. Operands become
+For each operator and function of a condition, a function here makes the test. Operands become
 readers, which return None if the item has no such value.
 
 Source: developer guide, "Expressions.OperatorsAndFunctions"; the rest was observed.

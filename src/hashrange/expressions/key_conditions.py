@@ -58,7 +58,10 @@ class _Arrangement(NamedTuple):
 
 
 class PreparedKeyCondition:
-    """A key condition without its values, so that it serves requests with any values."""
+    """A key condition without its values, so that it serves requests with any values.
+
+    It has at most one test for each attribute.
+    """
 
     def __init__(self, tests: Sequence[KeyTest], legacy: bool = False) -> None:
         self._tests = {test.attribute: test for test in tests}
@@ -249,8 +252,8 @@ def _key_test(node: Operation) -> KeyTest:
 
 
 def _check_attribute(path: Path, other: Path | None) -> None:
-    """Refuse a test of a member, or of two attributes. `other` is the path of an earlier
-    operand."""
+    """Refuse a test of a part of an attribute, or of two attributes. `other` is the path of an
+    earlier operand."""
     if other is not None:
         raise _invalid_test("Multiple attribute names used in one condition")
     if len(path.parts) > 1:

@@ -43,7 +43,7 @@ class ParsedUpdate(NamedTuple):
 
 
 def parse_condition(parameter: Parameter, text: str) -> Node:
-    """A condition, filter or key condition. Raises ValidationException."""
+    """The tree of a condition, filter or key condition. Raises ValidationException."""
     parser = _Parser(parameter, text, _LOGICAL)
     root = trampoline.run(parser.condition())
     parser.expect(END)

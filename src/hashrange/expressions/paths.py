@@ -1,6 +1,6 @@
 """Sets of document paths, which may not overlap and together make a tree.
 
-    a.b, a.c[1], d      {a: {b: 0, c: {1: 1}}, d: 2}      leaves are positions in the list
+    a.b, a.c[1], d      {a: {b: 0, c: {1: 1}}, d: 2}      a leaf is the position of its path
 
 Projections and updates use such a tree.
 """

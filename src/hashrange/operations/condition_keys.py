@@ -60,8 +60,8 @@ class Member(Struct):
 
 
 def members(name: str, request: Any, caller: Caller, resources: Resources) -> list[Member]:
-    """The members of a request that need permissions, in order. `resources` is the function of the
-    request's operation that names its resources."""
+    """The members of a request that need permissions, in order. `resources` is the function by
+    which the operation names the resources of a request."""
     find = _BY_NAME.get(name)
     if find is not None:
         return list(find(request, caller))

@@ -1,5 +1,5 @@
-"""The facts about requests for one item on which policies may depend, so that one decision serves
-many requests.
+"""The facts that policies may depend on in requests for one item. Requests with the same facts
+share one decision.
 
 The condition keys of such a request are its leading key and what depends on its shape alone.
 """

@@ -43,7 +43,7 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
-    """The recovery after a request that enables it. A recovery that is enabled already continues;
+    """The recovery after a request that enables it. If it is enabled already, it continues, but
     changes older than its former period are gone."""
     before = table.recovery
     if before is None:

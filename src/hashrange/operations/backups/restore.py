@@ -1,9 +1,9 @@
 """RestoreTableFromBackup and RestoreTableToPointInTime: a new table with the items of another.
 
-The table is created as by CreateTable, with the source's keys, indexes, billing mode, throughput
-and encryption, or with those that the request names. Everything else is as in a new table. The
-table is CREATING until it has its items, which are put into it in steps. Messages marked as
-assumed are not known from the service.
+The table is created as by CreateTable. It has the keys of the source. Its indexes, billing mode,
+throughput and encryption are those of the source too, unless the request gives others. Everything
+else is as in a new table. The table is CREATING until it has its items, which are put into it in
+steps. Messages marked as assumed are not known from the service.
 """
 
 from datetime import UTC, datetime

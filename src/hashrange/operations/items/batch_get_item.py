@@ -1,7 +1,7 @@
-"""BatchGetItem: up to 100 items of any tables by key. Keys beyond 16 MB are unprocessed.
+"""BatchGetItem: up to 100 items of any tables by key. Keys of items beyond 16 MB are unprocessed.
 
-So are keys beyond `RESPONSE_BYTES_MAX` of JSON, which only items with very many tiny values reach:
-`{"NULL":true}` has fourteen times the size of its value.
+So are keys of items beyond `RESPONSE_BYTES_MAX` of JSON. Only items with very many tiny values
+reach this limit: `{"NULL":true}` has fourteen times the size of its value.
 """
 
 from typing import Any

@@ -8,12 +8,12 @@ from hashrange.model.tables import Index, Table, TableOrIndex
 
 
 def is_partial(source: TableOrIndex) -> bool:
-    """Whether this is an index that does not hold all attributes of its items."""
+    """Whether the source is an index that does not hold all attributes of its items."""
     return isinstance(source, Index) and source.projection != "ALL"
 
 
 def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> list[str]:
-    """The names of attributes that an index does not hold, in their order."""
+    """Those of the `names` whose attributes an index does not hold, in the same order."""
     if not isinstance(source, Index) or source.projection == "ALL":
         return []
     held = {*table.key, *source.key, *source.include}

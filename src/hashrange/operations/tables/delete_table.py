@@ -22,7 +22,7 @@ GONE = (
     "VectorIndexes",
     "WarmThroughput",
 )
-"""Members that the description of a deleted table lacks. [seen]"""
+"""Members that the description of a deleted table lacks, as observed on the service."""
 
 
 def parse(body: bytes) -> requests.DeleteTable:

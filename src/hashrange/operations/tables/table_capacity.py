@@ -211,8 +211,10 @@ def _in_words(time: float) -> str:
 
 
 def switches_to_on_demand(table: Table, now: float) -> tuple[float, ...]:
-    """The switches of the last 24 hours, and one at the present time. Raises
-    LimitExceededException."""
+    """The times of the switches of the last 24 hours, and the present time.
+
+    Raises LimitExceededException if there are too many.
+    """
     last = tuple(at for at in table.on_demand_switches if now < at + limits.DAY_SECONDS)
     if len(last) >= limits.ON_DEMAND_SWITCHES_PER_DAY:
         raise LimitExceededException(

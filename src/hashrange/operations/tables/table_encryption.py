@@ -29,7 +29,7 @@ def check(specification: requests.SSESpecification | None) -> None:
 def key_arn(
     specification: requests.SSESpecification | None, region: str, account: str
 ) -> str | None:
-    """The ARN of the key that the request names; None for the service's own key, the default."""
+    """The ARN of the KMS key that a request names; None for the service's own key, the default."""
     if specification is None or not (specification.enabled or specification.sse_type):
         return None
     key = specification.kms_master_key_id or AWS_MANAGED_KEY

@@ -21,7 +21,8 @@ from hashrange.operations.items import put_item
 from hashrange.operations.upkeep.import_items import Fault, Items
 
 PENDING_BYTES_MAX = 8 * 1024 * 1024
-"""Above this size of a report, the existing items of failed conditions are left out."""
+"""If the reports have this size, faulty records and the existing items of failed conditions are
+left out of further lines."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -122,7 +123,7 @@ def decide(step: Step, moment: Moment) -> Decide:
 
 
 class _Reports:
-    """Lines for the items that were not put, of the requested types."""
+    """Report lines, of the requested types, for the items that were not put."""
 
     def __init__(self, types: list[str], key: str) -> None:
         self.lines: dict[str, list[Raw]] = {}

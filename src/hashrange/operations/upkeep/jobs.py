@@ -12,9 +12,9 @@ from hashrange.engine.fetch import Moment
 from hashrange.model.jobs import Job, Kind
 
 FAULTY = "Some of the items failed validation checks. Please check the log for more details."
-"""An assumed text. The service's own names CloudWatch's log instead."""
+"""An assumed text. The text of the service refers to the log in CloudWatch instead."""
 CANCELLED = "The operation was cancelled by a request"
-"""An assumed text: the service's own is not known."""
+"""An assumed text: the text of the service is not known."""
 
 
 class Request(msgspec.Struct, rename="pascal"):

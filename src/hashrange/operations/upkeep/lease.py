@@ -1,4 +1,4 @@
-"""Takes or renews the lease of the process that has a duty, unless another process holds it.
+"""Takes or renews the lease for a duty, such as upkeep, unless another process holds it.
 
 It would be correct for several processes to do steps of upkeep at once, but they would do the same
 work, and their rates would add up.
@@ -13,7 +13,10 @@ from hashrange.engine.fetch import Moment
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`seconds` is 0 to end the holder's own lease."""
+    """`seconds` is 0 to end the holder's own lease.
+
+    With `asks`, if another process holds the lease, a note for that process is left in it.
+    """
 
     holder: str
     seconds: float

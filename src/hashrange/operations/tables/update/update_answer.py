@@ -55,7 +55,8 @@ def _status(before: Table, request: requests.UpdateTable, moment: Moment) -> str
 
 
 def _table(before: Table, after: Table, now: float) -> Table:
-    """The table with its old table class, key and, unless the billing mode changes, throughput."""
+    """The table with its old class and encryption key and, unless the billing mode changes, with
+    its old throughput."""
     kept = {index.name: index for index in after.indexes}
     switches = before.on_demand != after.on_demand
     indexes = [_index(old, kept.pop(old.name, old), switches) for old in before.indexes]
