@@ -38,8 +38,8 @@ class Account(Struct, gc=False):
     charged: bool = False
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
-        """The limits that keep a read or write from being admitted. They are those of an earlier
-        run of the request if it has asked the same question."""
+        """The limits that keep a read or write from being admitted. If an earlier run of the
+        request has asked the same question, they are the same."""
         number = self.asked
         self.asked = number + 1
         if number < len(self.answers):

@@ -18,7 +18,7 @@ class Raise(NamedTuple):
 
 
 class Growth:
-    """The load of a table or index, in one direction, by the minute.
+    """The load of a table or index by the minute, either of reads or of writes.
 
     `before` are the units consumed up to the beginning of the minute.
     """

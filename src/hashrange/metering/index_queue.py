@@ -2,8 +2,9 @@
 
 A write of an entry is charged to the buckets of the index. If that leaves a debt, the entry waits
 in a queue: it is visible when all units up to and including its own have been served. So an index
-of one unit shows one entry of 1 KB in a second, in the order in which they were written. Source:
-developer guide, Global secondary indexes: propagation is asynchronous. Its order is assumed.
+of one unit shows one entry of 1 KB in a second. Entries become visible in the order in which they
+were written. Source: developer guide, Global secondary indexes: propagation is asynchronous. The
+order is assumed.
 """
 
 from collections import deque

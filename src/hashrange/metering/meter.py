@@ -167,7 +167,7 @@ class Meter:
     def waiting(self, space: int, key: bytes) -> Waiting | None:
         """The latest change of an entry that its global index may not show yet.
 
-        Spaces of tables and of local indexes have none.
+        There is none in the spaces of tables and of local indexes.
         """
         if space not in self.late:
             return None

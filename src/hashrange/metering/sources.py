@@ -111,7 +111,7 @@ class SourceBuckets:
         initial: float,
         known: dict[Place, Bucket],
     ) -> Bucket:
-        """The bucket of a place; a new one has saved units since its table was created."""
+        """The bucket of a place. A new bucket has saved units since the table was created."""
         old = known.get(place)
         if old is None:
             return Bucket(place, limit, rate, capacity, initial, self.table.active_at)

@@ -1,4 +1,4 @@
-"""The trace of a load: the questions of requests to the meter and their units, as lines of JSON.
+"""The trace of a load: what requests asked the meter, and what they consumed, as lines of JSON.
 
     {"hashrange_trace":1,"keys":…}        the head: what the keys are, when it began, the settings
     {"table":…}                           a table as it is from here on, with its partitions

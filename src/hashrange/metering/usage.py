@@ -89,7 +89,7 @@ class SourceUsage:
         )
 
     def units(self, written: bool) -> float:
-        """All units so far, in one direction."""
+        """All units so far, written or read."""
         return self.write_units if written else self.read_units
 
     def count_sampled(self, charge: Charge) -> float:

@@ -37,7 +37,7 @@ class Trial(NamedTuple):
 
 
 class Window:
-    """The load of one partition, in one direction, since a time.
+    """The load of one partition since a time, either of reads or of writes.
 
     `inside` are the units of the keys that a trial would move.
     """

@@ -300,7 +300,8 @@ def _of_time(now: float) -> Keys:
 
 
 def _policy_of(table: Table | None, resource: str) -> Policy | None:
-    """The policy of a table, which its indexes share, or of its stream."""
+    """The resource policy of a table and its indexes or, for the ARN of a stream, that of the
+    stream."""
     if table is None or _kind(resource) in _COPIES:
         return None
     of_stream = _kind(resource) == "stream"

@@ -26,10 +26,10 @@ class Lag:
 
     def __init__(self) -> None:
         self.slow = self.away = 0.0
-        """The age of the oldest change that waits, and of the oldest change that the store cannot
-        apply."""
+        """`slow` is the age of the oldest change that only waits, and `away` the age of the oldest
+        change that the store has failed to apply."""
         self.cause = ""
-        """The store's error when it last tried to apply the oldest such change."""
+        """The store's error at its last attempt to apply the change whose age is `away`."""
 
     def add(self, seconds: float, cause: str) -> None:
         if not cause:

@@ -93,7 +93,7 @@ class Overlay:
     # ---- answers ----
 
     def known(self, read: kv.Get) -> list[bytes | None] | None:
-        """The answer, if it is known without the store."""
+        """The answer to a read, or None if it is not known without the store."""
         values: list[bytes | None] = []
         for key in read.keys:
             space, name = key
@@ -138,7 +138,8 @@ class Overlay:
         return [*there, *self._dropped]
 
     def _range(self, read: kv.Range) -> Asking:
-        """Read pages of the store until, with the overlay's rows, a bound or the end is reached."""
+        """Read pages of the store until a limit of the read is reached, counting the overlay's
+        rows, or the end of the range."""
         own = self._own_rows(read)
         if read.space in self._own_spaces:
             return page_of([row for row in own if row[1] is not None], read)  # type: ignore[misc]
@@ -171,7 +172,8 @@ class Overlay:
 
 
 def _covered(own: list[tuple[bytes, bytes | None]], page: kv.Page, reverse: bool) -> int:
-    """The number of the overlay's rows that are not after the last row of a page."""
+    """How many of the overlay's `own` rows are not after the last row of a page, in the order of
+    the read."""
     last = page.rows[-1][0]
     return sum(key >= last if reverse else key <= last for key, _ in own)
 

@@ -9,8 +9,9 @@ from hashrange import kv
 from hashrange.engine.vectors.views import View
 
 VERSIONS_MAX = 2
-"""The number of views of one place that are kept: a search whose snapshot is older than the newest
-view may still use the previous one. Views share their unchanged blocks."""
+"""The number of views that are kept of one place, which is a vector index or one of its HASH
+values: a search whose snapshot is older than the newest view may still use the previous one. Views
+share their unchanged blocks."""
 
 
 class VectorViews:

@@ -51,7 +51,7 @@ def find_programs() -> Path:
 
 
 def _may_run(program: Path, user: str) -> bool:
-    """Whether another user may run a program: its folders may be closed to others."""
+    """Whether this user may run a program: a folder above it may be closed to other users."""
     try:
         subprocess.run([program, "--version"], check=True, capture_output=True, user=user)
     except PermissionError:
@@ -168,7 +168,7 @@ class PostgresServer:
 
     @property
     def pid(self) -> int:
-        """The process that all others of the server descend from."""
+        """The id of the process from which all other processes of the server descend."""
         assert self._process is not None, "the server is stopped"
         return self._process.pid
 

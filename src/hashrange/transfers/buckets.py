@@ -53,8 +53,8 @@ def failing() -> Iterator[None]:
 
 
 def failure(error: Exception, arn: str) -> tuple[str, str]:
-    """The reason why a job fails. Errors of the database are raised again, and the job is tried
-    later.
+    """The reason why a job fails: the service's code for it, and a message. Errors of the database
+    are raised again, and the job is tried later.
 
     Internal errors, damage and full disks are logged.
     """

@@ -28,8 +28,8 @@ SHARE = 0.02
 
 PART_SECONDS = 0.002
 PASS_SECONDS_MIN = 60.0
-"""The least time from the beginning of a pass over everything to the beginning of the next pass. It
-is longer if a pass takes longer."""
+"""The least time from the beginning of a pass over everything to the beginning of the next pass.
+This time is longer if a pass takes longer."""
 
 ELECTION_SECONDS = 2.0
 """While another process does the search, this process asks at this interval whether it has been
@@ -179,7 +179,8 @@ class _Walk:
                 yield [f"table {self._name}, {problem}" for problem in problems]
 
     def _part(self, index: AnyIndex | None, start: bytes, problems: list[str]) -> bytes | None:
-        """Search one part. Returns where the next part begins, None at the end."""
+        """Search the part of the table (`index` None) or index that begins at `start`, and add to
+        `problems`. Returns where the next part begins, None at the end."""
         end = perf_counter() + self._seconds
         snapshot = self._store.snapshot()
         try:

@@ -161,7 +161,7 @@ def _moment(date: str) -> datetime:
 
 
 def _scope_faults(claim: Claim) -> Iterator[str]:
-    """The faults of a credential's scope, as sentences. Each ends with a blank, also the last."""
+    """The faults of a credential's scope, as sentences that each have a blank at the end."""
     credential, day = claim.credential, f"{claim.moment:%Y%m%d}"
     if not credential.region:
         yield "Credential should be scoped to a valid region. "

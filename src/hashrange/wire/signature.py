@@ -158,7 +158,8 @@ class Verifier:
             _check_expiry(claim.moment, claim.expires, now)
 
     def check_signature(self, request: SignedRequest, claim: Claim) -> Principal | None:
-        """The principal of the key.
+        """Check the signature of a request. Returns the principal of its key, None if the key has
+        none.
 
         Raises UnrecognizedClientException, InvalidSignatureException or ExpiredTokenException.
         """

@@ -5,10 +5,10 @@
     worker -> parent    (READ, read), (RESULT, result) or (RAISED, error)
 
 A message is pickled, after its length in eight bytes. The body of a request follows BEGIN in the
-same way, but as it is: pickling 16 MB would hold the parent's interpreter lock. The worker answers
-each message but DROP with one of its own, so there is one step at a time, and the parent decides
-which request makes it. The worker ends when the parent ends it or dies. If it is stopped or hangs,
-it is replaced (`watch`).
+same way, but not pickled, because pickling 16 MB would hold the parent's interpreter lock. The
+worker answers each message but DROP with one of its own, so there is one step at a time, and the
+parent decides which request makes the next step. The worker ends when the parent ends it or dies.
+If it is stopped or hangs, it is replaced (`watch`).
 """
 
 import os
@@ -39,7 +39,7 @@ NICENESS = 10
 _length = struct.Struct(">Q")
 
 _LOST = (OSError, EOFError, ValueError)
-"""The errors of the pipes of a process that has ended, or that has been replaced."""
+"""The errors that pipes raise after their process has ended or been replaced."""
 
 
 class WorkerFailed(Exception):

@@ -123,7 +123,8 @@ class Reads:
         self._slices = Slices(loop)
         self._spawn = spawn
         self._rows: dict[int, GroupQueue] = {}
-        """The queue of each machine, and one for requests that concern several machines."""
+        """The queues for reads of a single row: one for each machine, and one for requests that
+        concern several machines."""
         self._pages: dict[int, GroupQueue] = {}
         self._apart: dict[int, GroupQueue] = {}
         """The queues, by machine, of requests for pages with rows that stay locked."""

@@ -1,8 +1,8 @@
 """An asynchronous store and its loop, for callers in threads.
 
 `StoreOnLoop` gives threads the interface of a synchronous store: snapshots and transactions, each
-of whose reads takes a round trip. So work in a thread of its own has the same code over every
-store: a check, an inspection, an explanation, a costly request, a probe.
+of whose reads takes a round trip. So work in a thread of its own (a check, an inspection, an
+explanation, a costly request, a probe) has the same code over every store.
 """
 
 import asyncio

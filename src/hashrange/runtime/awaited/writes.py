@@ -4,9 +4,9 @@ Requests that arrive within a moment go into one batch. A batch begins as soon a
 requests that arrive while all places are taken form the next batch. `tickets` keep requests for the
 same items in the order in which they came.
 
-If a batch fails because a lock was not free in time, or because a machine that only some of its
-requests concern cannot be reached, its requests are decided again one by one, apart from the
-others. So a row that stays locked delays only the requests for it.
+A batch may fail because a lock was not free in time, or because some of its requests, but not all,
+concern a machine that cannot be reached. Then its requests are decided again one by one, apart from
+the others. So a row that stays locked delays only the requests for it.
 """
 
 from asyncio import AbstractEventLoop

@@ -134,8 +134,8 @@ class UnreliableRuntime(Runtime):
             return False
 
     def _divided(self, content: Body) -> tuple[bytes, Body]:
-        """A batch without some of its members, and these members; both are RequestItems by
-        table."""
+        """The body of a batch without some of its members, and these members, in the form of
+        RequestItems."""
         members = [
             (name, number)
             for name, wanted in content.get("RequestItems", {}).items()
@@ -172,7 +172,8 @@ def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
 
 
 def _conflict(name: str, content: Body) -> ApiError:
-    """A single write is refused by itself; a transaction is cancelled, here by its first action."""
+    """The error of a conflict: a single write is refused by itself, and a transaction is cancelled,
+    here because of its first action."""
     if name not in TRANSACTIONS:
         return TransactionConflictException(CONFLICT)
     others = len(content.get(TRANSACTIONS[name]) or [None]) - 1

@@ -13,16 +13,17 @@ from hashrange.model.tables import Index, Table, VectorIndex
 from hashrange.runtime.drive import drive
 
 LAG_SECONDS_MIN = 0.001
-"""The least lag of an index that does not show a change yet: 0 means that it shows all changes."""
+"""The least lag that is reported for an index that does not show a change yet, because 0 means that
+the index shows all changes."""
 _PREFIX_BYTES = 8
 
 
 class Capacity(Struct, frozen=True):
     """The capacity of a table (`index` None), or of its global or vector index.
 
-    What does not apply to it is None. Units are per second. While an index is built, `built` is the
-    part that is done, from 0 to 1. `lag_seconds` of an index that is updated from a log, or whose
-    throughput is enforced, is the age of the oldest change that it does not show yet.
+    Figures that do not apply are None. Units are per second. While an index is built, `built` is
+    the part that is done, from 0 to 1. `lag_seconds` of an index that is updated from a log, or
+    whose throughput is enforced, is the age of the oldest change that it does not show yet.
     """
 
     table: str
@@ -36,7 +37,8 @@ class Capacity(Struct, frozen=True):
 
 
 def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[Capacity]:
-    """All tables in the order of their names, each followed by its global and vector indexes."""
+    """The capacities of all tables in the order of their names, each followed by those of the
+    table's global and vector indexes."""
     with closing(store.snapshot()) as snapshot:
         steps: Any = fetch.all_tables()
         tables: list[Table] = drive(steps, snapshot)
@@ -65,7 +67,8 @@ def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None
 def queue_lag_seconds(
     meter: Meter | None, table: Table, owner: Table | Index | VectorIndex, now: float
 ) -> float | None:
-    """The lag of a global index whose entries wait for its units; None if it cannot have one."""
+    """The lag of a global index whose entries wait for its units; None if `owner` is no such index,
+    or throughput is not enforced."""
     if meter is None or not meter.enforced or not isinstance(owner, Index):
         return None
     return _age(meter.waiting_since(table, owner, now), now)

@@ -75,7 +75,7 @@ def explain(
 
 
 def _driven(steps: Generator[Any, Any, Any], snapshot: kv.Snapshot) -> Any:
-    """The result of steps over a snapshot; their reads are not counted."""
+    """Run steps over a snapshot without counting their reads. Returns the result."""
     reply: Any = None
     try:
         while True:
@@ -136,7 +136,8 @@ def _rows(read: kv.Read, reply: kv.Answer) -> Iterator[bytes]:
 
 
 def _add_charges(explanation: Explanation, charges: list[Charge]) -> None:
-    """One line for each partition of a table or index, in the order in which they were used."""
+    """Add a `Consumed` for each partition of a table or index, in the order in which the partitions
+    were used."""
     lines: dict[tuple[str, str | None, int], Consumed] = {}
     for charge in charges:
         index = charge.index

@@ -147,8 +147,8 @@ def _first_key(owner: Table | Index, snapshot: kv.Snapshot, start: bytes) -> Sho
 
 
 def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> Shown:
-    """The largest item collections among the first rows; it is `complete` if there are no other
-    rows."""
+    """The largest item collections among the first rows, about `rows_max` of them. The report is
+    `complete` if there are no other rows."""
     sizes: dict[bytes, tuple[int, int]] = {}
     names: dict[bytes, bytes] = {}
     walked, start, complete = 0, b"", False

@@ -30,8 +30,8 @@ Wanted = dict[str, tuple[int | None, int | None]]
 """Read and write units by the names of tables and indexes."""
 
 ROUNDS, TRIALS, CONFIRMED_MAX = 2, 16, 2
-"""In each round, `TRIALS` factors are tried together with a thinned load. Then the smallest ones
-that seem sufficient are tried with the whole load."""
+"""In each round, `TRIALS` factors are tried together with a thinned load. Then the smallest factors
+that seem sufficient, at most `CONFIRMED_MAX`, are tried with the whole load."""
 
 
 class Smallest(Struct):
@@ -156,7 +156,7 @@ class Predictor:
         return [*sorted(sufficient)[:CONFIRMED_MAX], float(UNITS_MAX)]
 
     def _try(self, units: Wanted) -> Outcome:
-        """The outcome of the load with these units; it ends at the first refusal."""
+        """The outcome of a replay with these units, which ends at the first refusal."""
         replay = Replay(self._load.head, _provisioned("a trial", units), Chosen(trial=True))
         time = 0
         for line in self._lines(FirstAttempts()):
@@ -204,7 +204,8 @@ class Predictor:
     def _variations(
         self, predicted: Predicted, thinned: int, demand: Demand
     ) -> dict[str, list[Replay]]:
-        """The replays that may have another outcome, by the name of what is varied in them."""
+        """The replays whose variation may change the outcome, by the name of what is varied. If
+        there are any, the name "" has a replay without variation."""
 
         def replay(settings: dict[str, float] | None = None, seed: int | None = None) -> Replay:
             chosen = Chosen(settings or {}, seed, thinned, brief=True)

@@ -35,7 +35,7 @@ from hashrange.runtime.prediction.scenarios import S, Scenario, fitted
 UPKEEP_SECONDS = 2
 """The interval at which upkeep looks for work, as in a server."""
 IDLE_STEPS_MAX = 1000
-"""The largest number of steps in which an idle time passes."""
+"""A time without requests passes in at most this many steps."""
 
 LEAST_READ_UNITS = 0.5
 
@@ -165,7 +165,8 @@ class Replay:
         return self._last[1]
 
     def _raw(self, source: Table | Index, key: bytes) -> bytes:
-        """The bytes by which the meter counts hot keys, if the trace does not have the keys."""
+        """If the trace has only the positions of keys: bytes that stand for a key when the meter
+        counts hot keys. They are empty if they are not needed."""
         if not self._hidden or not key or self._weight > 1:
             return b""
         name = b"position " + key[:4].hex().encode()
@@ -174,7 +175,8 @@ class Replay:
     # ---- shards ----
 
     def _spread(self, event: Event) -> Event:
-        """The request, if indexes are sharded: it writes to one shard, and reads all of them."""
+        """The request as it is with sharded indexes: it writes to one shard of an index, and reads
+        all shards."""
         self._number += 1
         asks = [part for ask in event.asks for part in self._parts(ask)]
         paid = None if event.paid is None else [p for each in event.paid for p in self._parts(each)]
@@ -196,7 +198,8 @@ class Replay:
     # ---- time ----
 
     def _pass(self, time: int) -> None:
-        """Let the time pass up to the next request; upkeep works meanwhile."""
+        """Let the time pass up to `time`, that of the next request or of the end. Upkeep works
+        meanwhile."""
         while self._next_second <= time:
             at = self._started + self._next_second / SECOND
             if self._next_second >= self._next_upkeep:

@@ -25,7 +25,7 @@ S = TypeVar("S", Table, Index)
 
 
 class Units(Struct, frozen=True):
-    """The provisioned units of a table, and of each of its global indexes."""
+    """The provisioned units that a table has, and that each of its global indexes has too."""
 
     read: int
     write: int
@@ -54,7 +54,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return self._source(changed, table)
 
     def with_units(self, name: str, units: dict[str, tuple[int | None, int | None]]) -> "Scenario":
-        """The same scenario with other provisioned units."""
+        """This scenario under another name, with these provisioned units of tables and indexes, by
+        name."""
         return replace(self, name=name, mode="provisioned", changed=units)
 
     def _source(self, source: S, table: Table) -> S:

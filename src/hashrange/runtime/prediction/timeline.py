@@ -10,14 +10,15 @@ from hashrange.metering.meter import Meter
 from hashrange.model.tables import Index, Table
 
 ROWS_MAX = 96
-"""If there are more rows, pairs of them are joined."""
+"""If a strip has more rows, pairs of rows are joined."""
 
 Starts = tuple[tuple[bytes, int], ...]
 """The positions at which partitions begin, and their numbers."""
 
 
 class Row(NamedTuple):
-    """The `seconds` from `since` on: units and refusals by the number of a partition."""
+    """The load of `seconds` seconds, from the second `since` on: the units and the refusals of each
+    partition, by its number."""
 
     since: int
     seconds: int

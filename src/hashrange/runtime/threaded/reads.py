@@ -267,8 +267,8 @@ class Reads:
     def _run_slice(self, loop: AbstractEventLoop) -> None:
         """Make one step of one read.
 
-        Reads take turns, unless they hold too much together: then one continues and the others
-        wait, because each may read 16 MB, and its answer is even larger.
+        Reads take turns, unless they hold too many bytes together. Then one read continues and the
+        others wait, because each may read 16 MB, and its answer is even larger.
         """
         running = self._running[loop]
         read = running.popleft()
