@@ -93,8 +93,9 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """Lines for what other statements of the policy allow without the condition on `keys`,
-        which the lines call `what`. Each action in `more` gets a line of its own, with a reason."""
+        """Lines for what the policy's other statements about the same tables allow without this
+        statement's condition on `keys`, which the lines call `what`. Each action in `more` gets a
+        line of its own, with a reason."""
         for other in self._others:
             if keys & _keys(other):
                 continue

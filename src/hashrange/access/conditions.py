@@ -67,8 +67,8 @@ class Condition(Struct, frozen=True):
 
     @property
     def fits_at_once(self) -> bool:
-        """Whether `Operator.fixed` alone decides whether a single value of the key meets the
-        condition."""
+        """Whether a function that `Operator.fixed` makes of the values is the whole test of a
+        single value of the key. Then one function can test for several such conditions."""
         operator = self.operator
         fixed = operator.fixed is not None and not operator.negated
         return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)

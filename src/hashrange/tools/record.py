@@ -95,7 +95,8 @@ class Recording:
     # ---- events of botocore ----
 
     def _provide_client_params(self, params: Json, model: Any, **_: Any) -> Json | None:
-        """Ask for the units of each index, unless the program asks for its own choice."""
+        """Ask for the units of each index, unless the program sets ReturnConsumedCapacity
+        itself."""
         members = model.input_shape.members if model.input_shape else {}
         if "ReturnConsumedCapacity" not in members or "ReturnConsumedCapacity" in params:
             return None

@@ -146,7 +146,7 @@ def _cell(visit: Visit, shape: TableShape, read: Item, field: Field, back: str) 
 
 
 def attribute(visit: Visit) -> Response:
-    """The field of one more attribute."""
+    """An empty row of the form, for one more attribute."""
     return visit.page("attribute.html", field=Field("", "S", ""), kinds=KINDS)
 
 
