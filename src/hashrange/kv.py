@@ -169,7 +169,7 @@ class Append(Struct, gc=False):
     Within one slot of one space, the numbers increase strictly in the order of commits, and none is
     used twice: a reader that resumes after its last number misses no record. If the slot has a row
     with a later prefix, that prefix is used instead, so that keys increase too. `prefix` must name
-    the slot, or keys of two slots could be equal. A transaction need not see its own appended rows.
+    the slot, so that keys of two slots differ. A transaction need not see its own appended rows.
     """
 
     space: int
@@ -202,7 +202,7 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """The store at one moment, for one run of an operation. Any thread may close it."""
+    """The store at one moment, for one run of an operation. It must be closed, by any thread."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
@@ -342,7 +342,7 @@ class AsyncStore(Protocol):
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
         """Start a transaction. With `locking`, if the store has locks, no other transaction can
-        change the rows that the first `read` call returns until this transaction ends."""
+        change the rows that its first `read` call asks for until this transaction ends."""
 
     async def place(self) -> str:
         """An identifier of the database: the same under each of its addresses, and unique."""

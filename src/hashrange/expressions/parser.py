@@ -201,7 +201,7 @@ class _Parser:
     def _is_group_content(self, start: int) -> bool:
         """Whether the operand that began at `start` fills a pair of parentheses, as in `(a) = :v`.
 
-        Only there may an operand stand without a comparison.
+        An operand without a comparison is allowed only there.
         """
         return self._tokens[start - 1].text == "(" and self.word == ")"
 

@@ -117,7 +117,7 @@ def postorder(node: Node) -> list[Node]:
 
 
 def invalid(parameter: Parameter, reason: str, added_by_legacy: str = "") -> ValidationException:
-    """The error of an invalid expression; legacy validation adds a text to its message."""
+    """The error of an invalid expression. `added_by_legacy` is the end of a legacy message."""
     if parameter == "Statement":
         return ValidationException(reason)
     message = f"Invalid {parameter}: {reason}"

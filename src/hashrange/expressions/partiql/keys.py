@@ -43,7 +43,7 @@ class _Test(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """One way in which a clause may hold: its conditions on key attributes, and all others."""
+    """One way in which a clause may hold: its conditions on key attributes, and others."""
 
     hash: _Test
     sort: _Test | None

@@ -80,7 +80,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def unreadable(text: str) -> Token | None:
-    """The first place in a text at which no token begins; None if all of the text is tokens."""
+    """The first character at which a text cannot be read; None if the whole text can be read."""
     position = 0
     while (match := _TOKEN.match(text, position)) and match.lastgroup != "unknown":
         position = match.end()
