@@ -56,7 +56,7 @@ def remember(
 
 
 def forget_old(moment: Moment) -> Fetch[Forget]:
-    """Some of the tokens that have expired, oldest first."""
+    """The change that forgets some of the tokens that have expired, the oldest first."""
     end = int((moment.now - TRANSACTION_TOKEN_SECONDS) * 1000)
     page: kv.Page = yield kv.Range(
         kv.SYSTEM_SPACE,

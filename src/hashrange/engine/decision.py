@@ -21,7 +21,7 @@ Response = dict[str, Any]
 """The members of a response; `msgspec.Raw` where stored bytes are spliced in."""
 
 NO_BODY = Raw(b"")
-"""The response of an operation that the service model gives no response."""
+"""The response of an operation for which the service model has no response."""
 
 
 class ItemChange(Struct, gc=False):
@@ -162,15 +162,15 @@ class LeaseChange(NamedTuple):
 
 
 class JobChange(NamedTuple):
-    """An import or export before and after: None where it does not exist."""
+    """An import, export or bulk put before and after: None where it does not exist."""
 
     old: Job | None
     new: Job | None
 
 
 class BackupChange(NamedTuple):
-    """A backup before and after (None where it does not exist), and the spaces that it makes and
-    drops."""
+    """A backup before and after (None where it does not exist), and the spaces that this change
+    makes and drops."""
 
     old: Backup | None
     new: Backup | None

@@ -66,10 +66,10 @@ PAUSE = kv.Get(())
 
 
 class Views(Protocol):
-    """Keeps immutable values in memory, for searches: see `engine.vectors.views`."""
+    """Keeps views, which never change, in memory for searches: see `engine.vectors.views`."""
 
     def kept(self, place: kv.Key, /) -> Sequence[Any]:
-        """The views of a place, the newest first."""
+        """The views kept for a place (the space and the group of rows), the newest first."""
         ...
 
     def keep(self, place: kv.Key, view: Any, /) -> None: ...

@@ -111,14 +111,14 @@ def changes(
 
 
 def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
-    """The key of the item of a record, and its row before the change."""
+    """The key of the item that a record is about, and the item's row before the change."""
     old = row.json[_EPOCH_BYTES:]
     key = owner_key(table, row.raw).key
     return key, encode_row(row.raw, old, row.size) if old else None
 
 
 def trim(history: History, oldest: int) -> Fetch[Trim | None]:
-    """Some records that are older than a time in milliseconds; None if none are."""
+    """Delete some records from before `oldest`, in milliseconds; None if there are none."""
     end = logs.prefix(history.slot, max(oldest, 0))
     page: kv.Page = yield kv.Range(
         history.space, b"", end, rows_max=STEP_ROWS, weight_max=STEP_BYTES

@@ -60,9 +60,10 @@ def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
 
 
 class Known(NamedTuple):
-    """The jobs of a kind when another one is requested.
+    """The jobs of a kind that matter when another job is requested.
 
-    `same` is the job that was requested with the same token; `old` has the jobs to be forgotten.
+    `same` is the job that was requested with the same token. `old` has the changes that forget some
+    old jobs.
     """
 
     same: Job | None

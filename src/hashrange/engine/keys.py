@@ -88,7 +88,8 @@ def of_key(table: Table, key: Item) -> RowKey:
 
 
 def check_scalar(table: Table, containers: Set[str]) -> None:
-    """Raises ValidationException if an expression looks into a key attribute."""
+    """Raises ValidationException if an expression looks into a key attribute. `containers` are all
+    attributes that it looks into."""
     names = [("Key", name) for name in table.key]
     names += [("IndexKey", name) for index in table.indexes for name in index.key]
     for kind, name in names:
@@ -111,7 +112,8 @@ def check_none_empty(table: Table, item: Item) -> None:
 
 
 def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValue]]) -> None:
-    """Raises ValidationException if an update gives an index's key attribute an empty value."""
+    """Raises ValidationException if an update gives an index's key attribute an empty value. Only
+    the values that the update has as `literals` are checked."""
     for name, value in literals:
         if name in table.index_keys:
             _check_updated_not_empty(value)
@@ -153,7 +155,8 @@ def _check_key_type(table: Table, name: str, value: AttributeValue) -> None:
 
 
 def check_index_types(table: Table, types: Mapping[str, str]) -> None:
-    """Raises ValidationException if an update gives an index's key attribute a wrong type."""
+    """Raises ValidationException if an update gives an index's key attribute a wrong type. `types`
+    has the types that are known without evaluating the update."""
     for index in table.sorted_indexes:
         for name in index.key:
             if name in types and types[name] != table.types[name]:

@@ -129,9 +129,10 @@ def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, lates
 
 
 def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
-    """The next split that the owner's throughput needs: it halves the widest partition.
+    """The next split that the owner's throughput needs: the number of a partition, and the key.
 
-    None if there are enough partitions, or one of them is still being counted.
+    It halves the widest partition. None if there are enough partitions, or one of them is still
+    being counted.
     """
     partitions = owner.partitions
     if len(partitions) >= partitions_needed(owner.throughput, owner.warm):

@@ -73,7 +73,10 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 def resume_query(
     table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
-    """The rest of a Query's bounds after a checked key, which must lie within them."""
+    """The rest of a Query's bounds after a key whose types have been checked.
+
+    Raises ValidationException if the key is not within the bounds.
+    """
     at = start_key(table, source, key)
     pairs = zip(source.hash, query.hash_values, strict=True)
     others = [name for name, value in pairs if not equal(key[name], value)]

@@ -40,7 +40,7 @@ class Restoring(Struct, frozen=True):
 
 
 class Backup(Struct, frozen=True, kw_only=True):
-    """The rows of a table as of one moment, in `space`, and its definition then.
+    """The rows of a table as of one moment, in `space`, and the table's definition then.
 
     While it is `copying`, the space does not have the rows as of the cut yet. Times are in epoch
     seconds.

@@ -4,7 +4,8 @@ from math import inf
 
 
 def check_number(name: str, value: object, *, above_zero: bool, most: float = inf) -> None:
-    """Raises ValueError unless `value` is a finite number in its range."""
+    """Raises ValueError unless `value` is a finite number from 0 to `most`. With `above_zero`, 0 is
+    refused too."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         enough = value > 0 if above_zero else value >= 0
         if enough and value <= most and value != inf:

@@ -15,8 +15,8 @@ NUMBER_EXPONENT_MIN = -130
 NESTING_LEVELS_MAX = 32
 """The attribute itself is level 1. [SQ, seen]"""
 ITEM_BYTES_MAX = 400 * KB
-"""Names and values together. In a table with local indexes, of the item and its entries in these
-indexes together. [SQ]"""
+"""Names and values together. In a table with local indexes, the item and its entries in these
+indexes count together. [SQ]"""
 ATTRIBUTE_NAME_BYTES_MAX = 64 * KB - 1
 PARTITION_KEY_BYTES_MAX = 2048
 SORT_KEY_BYTES_MAX = 1024

@@ -47,7 +47,7 @@ _exact = Context(
 def canonical(text: str) -> str:
     """The canonical text of a number in any spelling DynamoDB accepts.
 
-    Raises ValidationException: not a number, over 38 digits, or out of range.
+    Raises ValidationException if the text is not a number, has over 38 digits, or is out of range.
     """
     if text.isdigit() and text.isascii() and text[0] != "0" and len(text) < _SHORT:
         return text

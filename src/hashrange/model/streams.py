@@ -59,10 +59,10 @@ class Log(Struct, frozen=True, dict=True):
 
 
 class Stream(Struct, frozen=True, kw_only=True, dict=True):
-    """A stream of one table incarnation. It reads the change log in `space`.
+    """A stream of one table. A later table of the same name has streams of its own.
 
-    Each open slot of the log has one open shard. A shard is closed after `shard_milliseconds`,
-    and another one follows it.
+    The stream reads the change log in `space`. Each open slot of the log has one open shard. A
+    shard is closed after `shard_milliseconds`, and another one follows it.
     """
 
     table_name: str

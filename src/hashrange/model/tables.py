@@ -294,7 +294,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return next((index for index in self.vector_indexes if index.name == name), None)
 
     def with_changed(self, changed: "Table | Index | VectorIndex") -> "Table":
-        """The table with a changed definition of the table itself, or of its index of that name."""
+        """The table with `changed` as its definition, or as that of its index of the same name."""
         if isinstance(changed, Table):
             return changed
         if isinstance(changed, VectorIndex):
@@ -372,7 +372,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def vector_attributes(self) -> frozenset[str]:
-        """The names of all attributes of vectors and of search schemas."""
+        """The names of all attributes that hold vectors or are named in search schemas."""
         return frozenset(
             name
             for index in self.vector_indexes

@@ -175,7 +175,7 @@ def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
 
 
 def _image(row: Row, json: Raw, size: int) -> Row | None:
-    """The row of an image of a record's item; None if there was no item."""
+    """A row with this image of the item that a record is about; None if there was no item."""
     return Row(encode_row(row.raw, bytes(json), size)) if size else None
 
 
@@ -289,6 +289,6 @@ def time_of(value: bytes) -> float:
 
 
 def oldest(table: Table) -> Fetch[float | None]:
-    """The time, in epoch seconds, of the oldest of the first records; None if none waits."""
+    """The earliest time, in epoch seconds, among the first records; None if no record waits."""
     page = yield from _page(table, b"", None, RECORDS_MAX)
     return min((time_of(value) for _, value in page.rows), default=None)

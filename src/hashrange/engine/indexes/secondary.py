@@ -159,7 +159,7 @@ def count(
 
 
 def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -> Entry | None:
-    """The entry of an item of `size` bytes; None if the item cannot have one (`index_key`)."""
+    """The entry of an item of `size` bytes; None if it cannot have one: see `index_key`."""
     row_key = index_key(table, index, item, owner)
     if row_key is None:
         return None
@@ -183,7 +183,7 @@ def _put(index: Index, entry: Entry, json: bytes | None) -> kv.Put:
 
 
 def local_size(table: Table, key: RowKey, item: Item, size: int) -> int:
-    """Bytes of the entries in local indexes of an item of `size` bytes.
+    """The size in bytes of the entries that an item of `size` bytes has in local indexes.
 
     They count towards the 400 KB that an item may have.
     """

@@ -56,7 +56,7 @@ def raw_key(values: Iterable[AttributeValue]) -> bytes:
 
 
 def parse_raw(raw: bytes) -> list[AttributeValue]:
-    """The key values that `raw_key` was made of."""
+    """The key values that a raw key was made of."""
     values: list[AttributeValue] = []
     at = 0
     while at < len(raw):
@@ -115,7 +115,10 @@ def prefix_component(value: AttributeValue) -> bytes:
 
 
 def component(value: AttributeValue) -> bytes:
-    """Bytes that keep the order and mark their end: S and B escape 00 as 00 FF, end with 00 01."""
+    """Bytes that keep the order of values and mark their own end.
+
+    An S or B has each 00 escaped as 00 FF, and ends with 00 01.
+    """
     if "S" in value:
         data: bytes = value["S"].encode()
         return data.replace(b"\x00", b"\x00\xff") + b"\x00\x01"
@@ -152,7 +155,7 @@ def owner_key(table: Table, raw: bytes) -> RowKey:
 
 
 def collection_key(table: Table, key: RowKey) -> kv.Key:
-    """The key of the size of an item's collection, for a table with local indexes."""
+    """The key of the size of the item's collection. The table must have local indexes."""
     assert table.collections is not None
     return table.collections, key.key[:PARTITION_BYTES]
 

@@ -26,7 +26,7 @@ def of_reader(stream: Stream, reader: str) -> Fetch[dict[str, str]]:
 
 
 def of_stream(stream: Stream) -> Fetch[list[bytes]]:
-    """The rows of all readers of a stream."""
+    """The keys of the rows of all readers of a stream."""
     rows = yield from _rows(*system.checkpoint_rows(stream.table_name, stream.label))
     return [key for key, _ in rows]
 

@@ -41,7 +41,7 @@ class Shard(NamedTuple):
         return logs.prefix(self.slot, self.end)
 
     def key_at(self, milliseconds: int, number: int = 0) -> bytes:
-        """The key at which the shard's records from this time and number on begin."""
+        """The key at which to read the shard's records from this time and number on."""
         if not self.start <= milliseconds < self.end:
             return self.first_key if milliseconds < self.start else self.end_key
         return logs.key(self.slot, milliseconds, number)
@@ -54,8 +54,8 @@ def shard_id(start: int, slot: int) -> str:
 def shards(stream: Stream, latest: int, now: int) -> Iterator[Shard]:
     """The shards that still have records or may get records, oldest first.
 
-    `latest` is the time of the latest commit. No shard, except the first of its slot, has begun
-    after that time.
+    `latest` is the time of the latest commit. A shard that would begin after that time does not
+    exist yet, unless it is the first of its slot.
     """
     horizon = oldest_wanted(now)
     return merge(*(_shards_of(stream, slot, latest, horizon) for slot in stream.slots))
@@ -105,7 +105,7 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
 
 
 def last_shard_id(stream: Stream, slot: Slot, latest: int) -> str:
-    """The id of the shard of an open slot that records of this time belong to."""
+    """The id of the shard to which records of an open slot belong at the time `latest`."""
     shard = _shard(stream, slot, _period_of(stream, max(latest, slot.opened_at)))
     assert shard is not None, "an open slot has a shard at any time"
     return shard.id

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def numpy() -> Any:
-    """The library, or None if it is not installed. It is imported when it is first needed."""
+    """The library numpy, or None if it is not installed. It is imported when first needed."""
     try:
         import numpy
     except ImportError:

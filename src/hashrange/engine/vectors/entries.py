@@ -32,7 +32,7 @@ SLOTS_WITHOUT_HASH = tuple(kv.slot_of(bytes([lane << 4])) for lane in range(16))
 
 
 class Entry(Struct, gc=False):
-    """The index's view of an item. `size` is in bytes, with vectors in their packed form."""
+    """An item's entry in a vector index. `size` is in bytes, with vectors in packed form."""
 
     key: RowKey
     content: bytes

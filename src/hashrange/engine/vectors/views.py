@@ -156,8 +156,7 @@ def bounds_of(group: bytes) -> Bounds:
 def _with(
     index: VectorIndex, parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]
 ) -> tuple[Part, ...]:
-    """The parts after some rows have been replaced by rows with the same keys, or removed
-    (None)."""
+    """The parts after each of `rows` has replaced the row with its key. None removes the row."""
     most = rows_max(index)
     kept: list[Part] = []
     loose = [row for row in rows.values() if row is not None]

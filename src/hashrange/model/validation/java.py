@@ -48,7 +48,7 @@ _PRINTED_MEMBERS = {
     "ConditionCheck": ("Key", *_OF_ACTION),
     "TransactWriteItem": ("ConditionCheck", "Put", "Delete", "Update"),
 }
-"""Shapes whose class in the service has more members than the model, or another order of them."""
+"""Shapes whose class in the service has more members than the model, or in another order."""
 _PRINTED_AS_JSON = {"BatchGetRequestMap"}
 
 
@@ -127,7 +127,7 @@ def _enclosed(brackets: str, parts: Iterable[Iterable[str]]) -> Iterator[str]:
 # ---- the order of hash tables ----
 
 BUCKETS_MIN = 16
-"""The size of a HashSet that is created without a size."""
+"""The capacity of a HashSet that is created without a capacity."""
 
 _BUCKET_LENGTH_MAX = 8
 _BUCKETS_LENGTHENED_MAX = 64
@@ -136,7 +136,8 @@ _BUCKETS_LENGTHENED_MAX = 64
 
 
 def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:
-    """Distinct names in the order of a HashSet of this size to which they were added in order."""
+    """Distinct names in the order in which a HashSet iterates over them, if they were added in
+    this order. `buckets` is the capacity with which the HashSet is created."""
     return [names[at] for at in hash_order(list(map(_hash, names)), buckets)]
 
 

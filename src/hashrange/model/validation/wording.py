@@ -245,7 +245,7 @@ def _is_first(violation: Violation) -> bool:
 
 
 def _with_one_fault_of_name(violations: list[Violation]) -> list[Violation]:
-    """If both the length and the characters of a name are wrong, the length is reported."""
+    """The violations, with at most one of TableName: that of its length, if there are several."""
     names = [each for each in violations if each.path == "tableName"]
     if len(names) < 2:
         return violations
