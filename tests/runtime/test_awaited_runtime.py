@@ -238,7 +238,9 @@ def test_what_a_read_has_found_is_not_kept_in_a_cycle(inner: MemoryStore) -> Non
     refused = get("a") | {"TableName": "missing"}
 
     def tracebacks() -> int:
-        return sum(isinstance(each, TracebackType) for each in gc.get_objects())
+        """Those through our code: a thread of a pool keeps one of its own from Python 3.12 on."""
+        found = [each for each in gc.get_objects() if isinstance(each, TracebackType)]
+        return sum("hashrange" in each.tb_frame.f_code.co_filename for each in found)
 
     async def scenario() -> None:
         runtime = AsyncRuntime(AsyncMemoryStore(inner), asyncio.get_running_loop())
