@@ -113,8 +113,8 @@ def _check_names(names: Mapping[str, str]) -> None:
 def _legacy_size(values: Mapping[str, AttributeValue]) -> int:
     """Check values as legacy validation does, make them canonical, and return their size.
 
-    The messages name the key. Legacy validation is assumed to allow one more level of nesting,
-    because these values are not in an item.
+    An error message names the key of the faulty value. Legacy validation is assumed to allow one
+    more level of nesting, because these values are not in an item.
     """
     size = 0
     for key, value in values.items():

@@ -53,7 +53,7 @@ def rows_at_once(metadata: Any, ours: bool) -> int:
         # memory.
         mean = sum(each.total_uncompressed_size for each in columns) // max(group.num_rows, 1)
         if mean > size_max:
-            raise ValueError(f"its rows have {mean:,} bytes on average, more than any item")
+            raise ValueError(f"its rows have {mean:,} bytes on average, more than an item can have")
         size = sum(max(each.total_uncompressed_size, 8 * each.num_values) for each in columns)
         widest = max(widest, size // max(group.num_rows, 1))
     if any(
@@ -74,7 +74,7 @@ def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
         yield batch
     elif batch.num_rows == 1:
         if size > ITEM_JSON_BYTES_MAX:
-            raise ValueError(f"a row has {size:,} bytes, more than any item")
+            raise ValueError(f"a row has {size:,} bytes, more than an item can have")
         yield batch
     else:
         half = batch.num_rows // 2

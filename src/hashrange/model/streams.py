@@ -94,7 +94,8 @@ class Stream(Struct, frozen=True, kw_only=True, dict=True):
 def first_slots(starts: Iterable[bytes], opened_at: int) -> tuple[Slot, ...]:
     """The slots of a new log: one for each of the partitions that begin at `starts`.
 
-    A slot has whole item collections, so partitions that divide one share a slot.
+    A slot never has only a part of an item collection. If a collection is divided among several
+    partitions, these share a slot.
     """
     whole = sorted({start for start in starts if len(start) <= PARTITION_BYTES})[:SLOTS_MAX]
     return tuple(Slot(number, start, opened_at) for number, start in enumerate(whole))

@@ -53,8 +53,8 @@ class Objects(Protocol):
         """Like `put`, with the content of a file of any size, in bounded memory."""
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of an object of any size, in pieces of a few megabytes. The first piece raises
-        `NoSuchObject` if there is no such object.
+        """The bytes of an object of any size, in pieces of a few megabytes. Raises `NoSuchObject`
+        when the first piece is requested, not when this function is called.
         """
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[Listed]:

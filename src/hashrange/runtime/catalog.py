@@ -1,4 +1,4 @@
-"""A cache of table definitions, each set valid for one version of the catalog."""
+"""A cache of table definitions: those of one version of the catalog at a time."""
 
 from collections.abc import Generator
 from typing import Any

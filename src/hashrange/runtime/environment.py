@@ -40,7 +40,7 @@ class Environment(NamedTuple):
         return self.awaited is not None and self.awaited.indexes_follow
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
-        """The tables as of `head`, and a time that is not before any time stored by then."""
+        """The tables as of `head`, and a time at least as late as all times stored up to `head`."""
         version, stored = head
         return self.catalog.at(version), self.clock.not_before(stored)
 

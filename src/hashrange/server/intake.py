@@ -43,7 +43,8 @@ class Intake:
 
     @property
     def contended(self) -> bool:
-        """Whether other clients wait for memory of the share in which this client has some."""
+        """Whether a client waits for memory from the share of the budget from which this client has
+        its reservation."""
         return self.share is not None and bool(self.share.waiting)
 
     def admit(self) -> None:

@@ -100,7 +100,8 @@ class MemoryStore(forks.Forkable):
 
     def go_on_from(self, following: Callable[[State], State], /) -> None:
         """Wait until the open transaction has ended, then replace the state by what `following`
-        makes of it. Open snapshots still see the old state. The numbers of `Append` continue."""
+        makes of it. Open snapshots still see the old state. The numbers that
+        `Append` gives to rows continue; they do not start again."""
         transaction = self.begin()
         try:
             spaces, counters = following(self._state())

@@ -29,7 +29,8 @@ def durable_postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def mortal_postgres_server() -> Iterator[PostgresServer]:
-    """A server for one test, which the test may kill. This server syncs too."""
+    """A server for one test, which the test may kill. Like `durable_postgres_server`, it syncs its
+    commits to disk."""
     yield from _running(durable=True)
 
 

@@ -78,7 +78,8 @@ class Cells:
                 yield attribute
 
     def _keys(self, entity: Entity | None) -> Iterator[str]:
-        """Key attributes of other sources: in the table the indexes', in an index the table's."""
+        """The key attributes that the drawn source does not show itself: the keys of the indexes if
+        the table is drawn, the key of the table if an index is drawn."""
         if entity is None:
             return
         shown = {c.attribute for c in self.source.columns} | {*entity.attributes.values()}

@@ -176,7 +176,8 @@ def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation
 
 
 def _port(boxes: dict[str, _Box], relation: Relation) -> float:
-    """The height that the relation's line has in the last of its columns that has been placed."""
+    """The y at which the relation's line goes on: that of its last bend or, if it has no bend yet,
+    that of the parent's box."""
     bends = boxes[relation.child.name].bends.get(relation.parent.name)
     return bends[-1].y if bends else boxes[relation.parent.name].y
 

@@ -149,7 +149,8 @@ class Migration:
         return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
-        """Whether a policy like that of `plan` denies writes that do not follow the migration."""
+        """Whether the table has a policy, such as the one that `plan` shows, that denies writes
+        which do not follow the migration. Tries it with deletes that never delete anything."""
         return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:

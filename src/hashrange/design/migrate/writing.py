@@ -225,7 +225,8 @@ def needs_images(side: Side, state: State, call: ApiCall) -> bool:
 
 
 def fenced(side: Side, state: State, call: ApiCall) -> ApiCall:
-    """The request, whose writes also set the epochs of items and are conditional on them."""
+    """A copy of the request in which each write of a changed item also sets the item's epoch, on
+    condition that the item has no later one."""
     requests = Requests(side.model, state.epoch)
     members = []
     for member in members_of(call):

@@ -139,7 +139,8 @@ def _candidates(
 
 
 def _filters(pattern: Pattern) -> Iterator[str]:
-    """The filters to try: first "", then for each field with a range, a filter by the others.
+    """The filters to try: first none (""); then, for each field with a range, a filter that
+    compares the other fields that have ranges.
 
     A key serves the range of one field. So the ranges of the other fields become conditions.
     """

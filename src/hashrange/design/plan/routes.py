@@ -245,7 +245,7 @@ class _Walk:
         """Set the bucket's range. If the bucket shows whole values, no sort key needs the range."""
         if self.bucket is None:
             if self.buckets:
-                reason = "the partition key has no unit of time that the arguments leave open"
+                reason = "the partition key needs a unit of time that no argument gives"
                 raise KeyRefusal(f"@st.buckets: {reason}")
             return
         field = self.bucket.placeholder.field

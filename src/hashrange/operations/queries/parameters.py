@@ -158,7 +158,8 @@ def read_page(
 
 
 def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:
-    """Whether an index lacks requested attributes; after the checks, only a local one can."""
+    """Whether a local index lacks requested attributes. (A global index that lacks some has been
+    refused before.)"""
     if not indexes.is_partial(source):
         return False
     if parameters.body.select == "ALL_ATTRIBUTES":

@@ -111,7 +111,8 @@ class Committer(forks.Forkable):
         raise outcome
 
     def submit(self, submission: Submission, loop: AbstractEventLoop) -> None:
-        """Submit a request on the loop. `submission.done` is called on it after the commit."""
+        """Submit a request that has arrived on `loop`. After the commit, the loop calls
+        `submission.done`."""
         submission.loop = loop
         self._waiting.append(submission)
         (self._gatherings.get(loop) or self._gathering_on(loop)).begin()

@@ -99,7 +99,8 @@ class HeldSnapshot:
 class PostgresDatabase:
     """The connections to one database, or to the nodes of a cluster, and what is known about it.
 
-    It answers questions and holds snapshots for the store, and for its snapshots and transactions.
+    The store, and the store's snapshots and transactions, read through it, and it opens the
+    snapshots of PostgreSQL from which they read.
     """
 
     def __init__(self, dsn: str, *, durability: Durability = "full", pool: int = 4) -> None:

@@ -160,8 +160,9 @@ class Question:
         return self.slots()
 
     def sees_spaces(self, fenced: bool) -> bool:
-        """Whether the answers may depend on which spaces are dropped. The system space never is; if
-        a question is `fenced`, its rows by key are in spaces that the reader knows."""
+        """Whether the answers may depend on which spaces are dropped. Reads of the system space do
+        not, because it is never dropped. If the question is `fenced`, reads of rows by key do not
+        either, because the reader knows that their spaces exist."""
         keys = () if fenced else self.keys
         spaces = {space for space, _ in keys} | {asked.read.space for asked in self.ranges}
         return bool(spaces - {SYSTEM_SPACE})

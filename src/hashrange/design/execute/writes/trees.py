@@ -79,8 +79,8 @@ class _Deletion:
     def below(
         self, entity: Entity, values: Mapping[str, Any], covered: tuple[_Known, ...]
     ) -> Steps[None]:
-        """Delete the items below an item, except those in `covered`, which a query for an ancestor
-        finds."""
+        """Delete the items below an item. Those that fit an entry of `covered` are left to the
+        query for an ancestor, which finds them as well."""
         children = list(self._uncovered(entity, values, covered))
         covered += tuple(known for _, known in children)
         for child, known in children:

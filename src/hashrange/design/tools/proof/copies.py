@@ -38,7 +38,7 @@ class StreamReader:
         """Read the stream to its end. Returns a line if the end is not reached."""
         if any(not self.step() for _ in range(ROUNDS)):
             return []
-        return [f"the stream was not read in {ROUNDS} rounds"]
+        return [f"the end of the stream was not reached in {ROUNDS} rounds of reading"]
 
 
 def unequal_copies(

@@ -62,8 +62,8 @@ def lost_copies(c: Context) -> Iterator[Found]:
     "R03",
     "warning",
     "the larger side of a relation is copied",
-    "Each owner is copied into many more items than each item of another parent would be. Copy the "
-    "other parent's fields instead.",
+    "An item of the copied parent has many more copies than an item of another parent would have. "
+    "Copy the other parent's fields instead.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:

@@ -35,7 +35,7 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     known = {(traffic.what, traffic.where) for traffic in hot}
     for traffic in hot_keys(c, "C01", largest=True):
         if (traffic.what, traffic.where) not in known:
-            text = f"assuming as much traffic for a key value as it has items: {traffic}"
+            text = f"if a key value's share of the traffic is that of the items: {traffic}"
             yield traffic.where, text, "warning"
 
 
