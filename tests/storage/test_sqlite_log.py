@@ -1,5 +1,7 @@
 """A flipped bit in the log after a crash: SQLite drops all later commits without a word."""
 
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from shutil import copy
@@ -7,6 +9,7 @@ from struct import unpack
 
 import pytest
 
+import hashrange
 from hashrange.kv import SYSTEM_SPACE, Damaged, Put, Range
 from hashrange.storage import SqliteStore
 from hashrange.storage.sqlite import log
@@ -175,3 +178,31 @@ def test_verify_reads_the_log_of_an_open_file(
     assert f"{path}-wal: {problem}" in next(store.verify())
     flip(path, offset)
     assert list(store.verify()) == []
+
+
+TABLE = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+}
+HEADER_HALF_WRITTEN = """
+import fcntl, mmap, sys, time
+with open(sys.argv[1] + "-shm", "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX, 1, 120)  # the lock of writers
+    index = mmap.mmap(file.fileno(), 0)
+    index[16] ^= 1
+    print("held", flush=True)
+    time.sleep(0.2)
+    index[16] ^= 1
+"""
+
+
+def test_a_check_waits_for_a_writer_that_changes_the_header_of_the_index(path: Path) -> None:
+    command = [sys.executable, "-c", HEADER_HALF_WRITTEN, str(path)]
+    with hashrange.connect(path) as database:
+        for name in ("one", "two"):
+            database.execute("CreateTable", {**TABLE, "TableName": name})
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+            assert writer.stdout
+            assert writer.stdout.readline() == b"held\n"
+            assert list(database.check()) == []

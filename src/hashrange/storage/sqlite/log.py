@@ -26,6 +26,8 @@ from typing import BinaryIO, Literal, NamedTuple, Self
 
 import apsw
 
+from hashrange.storage.sqlite.problems import explain
+
 _HEADER = Struct(">4I 8s 2I")
 _FRAME = Struct(">2I 8s 2I")
 _CHECKED_HEADER_BYTES = 24
@@ -33,6 +35,7 @@ _BIG_ENDIAN_MAGIC = 0x377F0683
 _LITTLE_ENDIAN_MAGIC = 0x377F0682
 _MASK = 0xFFFFFFFF
 _LOOKS = 10
+_BUSY_LOOKS = 500
 _PAUSE_SECONDS = 0.002
 _COPIED_BYTES_MAX = 64 << 20
 """A log up to this size is first copied, because computing checksums takes a hundred times as long
@@ -129,7 +132,10 @@ def problems(connection: apsw.Connection, path: str) -> Iterator[str]:
     """Yield one line for each problem in the log of an open file, while it is in use."""
     log_path = f"{path}-wal"
     if os.path.exists(log_path):
-        problem = _checked(connection, log_path, _damaged)
+        try:
+            problem = _checked(connection, log_path, _damaged)
+        except apsw.BusyError as error:
+            raise explain(error, path) from None
         if problem:
             yield f"{log_path}: {problem}"
 
@@ -174,9 +180,20 @@ def _damaged(log: Log, end: int, _: apsw.Connection) -> str | None:
 
 
 def _end(connection: apsw.Connection) -> int:
-    """The number of frames that SQLite considers valid."""
-    end, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-    return max(end, 0)
+    """The number of frames that SQLite considers valid.
+
+    SQLite answers "busy" while another process changes the header of the log's index. So this is
+    tried again, for about a second. Then it raises BusyError.
+    """
+    for left in reversed(range(_BUSY_LOOKS)):
+        try:
+            end, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            return max(end, 0)
+        except apsw.BusyError:
+            if not left:
+                raise
+        sleep(_PAUSE_SECONDS)
+    raise AssertionError
 
 
 def _first_bad_frame(log: Log, end: int) -> str | None:
