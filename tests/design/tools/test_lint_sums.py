@@ -145,7 +145,10 @@ def test_the_largest_parent_is_hot_before_the_others_are() -> None:
         (f.severity, f.message) for f in st.lint(model(text)).findings if f.rule == "C01"
     ]
     assert severity == "warning"
-    start = "if a key value's share of the traffic is that of the items: 1,600 write units "
+    start = (
+        "assuming that a key value's share of the traffic is its share of the items: "
+        "1,600 write units "
+    )
     assert message.startswith(start + "per second on the largest 'f#{f}'")
 
 

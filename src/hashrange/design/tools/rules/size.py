@@ -35,7 +35,10 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     known = {(traffic.what, traffic.where) for traffic in hot}
     for traffic in hot_keys(c, "C01", largest=True):
         if (traffic.what, traffic.where) not in known:
-            text = f"if a key value's share of the traffic is that of the items: {traffic}"
+            text = (
+                "assuming that a key value's share of the traffic is its share of the items: "
+                f"{traffic}"
+            )
             yield traffic.where, text, "warning"
 
 

@@ -5,8 +5,10 @@ itself. The tables of the shards are ordinary tables of PostgreSQL, so the state
 of the dialect `plain`, with other names.
 
 A shard may move to another node meanwhile. So a read also asks whether the shards were on the node
-at the moment of the read. A transaction first takes the lock that keeps the shards in place, which
-Citus's own writers take too, and asks the same question together with its writes.
+at the moment of the read. The statement of a transaction first calls `pg_temp.pin` (see `pool`),
+which keeps the shards in place and then asks the same question. The fence that the statement reads
+is current: PostgreSQL locks the tables that a statement writes to before it takes the snapshot, and
+a change of a fence waits for these locks.
 
 Statements that concern several nodes, or rows in many slots, go through Citus: see `routed`.
 """
