@@ -22,9 +22,8 @@ _UNFINISHED_SECONDS = 86_400
 
 class Folder:
     """An object is linked to its name after all its bytes are on disk, so it exists completely or
-    not at all, and `link` never replaces another one. Names with a part that begins with a dot are
-    not objects.
-    """
+    not at all. Linking never replaces an existing object. Names with a part that begins with a dot
+    are not objects."""
 
     def __init__(self, path: str) -> None:
         self.address = path

@@ -22,10 +22,12 @@ _PARTS_MAX = 10_000
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.05
 _EXISTS = frozenset({"PreconditionFailed", "412", "NoSuchUpload"})
-"""NoSuchUpload is the error if an upload is completed again, because the first answer was lost."""
+"""The error codes that mean that an object of this name exists already. The service sends
+NoSuchUpload if an upload is completed again because the first answer was lost."""
 
 _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
-"""Two conditional writes of one name have met: the service wants the request to be sent again."""
+"""The error codes that mean that two conditional writes of one name have met. The service wants the
+request to be sent again."""
 
 _PAST_THE_END = frozenset({"InvalidRange", "416"})
 
@@ -43,8 +45,8 @@ _CONFIG = Config(
 
 
 class _Piece(NamedTuple):
-    """Some bytes of an object, its size, and the condition with which further reads are of the same
-    object."""
+    """Some bytes of an object, the size of the whole object, and a condition that makes further
+    reads fail if they would read another object of this name."""
 
     body: bytes
     size: int
@@ -122,8 +124,8 @@ class S3:
         return {"Bucket": self._bucket, "Key": self._prefix + name}
 
     def _unless_there(self, name: str, digest: bytes, write: Callable[[], object]) -> None:
-        """Write the object unless it exists. If it does, it must have this digest: after a lost
-        answer, boto3 repeats a request that has succeeded."""
+        """Write the object unless it exists. An existing object must have this digest: if the
+        answer to a request was lost, boto3 repeats the request although it has succeeded."""
         for attempt in range(_ATTEMPTS):
             try:
                 write()
@@ -157,13 +159,13 @@ class S3:
             raise
 
     def _abort(self, upload: dict[str, str]) -> None:
-        """Abort the upload: otherwise its parts would be kept, at a cost."""
+        """Abort an upload: otherwise the service would keep its parts, and charge for them."""
         with suppress(BotoCoreError, ClientError):
             self._client.abort_multipart_upload(**upload)
 
     def _range(self, name: str, first: int, condition: dict[str, str]) -> _Piece:
-        """Read the body, again if that fails: boto3 repeats failed requests, but not the reading of
-        a body."""
+        """Read a piece of an object, from the byte `first` on. If reading the body fails, the
+        request is repeated here: boto3 repeats failed requests, but not the reading of a body."""
         span = f"bytes={first}-{first + _CHUNK_BYTES - 1}"
         for attempt in range(_ATTEMPTS):
             try:
@@ -209,5 +211,5 @@ class S3:
 
 
 def _part_bytes(size: int) -> int:
-    """The size of the parts: an upload has at most 10,000 of them."""
+    """The size of the parts in which an object is uploaded: an upload has at most 10,000 parts."""
     return max(_PART_BYTES, -(-size // _PARTS_MAX))

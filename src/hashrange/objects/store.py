@@ -35,8 +35,8 @@ class Listed(NamedTuple):
 class Objects(Protocol):
     """Named bytes. The parts of a name are separated by slashes; names are relative to `address`.
 
-    Calls block, and several threads may make them at once. All raise `ObjectError`. After a
-    temporary failure, a call is repeated before it raises.
+    Calls block, and several threads may make them at once. All calls raise `ObjectError`. A call
+    that fails for a temporary reason is repeated before it raises an error.
     """
 
     address: str
@@ -50,7 +50,7 @@ class Objects(Protocol):
         """
 
     def put_file(self, name: str, path: str) -> None:
-        """Like `put`, with the content of a file of any size, in bounded memory."""
+        """Like `put`, for the content of a file of any size. It takes little memory."""
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """The bytes of an object of any size, in pieces of a few megabytes. Raises `NoSuchObject`
@@ -88,8 +88,8 @@ def expect_same(objects: Objects, name: str, digest: bytes) -> None:
 def probe(objects: Objects) -> None:
     """Check that objects can be written, listed and deleted, and that none is ever replaced.
 
-    Raises `ObjectError`. Some services accept the header If-None-Match and ignore it; with them,
-    two writers would destroy each other's objects.
+    Raises `ObjectError`. Some services accept the header If-None-Match and ignore it. With such a
+    service, two writers would destroy each other's objects.
     """
     name = f"probe-{uuid4().hex}"
     objects.put(name, b"one")  # outside of `try`: if it fails, there is nothing to delete

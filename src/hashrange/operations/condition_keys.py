@@ -130,8 +130,8 @@ def _attributes(*names: Iterable[str]) -> Keys:
 
 
 def _members_of(request: Any, select: str | None = None) -> Keys:
-    """The condition keys for what a request wants returned. `select` is the value of
-    `dynamodb:select`."""
+    """The condition keys for the members of a request that say what to return. `select` is the
+    value of `dynamodb:select`."""
     keys: Keys = {}
     for key, member in (
         ("dynamodb:returnconsumedcapacity", "return_consumed_capacity"),
@@ -332,7 +332,8 @@ def _execute_transaction(request: Any, caller: Caller) -> Iterator[Member]:
 
 
 def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
-    """The BatchExecuteStatement, with errors in place of the members that have these numbers."""
+    """The request to BatchExecuteStatement, with errors in place of some members. `refusals` has
+    the error for each of these members, by the member's number."""
     if not refusals:
         return request
     bound = [refusals.get(number, each) for number, each in enumerate(request.bound)]

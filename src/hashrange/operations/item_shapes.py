@@ -1,7 +1,8 @@
-"""The facts that policies may depend on in requests for one item. Requests with the same facts
-share one decision.
+"""The properties of a request for one item that policies may depend on. Requests with the same
+properties share one decision.
 
-The condition keys of such a request are its leading key and what depends on its shape alone.
+The properties are the leading key, which is the value of the partition key, and the shape of the
+request. The shape determines all other condition keys.
 """
 
 from collections.abc import Hashable
@@ -15,8 +16,8 @@ OPERATIONS = {"GetItem": "key", "DeleteItem": "key", "UpdateItem": "key", "PutIt
 
 
 def leading(name: str, request: Any, table: Table) -> str | None:
-    """The leading key of a request about one item. None for another request, or if the item lacks
-    the partition key."""
+    """The leading key of a request for one item: its partition key value, as policies write it.
+    None for any other request, or if the item lacks the partition key."""
     if name not in OPERATIONS:
         return None
     return key_text(getattr(request.body, OPERATIONS[name]).get(table.hash[0]))

@@ -32,7 +32,7 @@ Resources = Callable[[Any, Caller], list[Access]]
 
 
 def nothing(request: Any, caller: Caller) -> list[Access]:
-    """The resources of an operation that no client can send."""
+    """An empty list: no client can send the operation, so it needs no permission."""
     return []
 
 
@@ -60,7 +60,8 @@ def _distinct(accesses: Iterable[tuple[str, str]]) -> list[Access]:
 
 
 def _body(request: Any) -> Any:
-    """The typed request, which many operations keep together with its parsed parts."""
+    """The typed request. Many operations keep it in the `body` of an object that also has its
+    parsed parts."""
     return getattr(request, "body", request)
 
 
@@ -85,8 +86,8 @@ def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _iterator(name: str, request: requests.GetRecords, caller: Caller) -> list[Access]:
-    """The stream of a shard iterator, which begins with the stream's ARN. A malformed iterator is
-    refused later."""
+    """The access to the stream of a shard iterator. An iterator begins with the ARN of its stream.
+    The resource of a malformed iterator is `*`; it is refused later."""
     arn, _, rest = request.shard_iterator.partition("|")
     return _distinct([(name, arn if rest else ANY)])
 
@@ -140,8 +141,8 @@ def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]
 
 
 def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
-    """The accesses of statements. EXISTS reads as a SELECT does. A statement with an error uses no
-    resource."""
+    """The accesses of statements. EXISTS needs the same access as a SELECT. A statement with an
+    error uses no resource."""
     accesses = []
     for each in statements:
         if isinstance(each, ApiError):
@@ -191,7 +192,8 @@ _BY_NAME: dict[str, Callable[[str, Any, Caller], list[Access]]] = {
     "UntagResource": _tagging,
     "UpdateContributorInsights": _table_or_index,
 }
-"""The functions by operation. An operation that is not listed touches the table that it names."""
+"""For each operation, the function that lists the accesses of a request. An operation that is not
+listed accesses the table that it names."""
 
 
 def of(name: str) -> Resources:
@@ -239,7 +241,8 @@ _RESTORING = (
 
 
 def of_restore(name: str, *members: str) -> Resources:
-    """Like `of_members`. The last member names the new table."""
+    """Like `of_members`, with the additional actions on the new table, which the last member
+    names."""
     named = of_members(name, *members)
 
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:

@@ -17,7 +17,8 @@ from typing import Protocol
 BACKLOG = 1024
 
 ACCEPTED_PER_TURN = 64
-"""At most this many connections are accepted before the event loop serves the clients."""
+"""The largest number of connections that are accepted before the event loop serves the clients
+again."""
 
 HANDSHAKE_SECONDS_MAX = 10
 """The time limit for the TLS handshake."""
@@ -36,7 +37,7 @@ Factory = Callable[[], asyncio.BaseProtocol]
 
 
 class Balance(Protocol):
-    """The numbers of clients of all processes that listen on one socket."""
+    """Tells the processes that listen on one socket how many clients each of them has."""
 
     def publish(self, clients: int, /) -> None:
         """Tell the other processes how many clients this process has."""
@@ -61,8 +62,8 @@ class Accepting:
 
     The system wakes every process that waits for a connection, and the first could take all
     connections that have arrived. Then one process would serve most of the clients, and the others
-    would be idle. Each connection gets a protocol of the `factory`; `connected` returns how many
-    clients there are.
+    would be idle. For each connection, `factory` makes a protocol. `connected` returns how many
+    clients this process has.
     """
 
     def __init__(

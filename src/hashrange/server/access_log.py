@@ -74,7 +74,7 @@ def _safe(text: str) -> str:
 
 
 def _tables(body: bytes) -> list[str]:
-    """The tables that a request names, but not all if there are many; none for PartiQL and invalid
+    """The names of the tables in a request, at most ten. There are none for PartiQL and invalid
     JSON."""
     try:
         request = _decode(body)

@@ -21,20 +21,22 @@ KB = 1024
 MB = 1024 * KB
 
 STRANGER_BYTES = 4 * KB
-"""The part of an unfinished request that a stranger may hold without a reservation. Reads from a
-stranger have the same size."""
+"""The number of bytes of an unfinished request that a stranger (a client that has not sent a valid
+request yet) may hold without a reservation. At most this many bytes are read from it at once."""
 
 CLIENT_BYTES = 16 * KB
-"""The same part for other clients."""
+"""The number of bytes of an unfinished request that any other client may hold without a
+reservation."""
 
 BODY_READ_BYTES = 256 * KB
-"""The size of a read into a body with a reservation."""
+"""The largest number of bytes that are read at once from a body with a reservation."""
 
 HEAD_RESERVED_BYTES = 24 * KB
 """The reservation for a head of the largest size."""
 
 LARGE_BYTES = 512 * KB
-"""Bodies above this size do not delay smaller bodies. The largest item is below this size."""
+"""The size in bytes above which a body does not delay smaller bodies. The largest item is below
+this size."""
 
 SMALL_CALL_BYTES = 4 * KB
 MEDIUM_CALL_BYTES = 64 * KB
@@ -45,8 +47,8 @@ and each value takes at least two bytes. 16 MB of JSON could hold a million valu
 would take 300 MB, and a quarter of a second to create."""
 
 OBJECTS_ON_LOOP_MAX = 4_000
-"""A request with more JSON objects (each value is one, but not each member of a set) is decoded in
-a thread."""
+"""The number of JSON objects above which a request is decoded in a thread. Each attribute value is
+an object, but a member of a set is not."""
 
 _OBJECT_BYTES = 264  # decoded, `{"N":"1"}` is a dict with one string
 _SMALL_BYTES_PER_BYTE = 24  # if a request has nothing but such objects
@@ -152,8 +154,8 @@ class Unsent:
             slowest.abort()
 
     def _slowest(self, now: float) -> Slow:
-        """The slowest of the clients that have had time to read; if none has, the one whose answer
-        was added last."""
+        """The slowest of the clients that have had time to read. If no client has had time to read,
+        the client whose answer was added last."""
 
         def rate(client: Slow) -> float:
             size, since = self._clients[client]
@@ -192,7 +194,7 @@ class Budget:
         return self._large_bodies if size > LARGE_BYTES else self._bodies
 
     def figures(self) -> dict[str, int]:
-        """Numbers for monitoring, by name, from any thread."""
+        """Numbers for monitoring, by name. May be called from any thread."""
         queues = (*self._shares, *self.calls)
         return {
             "bytes_in_flight": sum(share.bytes_max - share.free for share in self._shares),

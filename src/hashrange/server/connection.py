@@ -64,7 +64,7 @@ _TAKEN_PER_TURN = 16
 """The number of a client's requests that are handled before the loop serves others."""
 
 _CONTINUE = b"HTTP/1.1 100 "
-"""The first bytes of an answer that is followed by another one."""
+"""The first bytes of an interim answer (100 Continue), which precedes the final answer."""
 
 _OUTBOX_BYTES_MAX = 64 * 1024
 """Answers are joined up to this size; copying larger ones would cost more than it saves."""
@@ -202,7 +202,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Run the waiting requests until one has to wait. Calls answered at once do not recurse."""
+        """Run waiting requests until one of them waits. Calls answered at once do not recurse."""
         if self._advancing:
             return
         self._advancing = True

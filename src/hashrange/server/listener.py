@@ -168,7 +168,8 @@ def allowed_origins(origins: Iterable[str]) -> Origins:
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """A TLS context from files in PEM form; the certificate's file may hold the key too.
+    """A TLS context from files in PEM form; None without files. The certificate's file may hold the
+    key too.
 
     Raises ServerError or OSError.
     """

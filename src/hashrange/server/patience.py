@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 RATE_MIN = 1024
-"""Bytes per second: a client that sends a request, or reads an answer, more slowly than this on
-average over `SLOW_SECONDS_MAX` is disconnected."""
+"""A client that sends a request or reads an answer is disconnected if its rate, in bytes per
+second, is not above this limit on average over `SLOW_SECONDS_MAX`."""
 
 SLOW_SECONDS_MAX = 20
 
 CONTENDED_RATE_MIN = 64 * 1024
-"""The least rate, on average over `CONTENDED_SECONDS_MAX`, of a client whose request has reserved
-memory that other clients wait for."""
+"""A client whose request has reserved memory that other clients wait for is disconnected if its
+rate, in bytes per second, is not above this limit on average over `CONTENDED_SECONDS_MAX`."""
 
 CONTENDED_SECONDS_MAX = 5
 
@@ -36,11 +36,11 @@ class Patience:
         self.seconds, self.moved_bytes = 0.0, 0
 
     def is_over(self, seconds: float, moved_bytes: int, rate_min: int, seconds_max: int) -> bool:
-        """Add the bytes that a client has moved in the last `seconds`. Returns whether it has now
-        moved too little, on average over at least `seconds_max`.
+        """Add the bytes that a client has moved in the last `seconds`. Returns whether the client
+        has moved too little by now, on average over at least `seconds_max`.
 
         A client must move more than `rate_min` bytes per second. If `rate_min` is 0, a single byte
-        begins a new average.
+        suffices, and begins a new average.
         """
         if moved_bytes and not rate_min:
             self.renew()

@@ -35,8 +35,8 @@ class Reload:
     """Handles SIGHUP beside the server. A faulty file changes nothing, and is reported in one line
     of the log.
 
-    The console acts as `console_as`, a principal of `database.access`. Every generation must have
-    this principal.
+    The console acts as `console_as`, a principal of `database.access`. Every generation of the
+    access file must have this principal.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Failed(Exception):
-    """The reason why a job fails: the service's code for it, and a message."""
+    """Raised if a job fails, with the service's code for the failure, and a message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -53,8 +53,8 @@ def failing() -> Iterator[None]:
 
 
 def failure(error: Exception, arn: str) -> tuple[str, str]:
-    """The reason why a job fails: the service's code for it, and a message. Errors of the database
-    are raised again, and the job is tried later.
+    """The service's code for the failure of a job, and a message. Errors of the database are raised
+    again, and the job is tried later.
 
     Internal errors, damage and full disks are logged.
     """

@@ -1,9 +1,9 @@
 """Bulk puts: puts the items of objects into an existing table, and reports items that it cannot
 put.
 
-Each step writes an object of JSON lines, a report, for each type of report (errors, failed
-conditions). Its lines are stored with the job until the report is written, so that no line is lost
-or repeated. The names of the service's reports are not known, so these names are invented.
+A step has at most one report of each type (errors, failed conditions): an object of JSON lines. The
+lines are stored with the job until the report is written, so that no line is lost or repeated. The
+names of the service's reports are not known, so the names used here are invented.
 """
 
 from collections.abc import Iterator

@@ -60,7 +60,8 @@ class Exports(Worker):
         return True
 
     def _export(self, job: Json, is_ours: Callable[[], bool]) -> Json:
-        """The description of the job at its end. Raises Failed and Closing."""
+        """Write an export to its bucket. Returns the figures of the export, as members of a request
+        to `upkeep.JobEnded`. Raises Failed and Closing."""
         bucket = self._buckets.bucket(job["Request"]["S3Bucket"])
         with closing(self._source.cut(job["TableName"])) as cut, TemporaryDirectory() as folder:
             if cut.table is None or cut.table.id != job["TableId"]:

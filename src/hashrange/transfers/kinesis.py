@@ -197,7 +197,8 @@ class Deliveries(Worker):
         """Send the next records of a feed. Returns whether there are more, or None if the records
         could not be sent.
 
-        Records accumulate while the worker pauses, so each commit serves many.
+        Records accumulate while the worker pauses, so each commit of the feed's positions serves
+        many records.
         """
         place = {"TableName": feed["TableName"], "Label": feed["Label"]}
         body = msgspec.json.encode(place)

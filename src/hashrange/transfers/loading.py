@@ -32,7 +32,8 @@ Numbered = tuple[int, Record | DataError]
 
 
 class Part(NamedTuple):
-    """The input of a step: some records of a group, and the position after them. See `Job`."""
+    """The input of a step: some records of a group, and the job's position after these records (see
+    `Job`)."""
 
     before: Position
     items: list[Record]
@@ -130,8 +131,8 @@ def listed(bucket: Objects, prefix: str) -> Iterator[Listed]:
 
 
 def _numbered(records: reading.Read) -> Iterator[Numbered]:
-    """The records with their numbers in the object. An error that ends the reading is the last
-    record."""
+    """The records with their numbers in the object. An error that ends the reading comes last, in
+    the place of the record that could not be read."""
     number = 0
     try:
         for number, record in enumerate(records, 1):
@@ -176,9 +177,9 @@ class Loader(Worker):
         raise NotImplementedError
 
     def put(self, job: Json, body: Json, part: Part) -> bool:
-        """Do a step: put the items of `part`. `body` has the members that every such operation of
-        upkeep gets. Returns whether the job was at the position where the step begins. Raises
-        Failed."""
+        """Do a step: put the items of `part`. `body` has the members that every request to put the
+        items of a job has. Returns whether the job was at the position where the step begins.
+        Raises Failed."""
         raise NotImplementedError
 
     def rests(self, job: Json) -> bool:

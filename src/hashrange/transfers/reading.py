@@ -18,8 +18,8 @@ _PACKED_BYTES = 1024
 _WINDOW_BYTES_MAX = 1 << 27
 
 Read = Iterator[Record | DataError]
-"""The items of an object. A DataError among them stands for a value that is not an item. If a
-DataError is raised instead, the rest of the object cannot be read."""
+"""The items of an object. A DataError among them takes the place of a value that is not an item. If
+a DataError is raised instead, the rest of the object cannot be read."""
 
 
 class Interrupted(Exception):

@@ -1,4 +1,5 @@
-"""`hashrange check`: compares every index and counter with its recomputation from the tables."""
+"""`hashrange check`: computes every index and counter again from the tables, and compares it with
+the stored one."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,10 +22,11 @@ from hashrange.runtime import source
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
-"""The largest size of the items of a page. The index entries of a page are read together."""
+"""The largest total size of the items that are checked together, as a page. Their index entries are
+read together."""
 
 _Check = tuple[AnyIndex, Fetch[Checked]]
-"""A check of the row of an index for one item, not begun yet."""
+"""An index, and the check of its row for one item. The check has not begun yet."""
 
 
 def problems(store: kv.Store) -> Iterator[str]:
@@ -134,7 +136,7 @@ class TableCheck:
                 checks.append(self._check(index, owner, row))
 
     def entry_problems(self, index: AnyIndex, key: bytes, value: bytes) -> Iterator[str]:
-        """Check that a row of an index belongs to an item, and is the one that the item should
+        """Check that a row of an index belongs to an item, and is the row that the item should
         have."""
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:

@@ -32,8 +32,8 @@ PASS_SECONDS_MIN = 60.0
 This time is longer if a pass takes longer."""
 
 ELECTION_SECONDS = 2.0
-"""While another process does the search, this process asks at this interval whether it has been
-elected meanwhile."""
+"""While another process does the search, the interval at which this process asks whether it has
+been elected to do it."""
 
 _ROWS = 50
 _BYTES = 256 * 1024
@@ -68,9 +68,8 @@ class Scrubber(forks.Forkable):
                 self._thread.start()
 
     def on_damage(self, tell: Callable[[str], None]) -> None:
-        """Call `tell`, in any thread, with one line about damage as soon as damage is found, or now
-        if it was found before.
-        """
+        """Call `tell` with one line about damage as soon as damage is found, in any thread. If
+        damage has been found already, call it now."""
         with self._lock:
             self._tell = tell
             problem = self._problem
@@ -179,8 +178,9 @@ class _Walk:
                 yield [f"table {self._name}, {problem}" for problem in problems]
 
     def _part(self, index: AnyIndex | None, start: bytes, problems: list[str]) -> bytes | None:
-        """Search the part of the table (`index` None) or index that begins at `start`, and add to
-        `problems`. Returns where the next part begins, None at the end."""
+        """Search a part of the index, or of the table if `index` is None, from the key `start` on.
+        Adds its problems to `problems`. Returns the key where the next part begins, None at the
+        end."""
         end = perf_counter() + self._seconds
         snapshot = self._store.snapshot()
         try:

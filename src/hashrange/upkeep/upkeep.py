@@ -19,8 +19,8 @@ PAUSE_SECONDS = 2.0
 """The interval at which the thread looks for work that no commit of this process has announced."""
 
 ROUND_SECONDS = 45.0
-"""The same interval in a shared database, unless a process has asked for work. Looking for work
-takes several statements there."""
+"""The interval at which the thread looks for work in a shared database if no process has asked for
+work. It is long, because looking for work takes several statements there."""
 
 RETRY_GROWTH = 1.1
 """A partition that could not be split is tried again when it has grown by this factor, because each
@@ -51,7 +51,8 @@ class Upkeep(Background):
         self._shared = shared
         self._next_round = 0.0  # a time of the timer
         self._seen = 0.0
-        """The value of `Duty.asked` at the last time when no work was left."""
+        """The time when another process had last asked for work (`Duty.asked`), as of the last look
+        that found no work."""
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
@@ -77,8 +78,8 @@ class Upkeep(Background):
     def run_once(self, expire: bool = True) -> bool:
         """Do one step of each kind of waiting work. Returns whether there was any.
 
-        Only one thread at a time may call it: a step that another thread has just done would look
-        as if there were no work.
+        Threads take turns: if another thread did the same steps in between, it would look as if
+        there were no work.
         """
         with self._stepping:
             return self._run_once(expire)

@@ -76,6 +76,7 @@ def _is_wanted(backup: Backup, request: Json) -> bool:
 
 
 def _place(arn: str) -> tuple[str, str]:
-    """What a list of backups is sorted by: the id, which begins with the time, then the table."""
+    """The sort key of a backup in lists: its id, which begins with its time, and then the name of
+    its table."""
     table_arn, _, id_ = arn.rpartition("/backup/")
     return id_, fetch.plain_name(table_arn)

@@ -36,7 +36,8 @@ from hashrange.operations.tables.table_description import describe
 RESTORES_MAX = 50
 """The largest number of restores in progress. Source: developer guide, service quotas."""
 RESTORING = 253_402_300_799.0
-"""The table would be CREATING until this time, in the year 9999, but the restore ends it."""
+"""The time, in the year 9999, at which a table that is being restored would become ACTIVE. The end
+of the restore makes it ACTIVE before then."""
 _INDEXES = {
     "LocalSecondaryIndexes": "LocalSecondaryIndexOverride",
     "GlobalSecondaryIndexes": "GlobalSecondaryIndexOverride",
@@ -79,8 +80,8 @@ def to_point_in_time(request: Json, moment: Moment) -> Decide:
 def _state(
     source: Table, at: float, target: Table, spaces: int, moment: Moment
 ) -> Fetch[list[AnyChange]]:
-    """The changes that begin a hidden backup of the source as of a time. The present rows of the
-    source are copied; later, the changes since that time are undone in the copy."""
+    """The changes that begin a hidden backup of the source as of the time `at`. The present rows of
+    the source are copied; later, the changes since that time are undone in the copy."""
     restoring = Restoring(target.name, target.id)
     backup, changed, _ = yield from backups.begin(
         source, target.name, "RESTORE", moment, restoring, spaces
@@ -193,8 +194,9 @@ def _creation(source: Table, request: Json) -> create_table.Request:
 def _indexes(
     described: list[dict[str, Any]], override: list[dict[str, Any]] | None, on_demand: bool
 ) -> list[dict[str, Any]]:
-    """The indexes of the new table: all of the source's, or those that the request lists, each of
-    which the source must have."""
+    """The indexes of the new table: the indexes of the source or, if the request lists indexes,
+    those of the request. Raises ValidationException if the source lacks one of the listed
+    indexes."""
     if override is None:
         return [_kept(index, on_demand) for index in described]
     there = [_normal(sources.shape(index)) for index in described]

@@ -57,7 +57,8 @@ def backup(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def unused(arn: str, moment: Moment) -> Fetch[Backup]:
-    """The backup, which must not be in use by a restore. The message is assumed."""
+    """The backup of this ARN. Raises BackupInUseException, with an assumed message, if a restore is
+    using the backup."""
     stored = yield from backup(arn, moment)
     if stored.restoring is not None:
         raise BackupInUseException(f"Backup is being restored: {arn}")
@@ -104,12 +105,12 @@ def description(backup: Backup, status: str) -> dict[str, Any]:
 
 
 def units(described: dict[str, Any]) -> dict[str, int]:
-    """The provisioned throughput of a described table or index, in the form of requests."""
+    """The provisioned throughput in the description of a table or index, as requests have it."""
     return {name: described["ProvisionedThroughput"][name] for name in _UNITS}
 
 
 def shape(index: dict[str, Any]) -> dict[str, Any]:
-    """The members of a described index that define its content."""
+    """The members in the description of an index that define the content of the index."""
     names = ("KeySchema", "VectorAttribute", "SearchSchema", "Projection", "Dimensions")
     return {name: index[name] for name in (*names, "DistanceFunction") if name in index}
 

@@ -79,7 +79,8 @@ def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -
 
 
 class _ExpressionFields(NamedTuple):
-    """The members for expressions or legacy parameters in a type of request, and their getter."""
+    """The fields of a type of request that hold expression or legacy parameters: their names, and a
+    function that returns their values."""
 
     names: tuple[str, ...]
     values: Callable[[Any], tuple[Any, ...]]
@@ -93,7 +94,8 @@ def _expression_fields(kind: Any) -> _ExpressionFields:
 
 @lru_cache(maxsize=500)
 def _uses(kind: Any, types: tuple[type, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """See `uses_expressions`. What counts is which members are present, not their content."""
+    """The result of `uses_expressions`, which depends only on the members that are present, not on
+    their content. `types` has NoneType for each absent member."""
     fields = {
         name
         for name, type_ in zip(_expression_fields(kind).names, types, strict=True)
@@ -197,7 +199,8 @@ def check_size(size: int) -> None:
 def condition(request: Any, placeholders: Expressions | None) -> Condition | None:
     """The condition of a write, from ConditionExpression or Expected.
 
-    Raises ValidationException if a placeholder has not been used by now.
+    Call this after the other expressions of the request have been parsed. Raises
+    ValidationException if neither these nor the condition use a placeholder.
     """
     parsed: Condition | None = None
     if placeholders is None:

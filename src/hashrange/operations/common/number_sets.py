@@ -16,7 +16,8 @@ from msgspec import Raw
 from hashrange.model.validation import java
 
 _FIRST_BRACKET_MAX = 16
-"""The list in a response such as `{"Items":[` begins before this byte; a set begins after it."""
+"""In a response such as `{"Items":[`, the bracket of the list comes before this byte. The brackets
+of number sets come after it."""
 
 _NUMBER_SET = re.compile(rb'"NS":\[("[-0-9."]+(?:,"[-0-9."]+)+)\]')
 """Matches a number set of several members in JSON. Nothing else has this form: quotes within a
@@ -45,7 +46,7 @@ def _reordered(match: re.Match[bytes]) -> bytes:
 
 
 def hash_order(ascending: Sequence[str]) -> list[str]:
-    """The members of a number set in hash order. They are given in canonical form."""
+    """The members of a number set in hash order. `ascending` has them in canonical form."""
     return [ascending[at] for at in java.hash_order(list(map(_hash, ascending)))]
 
 

@@ -16,7 +16,8 @@ from hashrange.model.values import Item
 GB = 1 << 30
 
 LARGE_BYTES = 4 * 1024
-"""A larger item is not kept in its decoded form, which takes up to thirty times its size."""
+"""The size in bytes above which an item is not kept in its decoded form. That form takes up to
+thirty times as much memory."""
 
 
 def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
@@ -133,7 +134,8 @@ def add_collections(
 
 
 def _collection_metrics(receipt: Receipt, table: Table) -> list[dict[str, Any]]:
-    """For each item collection that was written to: its key, and its size within whole GB."""
+    """For each item collection that was written to: its key, and the range of whole GB in which its
+    size lies."""
     return [
         {
             "ItemCollectionKey": key,

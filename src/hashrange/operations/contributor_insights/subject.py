@@ -10,7 +10,8 @@ Response = dict[str, Any]
 
 
 def find(table_name: str, index_name: str | None) -> Fetch[tuple[Table, Table | Index]]:
-    """The table, and the table or index that a request names.
+    """The table that a request names, and the owner of the insights: the index that the request
+    names, or else the table.
 
     Raises ResourceNotFoundException. A local index has no insights of its own, so it is not found.
     """
@@ -26,7 +27,8 @@ def find(table_name: str, index_name: str | None) -> Fetch[tuple[Table, Table | 
 
 
 def shown(table: Table, owner: Table | Index, status: str) -> Response:
-    """The members that the responses of all operations on Contributor Insights share."""
+    """The members that the responses of all operations on Contributor Insights share. `owner` is
+    the table or index that has the insights."""
     response = {"TableName": table.name}
     if isinstance(owner, Index):
         response["IndexName"] = owner.name

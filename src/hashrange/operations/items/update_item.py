@@ -85,7 +85,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
 
 
 def _attributes(request: Request, change: ItemChange) -> Response:
-    """A response with the image that ReturnValues asks for, or without it if it is empty."""
+    """A response with the image that ReturnValues asks for. The image is left out if it is
+    empty."""
     update, old, new = request.update, change.old, change.new
     if new is None or request.returned == "NONE":
         return {}

@@ -52,7 +52,8 @@ Target = Wanted | ItemWrite
 
 
 class Request(NamedTuple):
-    """`bound` holds a statement for each member, or the error that was found in it."""
+    """A checked request. For each member, `bound` holds the statement or the error that was found
+    in it."""
 
     body: requests.BatchExecuteStatement
     bound: list[Statement | ApiError]
@@ -209,7 +210,8 @@ def _respond(
     receipt: Receipt,
     refused: Receipt | None = None,
 ) -> Raw:
-    """The response. A member whose table was found names it, even if the member failed.
+    """The response. The answer to a member names its table if the table was found, even if the
+    member failed. `shown` makes an item from a member's statement and outcome.
 
     `refused` has the units of the failed conditions. DynamoDB adds them to the sum of a table that
     another member has written to, and shows them nowhere else.

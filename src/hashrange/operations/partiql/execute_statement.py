@@ -19,7 +19,8 @@ from hashrange.operations.partiql.select import Numerals, Position
 
 
 class Request(NamedTuple):
-    """`start` is where the page of a SELECT begins. `writes` tells whether items may be changed."""
+    """A checked request. `start` is where the page of a SELECT begins. `writes` tells whether items
+    may be changed."""
 
     body: requests.ExecuteStatement
     statement: Statement
@@ -68,8 +69,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _shown(refusal: ConditionalCheckFailedException) -> ConditionalCheckFailedException:
-    """The error as this operation returns it. If it has an item, the member with its message is
-    called Message."""
+    """The error in the form in which this operation returns it. If the error has an item, its
+    message is in a member called Message, not message."""
     if "Item" in refusal.members:
         refusal.members["Item"] = number_sets.item_in_hash_order(refusal.members["Item"])
         refusal.message_member = "Message"

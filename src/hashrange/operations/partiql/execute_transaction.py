@@ -35,7 +35,7 @@ _MODE = "ReturnValuesOnConditionCheckFailure"
 
 
 class Request(NamedTuple):
-    """Either `reads` or `changes` is empty."""
+    """A checked request. It has `reads` or `changes`; the other list is empty."""
 
     body: requests.ExecuteTransaction
     reads: list[Select]
@@ -70,7 +70,8 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(request: requests.ExecuteTransaction) -> bytes:
-    """The fingerprint of a request. NONE in ReturnValuesOnConditionCheckFailure does not count."""
+    """The fingerprint of a request. It is the same whether ReturnValuesOnConditionCheckFailure is
+    NONE or absent."""
     content = msgspec.to_builtins(request.transact_statements)
     for member in content:
         member["Statement"] = member["Statement"].strip()
@@ -93,7 +94,8 @@ def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatemen
 
 
 def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
-    """The result of the function. An error names the position of the statement."""
+    """The result of the function. If it raises ValidationException, the position of the statement
+    is added to the message."""
     try:
         return function(*arguments)
     except ValidationException as fault:

@@ -132,10 +132,10 @@ def decide(
 def _end(
     table: Table, source: TableOrIndex, plan: ReadPlan, page: ItemPage, count: int
 ) -> tuple[Item | None, Position | None]:
-    """The LastEvaluatedKey, and the position of the next page, whose number is relative to the
-    `count` ranges that were left for this page.
+    """The LastEvaluatedKey, and the position of the next page. The number of this position is
+    counted from the first of the `count` ranges that were left for this page.
 
-    If a clause names items by their keys, DynamoDB shows the key of the last one that it looked
+    If a clause names items by their keys, DynamoDB shows the key of the last item that it looked
     at, even if no page follows.
     """
     last = ranges.last_key(table, source, page.last) if page.last else None
@@ -169,8 +169,8 @@ def _spelled(key: Item, numerals: Numerals) -> Item:
 
 
 def _reverse(source: TableOrIndex, order: Sequence[Order]) -> bool:
-    """Whether partitions are read backwards: if ORDER BY has the sort key with DESC, or lacks
-    the sort key."""
+    """Whether partitions are read backwards. They are if ORDER BY has the sort key with DESC, or
+    names only the partition key of a source that has a sort key."""
     sorts = [each.descending for each in order if each.name in source.range]
     return any(sorts) if sorts else bool(order and source.range)
 
@@ -233,7 +233,7 @@ def _bounds(
     start: Position,
     reverse: bool,
 ) -> list[Bounds]:
-    """The ranges left to read from a position on."""
+    """The ranges that are left to read from the position `start` on."""
     if plan.queries is None:
         every = [ranges.of_scan(None, None)]
     else:

@@ -59,7 +59,8 @@ def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
 
 
 _AFTER_ALL = b"\xff" * 64
-"""Greater than any row's key, because a key begins with a shorter digest."""
+"""A bound after every row key: a row key begins with a digest of 16 bytes, and practically no
+digest has only bytes of 255."""
 
 
 def table_name(statement: Statement) -> str:
@@ -143,7 +144,7 @@ def returned(statement: Statement, change: ItemChange) -> Any:
 def single_key(select: Select, table: Table, operation: str) -> Item:
     """The key of the single item that a SELECT must name in a batch or transaction.
 
-    A list of one value is an equality.
+    IN with a list of one value counts as an equality.
     """
     check_index_keys(select, table)
     select.check_columns()

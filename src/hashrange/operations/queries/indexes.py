@@ -13,7 +13,8 @@ def is_partial(source: TableOrIndex) -> bool:
 
 
 def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> list[str]:
-    """Those of the `names` whose attributes an index does not hold, in the same order."""
+    """The names of the attributes that an index does not hold, in the order of `names`. A table
+    holds all attributes."""
     if not isinstance(source, Index) or source.projection == "ALL":
         return []
     held = {*table.key, *source.key, *source.include}
@@ -28,7 +29,7 @@ def not_built(index: Index) -> ValidationException:
 def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
     """Raises ValidationException if a global index lacks attributes that are asked for.
 
-    A local index fetches them from the table.
+    If a local index lacks attributes, they are fetched from the table.
     """
     if isinstance(source, Index) and not source.local:
         missing = unprojected(table, source, names)
@@ -41,8 +42,8 @@ def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) ->
 def check_filter_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
     """Raises ValidationException if a filter needs attributes that the index does not hold.
 
-    This holds for local indexes as well, even if they fetch items (ScyllaDB's tests on AWS). For
-    a Scan, such attributes are simply absent.
+    A local index is refused too, even if its items are fetched from the table (ScyllaDB's tests on
+    AWS). A Scan is not checked: its filter treats such attributes as absent.
     """
     missing = unprojected(table, source, names)
     if missing:

@@ -28,9 +28,10 @@ class PageOptions(Struct, gc=False):
     """How the rows of a page are read, filtered and projected.
 
     `matches` is None if every row is kept, and `project` is None if rows are kept unchanged.
-    `weight` is the weight of both (see `engine.cost`). With `fetching`, attributes that a local
-    index lacks are read from the table. `limit` is the number of rows to evaluate. With `scanning`,
-    each partition that a range reaches is charged separately, because a Scan has no partition key.
+    `weight` is the number of times that these two functions go through a row (see `engine.cost`).
+    With `fetching`, attributes that a local index lacks are read from the table. `limit` is the
+    number of rows to evaluate. With `scanning`, each partition that a range reaches is charged
+    separately, because a Scan has no partition key.
     """
 
     table: Table
@@ -86,7 +87,7 @@ def read(options: PageOptions, every: Sequence[Bounds], receipt: Receipt | None)
 def _read_range(
     options: PageOptions, bounds: Bounds, page: ItemPage, receipt: Receipt | None
 ) -> Fetch[bool]:
-    """Add the rows of one range to a page. Returns whether rows may be left in it."""
+    """Add the rows of one range to a page. Returns whether the range may have more rows."""
     limit, slow = options.limit, options.matches is not None or options.fetching
     left: Bounds | None = bounds
     keys: list[bytes] = []
@@ -132,7 +133,9 @@ def _read_range(
 def _keep(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
 ) -> list[int]:
-    """Add rows to a page as they are. Returns their sizes."""
+    """Add rows to a page without a filter or projection. Returns the sizes of `stored`. If the
+    items of index entries were `fetched` from the table, the items are added instead of the
+    entries."""
     sizes, items = contents(stored)
     page.count += len(items)
     if not options.count_only:
@@ -143,9 +146,10 @@ def _keep(
 def _evaluate(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
 ) -> Fetch[list[int]]:
-    """Add the rows that pass the filter to a page, with a pause after each row that took long.
+    """Add the rows that pass the filter to a page, with a pause after each row that took long. If
+    the items of index entries were `fetched` from the table, the items are evaluated instead.
 
-    Returns the size of each row that was evaluated.
+    Returns the sizes of `stored`.
     """
     matches, project, counts = options.matches, options.project, options.count_only
     entries = [Row(value) for _, value in stored]
@@ -172,7 +176,8 @@ def _fetch_items(
     receipt: Receipt | None,
     room: int,
 ) -> Fetch[list[Row]]:
-    """The items of entries of a local index, until they and the entries fill the page."""
+    """The items of entries of a local index, until they and the entries fill the page. `room` is
+    the number of bytes that are left in the page."""
     table, index = options.table, options.source
     assert isinstance(index, Index)
     entries = [Row(value) for _, value in stored]
@@ -201,7 +206,8 @@ def _charge_partitions(
     receipt: Receipt,
     ended: bool,
 ) -> None:
-    """Charge a Scan for each partition that it reached, each rounded by itself.
+    """Charge a Scan for each partition that it reached. The units of each partition are rounded up
+    separately.
 
     So the smallest table on demand, which has four partitions, costs 2 units if it is read to its
     end, or 4 units if the reads are strongly consistent. With `ended`, the page ended within the

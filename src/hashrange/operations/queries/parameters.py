@@ -28,7 +28,8 @@ class Parameters(Struct, gc=False):
 
     @property
     def weight(self) -> int:
-        """See `engine.cost`."""
+        """The number of times that the request goes through each row that it reads (see
+        `engine.cost`)."""
         if self.filter:
             return 1 + self.filter.operators
         return int(self.projection is not None)

@@ -1,7 +1,7 @@
 """SearchVectors: the items whose vectors are nearest to a query vector.
 
-The service's answer is approximate; this answer is exact for the stored 32-bit numbers. Its order
-of checks, and the messages, were captured on the service in autumn 2026.
+The service's answer is approximate; this answer is exact for the stored 32-bit numbers. The
+messages, and the order of the checks, were captured on the service in autumn 2026.
 """
 
 import re
@@ -84,8 +84,8 @@ def _vector(elements: Sequence[AttributeValue]) -> list[float]:
 
 
 def _plain_numbers(elements: Sequence[AttributeValue]) -> list[float] | None:
-    """The numbers of a vector, which can have thousands of elements. None if one of the elements
-    needs a closer look."""
+    """The numbers of a vector, which can have thousands of elements. None if an element is not a
+    plain number, so that each element has to be checked by itself."""
     try:
         texts = [element["N"] for element in elements]
         joined = ",".join(texts)

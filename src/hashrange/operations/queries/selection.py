@@ -1,4 +1,5 @@
-"""The items of a table that a FilterSpecification chooses, like a Query or Scan with its members.
+"""The items of a table that a FilterSpecification chooses. A Query or Scan with the members of the
+specification would return the same items.
 
 The service's messages for a faulty FilterSpecification are not known. They are assumed to be those
 of Query and Scan.

@@ -63,8 +63,9 @@ def _description(stream: Stream) -> dict[str, Any]:
 
 
 def _shard(stream: Stream, shard: Shard, settled: int) -> Fetch[dict[str, Any]]:
-    """The description of a shard. The sequence numbers of a closed shard end with its last record,
-    or with its start if it has no records."""
+    """The description of a shard. The sequence numbers of a closed shard end with that of its last
+    record, or with that of its start if it has no records. All commits before the time `settled`
+    have landed."""
     start = sequence_number(shard.start, 0, shard.slot)
     numbers = {"StartingSequenceNumber": start}
     if is_closed(stream, shard, settled):

@@ -44,7 +44,8 @@ def find(arn: str) -> Fetch[Stream]:
 
 
 def shard_of(stream: Stream, id_: str, latest: int) -> Shard:
-    """The shard of this id. Raises ResourceNotFoundException."""
+    """The shard of this id. `latest` is the time of the latest commit. Raises
+    ResourceNotFoundException."""
     shard = find_shard(stream, id_, max(latest, stream.enabled_at))
     if shard is None:
         raise ResourceNotFoundException("Requested resource not found: Shard does not exist")

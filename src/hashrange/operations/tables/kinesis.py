@@ -3,8 +3,8 @@
 If the server sends records (`Settings.kinesis`), a destination has a feed, which reads the table's
 change log. Otherwise, with `Settings.accept_unsupported`, a destination is stored and described
 without effect, so that templates with destinations can be created. Without either setting, it is
-refused. The messages, the single destination at a time, and the precision that is absent until it
-is set, were captured on the service by others.
+refused. The messages were captured on the service by others, and so were two rules: a table has one
+active destination at a time, and a destination has no precision until a request sets it.
 """
 
 from collections.abc import Callable, Sequence
@@ -86,7 +86,8 @@ def enable(request: Request, moment: Moment) -> Decide:
 
 
 def _new_feed(table: Table, moment: Moment) -> Fetch[tuple[Stream, list[LogChange]]]:
-    """A feed that begins now, and the table's log if it has to be opened."""
+    """A feed that begins now, and the change that opens the table's log, unless the log is open
+    already."""
     former = [each.feed for each in table.kinesis if each.feed is not None]
     previous = max(former, key=lambda feed: feed.enabled_at, default=None)
     spaces = iter((yield from fetch.new_spaces(1)))
@@ -112,7 +113,8 @@ def disable(request: Request, moment: Moment) -> Decide:
 
 
 def of_deleted_table(table: Table, moment: Moment) -> list[FeedChange]:
-    """The changes that end a table's feeds. Changes written until now will still be sent."""
+    """The changes that end a table's feeds. The records that are in the table's log now will still
+    be sent."""
     return [
         FeedChange(
             each, replace(each, feed=stream_settings.disabled_reader(table, each.feed, moment))
@@ -162,8 +164,9 @@ def _changed(
     opened: Sequence[LogChange] = (),
     note: str | None = None,
 ) -> Decision:
-    """The decision that changes a table's destination, or adds one. `there` is the existing
-    destination whose feed continues; None for a new destination."""
+    """The decision that gives a table the destination `wanted`. `there` is the existing destination
+    if `wanted` continues its feed; None for a new destination. `configuration` becomes a part of
+    the response, and `opened` a part of the changes."""
     others = tuple(each for each in table.kinesis if each.stream_arn != wanted.stream_arn)
     response = {
         "TableName": table.name,

@@ -86,10 +86,11 @@ def new_reader(
     spaces: Iterator[int],
     moment: Moment,
 ) -> Fetch[tuple[Stream, list[LogChange]]]:
-    """A reader of the table's change log, from now on, and the log if it has to be opened.
+    """A reader of the table's change log, from now on, and the change that opens the log, unless it
+    is open already.
 
-    It gets no record that the log already has, or that belongs to the `previous` reader of the
-    same kind.
+    The reader gets no record that the log already has, or that belongs to the `previous` reader of
+    the same kind.
     """
     enabled_at = ceil(moment.now * 1000)
     if previous is not None and previous.disabled_at is not None:
@@ -123,6 +124,7 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
 
 
 def disabled_reader(table: Table, reader: Stream, moment: Moment) -> Stream:
-    """A reader of the table's log that ends with the last record that the log has now."""
+    """The reader of the table's log, disabled. It ends with the last record that the log has
+    now."""
     assert table.log is not None, "the reader is enabled, so its table has a log"
     return replace(reader, disabled_at=max(ceil(moment.now * 1000), table.log.since))

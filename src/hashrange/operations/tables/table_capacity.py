@@ -68,10 +68,10 @@ def check_on_demand(
     *,
     can_clear: bool = False,
 ) -> None:
-    """Each maximum must be at least 1. With `can_clear` it may also be -1, which removes an earlier
-    maximum.
+    """Check that each maximum is at least 1. With `can_clear` it may also be -1, which removes an
+    earlier maximum.
 
-    The message names an existing index in another way than a new index.
+    The message writes the name of an existing index in another way than that of a new index.
     """
     of = "table" if index is None else f"index{' :' if can_clear else ':'} {index}"
     for name, value in units(requested).items():
@@ -86,7 +86,7 @@ def check_new_warm(
     provisioned: requests.ProvisionedThroughput | None,
     index: str | None = None,
 ) -> None:
-    """Warm throughput must not be less than what the billing mode provides anyway."""
+    """Check that warm throughput is not less than what the billing mode provides anyway."""
     of = "table" if index is None else f"index {index}"
     least = new_warm(None, provisioned)
     for name, value in units(requested).items():

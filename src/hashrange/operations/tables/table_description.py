@@ -75,7 +75,8 @@ def _restore_summary(restored: Restored) -> dict[str, Any]:
 
 
 def repeat_mode(description: dict[str, Any]) -> None:
-    """Writes BillingModeSummary under its other name, which no SDK knows."""
+    """Repeat BillingModeSummary under its other name, TableThroughputModeSummary, which no SDK
+    knows."""
     if summary := description.get("BillingModeSummary"):
         described = dict(summary)
         mode = described.pop("BillingMode")

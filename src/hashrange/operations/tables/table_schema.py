@@ -76,7 +76,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _listed_hashed(names: Collection[str]) -> str:
-    """The names in the order of a Java hash table created for that many names."""
+    """The list of the names in a message. It has the order of a Java hash table that was created
+    for as many names."""
     return _listed(java.names_in_hash_order(list(names), len(names)))
 
 
@@ -120,7 +121,8 @@ def _check_lengths(
     local: Sequence[requests.LocalSecondaryIndex],
     global_: Sequence[requests.GlobalSecondaryIndex],
 ) -> None:
-    """Only the keys of global indexes may have more than two attributes.
+    """Check the number of attributes in each key. Only the key of a global index may have more than
+    two.
 
     The message says which local index is at fault, but not which global index.
     """
@@ -172,7 +174,8 @@ def check_defined(attributes: Iterable[str], types: Types) -> None:
 
 
 def _check_pair(schema: Elements) -> None:
-    """A key must be one HASH attribute, then at most one RANGE attribute with another name."""
+    """Check that a key is one HASH attribute, then at most one RANGE attribute with another
+    name."""
     _check_different(schema)
     _check_hash_first(schema)
     if len(schema) == KEY_ATTRIBUTES_MAX and schema[1].key_type != "RANGE":
@@ -287,7 +290,7 @@ def _check_global_index(index: GivenGlobalIndex) -> None:
 
 
 def _check_global_key(schema: Elements) -> None:
-    """A key must be up to four HASH, then up to four RANGE attributes, all different."""
+    """Check that a key is up to four HASH, then up to four RANGE attributes, all different."""
     _check_different(schema)
     _check_hash_first(schema)
     for kind in ("HASH", "RANGE"):

@@ -73,7 +73,7 @@ def _check_elements(schema: Sequence[requests.SearchSchemaElement]) -> None:
 
 
 def check_dimensions(pairs: Iterable[tuple[str, int]]) -> None:
-    """All indexes on one attribute must have the same number of dimensions."""
+    """Check that all indexes on one attribute have the same number of dimensions."""
     known: dict[str, int] = {}
     for attribute, dimensions in pairs:
         if known.setdefault(attribute, dimensions) != dimensions:

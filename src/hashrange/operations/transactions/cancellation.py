@@ -34,7 +34,8 @@ _CODES: dict[type[ApiError], str] = {
 
 
 def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | ApiError:
-    """The result for one action, or the error that becomes its cancellation reason."""
+    """The result of the function for one action, or the error that becomes the action's
+    cancellation reason."""
     try:
         return function(*args, **kwargs)
     except tuple(_CODES) as refusal:
@@ -57,7 +58,7 @@ def succeeded(results: Sequence[T | ApiError]) -> list[T]:
 def prepared(results: Sequence[T | ApiError]) -> list[T]:
     """Like `succeeded`, for checks that come before any item is read.
 
-    In these, DynamoDB stops at the first error, and gives the later actions the reason None (seen
+    DynamoDB stops such checks at the first error, and gives the later actions the reason None (seen
     on AWS by ScyllaDB's tests).
     """
     for at, result in enumerate(results):

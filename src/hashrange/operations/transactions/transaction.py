@@ -37,10 +37,11 @@ Tables = dict[str, Table]
 """Tables by the name or ARN that the request uses."""
 
 Respond = Callable[[Receipt, Tables], Response]
-"""Makes the response from the receipt."""
+"""Makes the response from the receipt and the tables."""
 
 SMALL_BYTES = 4 * 1024
-"""After the decision on an item that is larger, other requests get a turn."""
+"""The size in bytes of a stored item above which other requests get a turn after the decision on
+it."""
 
 
 class ClientToken(NamedTuple):
@@ -135,7 +136,9 @@ def _repeat(
     respond: Respond,
     sizes: list[int],
 ) -> Decide:
-    """The answer to a repeated request: success, charged as reads of what was written then."""
+    """The answer to a repeated request: success, charged as reads of the items of the first
+    request. `sizes` has, for each item, its size before or after the write, whichever was
+    larger."""
     tables, wanted = yield from item_writes()
     receipt = Receipt(transactional=True)
     for write, size in zip(wanted, sizes or [0] * len(wanted), strict=True):

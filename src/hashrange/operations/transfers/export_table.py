@@ -120,7 +120,7 @@ def _job(table: Table, request: Json, moment: Moment) -> Job:
 
 
 def _shown(request: Json, moment: Moment) -> float:
-    """The moment that a full export shows, or at which the period of an incremental one ends."""
+    """The moment that a full export shows, or the end of the period of an incremental export."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         shown: float = request["IncrementalExportSpecification"].get("ExportToTime", moment.now)
         return shown

@@ -36,7 +36,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 def parse(body: bytes) -> tuple[Json, create_table.Request]:
-    """The request, and the CreateTable that it implies, whose checks it has to pass."""
+    """The request, and the request to CreateTable in its TableCreationParameters, which is checked
+    as well."""
     request: Json = _parse(body)
     return request, create_table.parse(_encode(request["TableCreationParameters"]))
 

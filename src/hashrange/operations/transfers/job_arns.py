@@ -12,7 +12,7 @@ _TABLE_ARN = r"arn:aws[^:]*:dynamodb:.+:table/[a-zA-Z0-9_.-]{3,255}"
 
 
 def check(kind: str, arn: str) -> str:
-    """The ARN, if a job of the kind could have it. Raises ValidationException."""
+    """The ARN, after a check that a job of this kind could have it. Raises ValidationException."""
     if not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", arn):
         raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
     return arn

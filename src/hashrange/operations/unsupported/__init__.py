@@ -35,7 +35,8 @@ RESOURCES: dict[str, tuple[str, ...]] = {
     "CreateGlobalTable": ("GlobalTableName",),
     "UpdateGlobalTable": ("GlobalTableName",),
 }
-"""For each operation, the members that name its resources. If it is not listed: TableName."""
+"""For each operation, the members of a request that name its resources. For an operation that is
+not listed, the member is TableName."""
 
 
 def _operation(name: str, decide: Callable[[Json, Moment], Decide]) -> Operation:

@@ -1,8 +1,8 @@
 """The steps of building an index from the log: see `engine.indexes.propagation`.
 
-A first step reads only the keys of the table's next items, so that no writer of these items has to
-wait. Then one step for each slot appends a record for each item, so that each step writes in one
-place.
+The first step reads only the keys of the table's next items, so that no writer of these items has
+to wait. Then, for each PostgreSQL slot of these keys, one step appends a record for each item in
+the slot, so that each step writes in one place. Then the first step is repeated.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,8 @@ def decide_append(request: AppendRequest, moment: Moment) -> Decide:
 def _find(
     request: FindRequest | AppendRequest, space: int
 ) -> Fetch[tuple[Table | None, Index | None]]:
-    """The table and the index, if it is still being built."""
+    """The table, and its index with this space. The index is None unless it is still being built
+    from the log."""
     table = yield from fetch.find_table(request.table_name)
     found = table.built_from_log if table is not None else ()
     return table, next((index for index in found if index.space == space), None)

@@ -18,9 +18,9 @@ from hashrange.model.tables import Index, Table, VectorIndex
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """If the index with this `space` is built from the log, the build has come to the key
-    `built_to`. If `built_to` is None, the build has come to the last item or, if the index was
-    already `scanned`, to its end."""
+    """A request for the next step. The progress of a build from the log is in its members: the
+    build of the index with this `space` has come to the key `built_to`. If `built_to` is None, the
+    build has come to the last item or, if the index was already `scanned`, to its end."""
 
     table_name: str
     index_name: str

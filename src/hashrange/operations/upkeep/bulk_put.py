@@ -21,14 +21,15 @@ from hashrange.operations.items import put_item
 from hashrange.operations.upkeep.import_items import Fault, Items
 
 PENDING_BYTES_MAX = 8 * 1024 * 1024
-"""If the reports have this size, faulty records and the existing items of failed conditions are
-left out of further lines."""
+"""After the report lines of a step have reached this many bytes, further lines leave out the faulty
+record, or the existing item of a failed condition."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class BulkItems(Items, rename="pascal"):
-    """The items are requests of PutItem without the table."""
+    """The next records of a bulk put. Each of the `items` is a request to PutItem without
+    TableName."""
 
     table_name: str
     key: str

@@ -22,7 +22,8 @@ from hashrange.operations.upkeep import trim_stream
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`positions` are the positions after a batch that has been sent.
+    """A request about the feed `label` of a table. `positions` are its positions after a batch that
+    has been sent.
 
     If no batch can be sent, `reason` says why.
     """
@@ -42,7 +43,7 @@ def parse_listed(body: bytes) -> None:
 
 
 def decide_listed(request: None, moment: Moment) -> Decide:
-    """The feeds of the database, including disabled ones until they have ended."""
+    """The feeds of the database. A disabled feed is included until it has ended."""
     listed = yield from feeds.listed()
     return answer(
         {

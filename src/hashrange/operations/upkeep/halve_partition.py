@@ -1,4 +1,5 @@
-"""Finds the key that divides the bytes of a large partition. The split is a step of its own."""
+"""Finds the key in the middle of the bytes of a large partition. The split at this key is a step of
+its own."""
 
 import msgspec
 

@@ -31,7 +31,8 @@ from hashrange.operations.common import inputs
 from hashrange.operations.tables import create_table
 
 IMPORTING = 253_402_300_799.0
-"""The table would be CREATING until this time, in the year 9999, but the import ends it."""
+"""The time, in the year 9999, at which a table that is being imported would become ACTIVE. The end
+of the import makes it ACTIVE before then."""
 _decode_item = decoder(Item).decode
 NOT_AN_ITEM = "The item is not a map of attribute values"
 
@@ -79,7 +80,7 @@ def _until_it_ends(change: AnyChange, job: Job) -> AnyChange:
 
 
 Position = tuple[str, int, int, int]
-"""See `Job`: the members `key`, `records`, `group` and `done`."""
+"""The position of a job: its members `key`, `records`, `group` and `done` (see `Job`)."""
 
 
 class Items(msgspec.Struct, rename="pascal"):
@@ -104,7 +105,7 @@ class Items(msgspec.Struct, rename="pascal"):
         return job.status == "IN_PROGRESS" and position == self.after
 
     def advanced(self, job: Job, **more: int) -> Job:
-        """The job after these records, with its figures increased."""
+        """The job after these records. The numbers in `more` are added to its figures."""
         key, records, group, done = self.before
         counts = {name: job.figures.get(name, 0) + number for name, number in more.items()}
         return replace(

@@ -56,7 +56,8 @@ def _shown(job: Job) -> dict[str, Any]:
 
 
 def decide_begin_export(request: Request, moment: Moment) -> Decide:
-    """Make sure that no later commit was decided at or before the moment that an export shows.
+    """Make sure that the content of an export can no longer change: each later commit has a time
+    after the moment that the export shows.
 
     In a store with many writers, only a change of the table's definition makes sure of this.
     """

@@ -13,9 +13,10 @@ from hashrange.engine.fetch import Moment
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`seconds` is 0 to end the holder's own lease.
+    """If `seconds` is 0, the lease of `holder` ends.
 
-    With `asks`, if another process holds the lease, a note for that process is left in it.
+    With `asks`, if another process holds the lease, the time of this request is noted in the lease,
+    so that the other process sees that it was asked for work.
     """
 
     holder: str

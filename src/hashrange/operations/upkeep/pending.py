@@ -11,7 +11,8 @@ from hashrange.engine.log import feeds, streams
 from hashrange.model.tables import Index, Table, VectorIndex
 
 STREAMS_MAX = 10_000
-"""More streams than a database has: one for each table, and those disabled within the last day."""
+"""The largest number of streams that are listed. A database has fewer streams: at most one enabled
+for each table, and those disabled within the last day."""
 
 Step = dict[str, Any]
 

@@ -10,7 +10,8 @@ from hashrange.engine.indexes import propagation
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`keys` are the keys of the first records of some slots, as of a moment ago.
+    """`keys` are the keys of the first records of some slots of the index log, as they were when
+    the keys were read.
 
     Records that no longer exist have been applied. The other records are still the first of their
     slots, because records are added at the end of a slot and removed in order.

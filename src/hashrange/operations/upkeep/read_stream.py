@@ -10,7 +10,8 @@ from hashrange.engine.log.shards import shards
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """With `latest`, a reader begins with records from now on.
+    """A request about a reader. With `latest`, the reader begins with the records that are written
+    from now on.
 
     `handled` has the number of the last handled record for each shard id. The checkpoints of the
     shards in `gone` are deleted.
@@ -36,7 +37,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def decide_begin(request: Request, moment: Moment) -> Decide:
-    """Lets a reader begin with the oldest record, or with records from now on."""
+    """Lets a reader begin with the oldest record, or with the records that are written from now
+    on."""
     stream = yield from streams.find(request.stream_arn)
     if stream is None or (yield from checkpoints.of_reader(stream, request.reader)):
         return answer({})

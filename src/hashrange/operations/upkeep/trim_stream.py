@@ -20,7 +20,8 @@ from hashrange.engine.log import checkpoints, feeds, records, streams
 from hashrange.model.streams import Stream
 
 STREAMS_MAX = 10_000
-"""More streams than a table can have: all but one of them were disabled within the last day."""
+"""The largest number of streams of a table that are listed. A table has fewer: all but one of them
+were disabled within the last day."""
 
 
 class Request(msgspec.Struct, rename="pascal"):
@@ -64,7 +65,8 @@ def without_old_slots(stream: Stream, oldest: int) -> Stream:
 
 
 def is_log_shared(reader: Stream) -> Fetch[bool]:
-    """Whether another stream or feed reads the log, or its table still writes it."""
+    """Whether the log is still needed without this reader: the table writes to it, or another
+    stream or feed belongs to it."""
     table = yield from fetch.find_table(reader.table_name)
     if table is not None and table.log is not None and table.log.space == reader.space:
         return True
@@ -72,7 +74,7 @@ def is_log_shared(reader: Stream) -> Fetch[bool]:
 
 
 def has_other_readers(reader: Stream) -> Fetch[bool]:
-    """Whether another stream or feed reads the log, or may still do so."""
+    """Whether another stream or feed, enabled or disabled, belongs to the log of this reader."""
     others = yield from streams.listed(reader.table_name, None, STREAMS_MAX)
     others += [feed for _, feed in (yield from feeds.listed())]
     return any(other.space == reader.space and other != reader for other in others)

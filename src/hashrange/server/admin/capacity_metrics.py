@@ -24,8 +24,9 @@ _CAUSES = {
     "AccountLimit": "account_limit",
     "MaxOnDemandThroughput": "max_on_demand_throughput",
 }
-"""The causes of throttling: their names in the reasons of throttled requests, and in metrics. The
-reason `TableReadKeyRangeThroughputExceeded`, for example, has the cause `KeyRangeThroughput`."""
+"""The causes of throttling: maps the name of a cause in the reasons of throttled requests to its
+name in metrics. The reason `TableReadKeyRangeThroughputExceeded`, for example, has the cause
+`KeyRangeThroughput`."""
 
 
 def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":

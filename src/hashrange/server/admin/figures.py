@@ -16,8 +16,8 @@ class Figure(NamedTuple):
 
     meaning: str
     join: Callable[[int, int], int] = _added
-    """Combines the values of two workers. A figure of the database file is the same in all workers,
-    so either value will do."""
+    """Combines the values of two workers. A figure of the database file has the same value in all
+    workers, so either of the two values will do."""
     rises: bool = False
 
 

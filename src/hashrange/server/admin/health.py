@@ -22,10 +22,11 @@ PROBE_SECONDS_MAX = 5.0
 """The longest time that a caller waits for a probe."""
 
 FREE_BYTES_MIN = 8 * 1024 * 1024
-"""With less free space on the disk, a large transaction may not fit."""
+"""The free space on the disk that a server needs to be ready. With less space, a large transaction
+may not fit."""
 
 FULL_SECONDS = 10.0
-"""After a request has failed because the disk is full, the server is not ready for this time."""
+"""The time for which a server is not ready after a request has failed because the disk is full."""
 
 _FRESH_SECONDS = 1.0
 

@@ -1,6 +1,6 @@
 """`/inspect`: partitions, item collections, load and hot keys as JSON. It requires the token.
 
-`/inspect?table=NAME` shows one table. Keys of items are shown here, and nowhere in metrics or logs.
+`/inspect?table=NAME` shows one table. This page shows keys of items; metrics and logs never do.
 """
 
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from hashrange.server.admin.routes import Answer, Query, Route, Routes, json_ans
 
 
 class Inspected(Protocol):
-    """The part of a database that is shown."""
+    """The part of a database that `/inspect` uses."""
 
     def inspect(self, table_name: str | None = None, /) -> list[dict[str, Any]]: ...
 

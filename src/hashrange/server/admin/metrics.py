@@ -101,7 +101,7 @@ class Metrics:
             self._failed(outcome)
 
     def counts(self) -> Counts:
-        """All counts as of now, from any thread. This may wait for a disk.
+        """All counts as of now. May be called from any thread, and may wait for a disk.
 
         While the database cannot be reached, the last known capacity is used.
         """

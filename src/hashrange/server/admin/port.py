@@ -38,8 +38,9 @@ _log = logging.getLogger("hashrange")
 class AdminPort:
     """Serves `routes` on a listening socket, from the running event loop.
 
-    Routes that are not open need `Authorization: Bearer TOKEN`. Requests whose Host an outsider
-    could own are refused, as on the API's port.
+    Routes that are not open need `Authorization: Bearer TOKEN`. As on the API's port, a request is
+    refused if its Host is a name that is neither local nor of an allowed origin: an outsider could
+    have registered such a name.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ Query = Mapping[str, str]
 
 
 Figures = Callable[[], Mapping[str, int]]
-"""Returns numbers for monitoring, by name, from any thread."""
+"""Returns numbers for monitoring, by name. May be called from any thread."""
 
 
 class Answer(NamedTuple):

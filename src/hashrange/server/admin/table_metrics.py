@@ -58,8 +58,9 @@ class Succeeded(msgspec.Struct):
 class TableCounts(msgspec.Struct):
     """The counts of requests by table and operation.
 
-    `failed` counts by metric; `records` and `record_bytes` count the results of GetRecords, and
-    `expired` the expired items that were deleted, by table.
+    `failed` has the counts of failed requests for each metric. `records` and `record_bytes` count
+    the results of GetRecords by table, and `expired` counts the expired items that were deleted, by
+    table.
     """
 
     succeeded: dict[TableOperation, Succeeded] = msgspec.field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The functions that triggers call: in a process of their own, or over HTTP.
 
-A function is not trusted: it may fail, hang, end its process, or send an endless answer. Its
-methods may block, so call them through `called`, which limits their time.
+A function is not trusted: it may fail, hang, end its process, or send an endless answer. The
+methods of a `Function` may block, so call them through `called`, which limits their time.
 """
 
 import json

@@ -128,7 +128,8 @@ class Lane:
 
 
 def failed_from(answer: Any, batch: list[Record]) -> int:
-    """The index of the first record that an answer reports as failed; the batch's length if none.
+    """The index of the first record that an answer reports as failed; the batch's length if the
+    answer reports no record.
 
     After an invalid answer the whole batch has failed, as on Lambda.
     """

@@ -122,8 +122,8 @@ class Calls(Worker):
         return arn
 
     def _begin(self, arn: str, is_ours: Callable[[], bool]) -> bool:
-        """Begin to read a stream, unless another server has done so. Returns whether reading has
-        begun."""
+        """Begin to read a stream, unless another server has begun or has the lease (`is_ours`
+        returns False). Returns whether reading has begun."""
         if self._reader(arn)["Begun"]:
             return True
         if not is_ours():

@@ -76,7 +76,8 @@ def serve_alone(options: Options, console: Console | None = None) -> None:
 
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-"""The environment variables that the libraries below numpy read when numpy is imported."""
+"""The environment variables for the number of threads of the libraries below numpy. They are read
+when numpy is imported."""
 
 
 async def _create_tables(database: "Database", path: Path) -> None:

@@ -52,7 +52,7 @@ class Apart:
             self._databases.popitem()[1].close()
 
     def _of(self, caller: Caller) -> Runtime:
-        """The runtime of the database for a caller, which is opened at its first request. Raises
+        """The runtime of the caller's database. The database is opened at its first request. Raises
         ApiError if there can be no such database."""
         place = caller.access_key, caller.region
         with self._lock:

@@ -285,7 +285,8 @@ class AdminListener(NamedTuple):
 
 @contextmanager
 def admin_listener(options: Options) -> Iterator[AdminListener | None]:
-    """Listen for the admin port; None unless there is to be one."""
+    """Listen for clients of the admin port. The result is None if the options do not ask for the
+    port."""
     if options.admin_port is None:
         yield None
         return

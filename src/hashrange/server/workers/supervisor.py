@@ -34,14 +34,15 @@ STARTS_MAX = 5
 
 LOOK_SECONDS = 1.0
 SILENT_LOOKS_MAX = 10
-"""A worker is killed after this many checks without a heartbeat: it is stopped or hangs. A turn of
-its event loop takes milliseconds, so even a worker that gets a hundredth of a processor sends one
-in time. The other workers wait up to thirty seconds for its write lock, so it is replaced before
-their requests fail. Checks are counted rather than seconds, because the supervisor, or the whole
-machine, may have been suspended too."""
+"""The number of checks without a heartbeat after which a worker is killed, because it is stopped or
+hangs. A turn of its event loop takes milliseconds, so even a worker that gets a hundredth of a
+processor sends its heartbeats in time. The other workers wait up to thirty seconds for a write
+lock, so a silent worker that holds it is replaced before their requests fail. Checks are counted
+rather than seconds, because the supervisor, or the whole machine, may have been suspended too."""
 START_LOOKS_MAX = 30
-"""The same limit for a worker that has not sent its first heartbeat yet. The first worker of a
-server has no limit unless the server is ending, because it may have to upgrade a large file."""
+"""The number of checks after which a worker is killed if it has not sent its first heartbeat yet.
+The first worker of a server has no limit unless the server is ending, because it may have to
+upgrade a large file."""
 
 _log = logging.getLogger("hashrange")
 
@@ -266,8 +267,8 @@ class Supervisor:
         return [process for process in self._running.values() if process.serves]
 
     async def ask_all(self, question: str, argument: Any, seconds: float) -> list[Any]:
-        """The answers of the workers that serve. If a worker does not answer in time, or cannot
-        answer, the exception takes the place of its answer."""
+        """The answers of the workers that serve. If a worker does not answer in time, or sends an
+        exception, the exception takes the place of its answer."""
         asked = (process.ask(question, argument, seconds) for process in self.serving())
         return await asyncio.gather(*asked, return_exceptions=True)
 

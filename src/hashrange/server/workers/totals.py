@@ -77,7 +77,8 @@ def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 def processes(pids: Iterable[int]) -> "Iterator[Metric]":
     """The metrics of prometheus-client's ProcessCollector, for several processes together.
 
-    The processor time of workers that have ended is that of the children of this process.
+    The processor time includes that of workers that have ended, as the system counts it for the
+    ended children of this process.
     """
     from prometheus_client import ProcessCollector
 
@@ -117,7 +118,8 @@ def inspected(answers: list[list[Shown]]) -> list[Shown]:
 
 
 def _add_load(table: Shown, other: Shown) -> None:
-    """Add the load that `other` shows to `table`, which may also be an index.
+    """Add the load in `other` to the load in `table`. Both describe the same table or the same
+    index.
 
     For a table, add the loads of its indexes too.
     """

@@ -84,7 +84,7 @@ class Attendant:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _beat(self) -> None:
-        """Send heartbeats as long as the event loop runs, which it does until the database has been
+        """Send heartbeats as long as the event loop runs. It runs until the database has been
         closed."""
         self._shared.beat()
         self._loop.call_later(BEAT_SECONDS, self._beat)

@@ -26,7 +26,8 @@ ONE_AT_A_TIME = (
 
 
 class IndexUpdates(NamedTuple):
-    """`types` is None if the request has no AttributeDefinitions."""
+    """The global index updates of a request. `types` is None if the request has no
+    AttributeDefinitions."""
 
     creates: tuple[requests.CreateGlobalSecondaryIndexAction, ...]
     deletes: tuple[requests.DeleteGlobalSecondaryIndexAction, ...]

@@ -93,7 +93,8 @@ def _index(old: Index, new: Index, switches: bool) -> Index:
 
 
 def _switched(new: Throughput, on_demand: bool, now: float) -> Throughput:
-    """The new throughput, with a time that no later description of the table shows."""
+    """The new throughput, with the time of this request as the time of the change. No later
+    description of the table shows this time."""
     if on_demand:
         return replace(new, decreased_at=now, decreases=new.decreases_on_day_of(now))
     return replace(new, increased_at=now)

@@ -96,7 +96,8 @@ def _check_throughput(request: requests.UpdateTable, members: set[str]) -> None:
 
 
 def _check_online_changes(request: requests.UpdateTable, members: set[str]) -> None:
-    """Throughput, the stream, and the set of indexes can only be changed one at a time."""
+    """Check that at most one of these is changed: throughput, the stream, and the set of
+    indexes."""
     updates = request.global_secondary_index_updates or ()
     builds = "VectorIndexUpdates" in members
     builds |= any(update.create or update.delete for update in updates)

@@ -102,7 +102,8 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
 
 
 def _check_not_allocating(table: Table, request: requests.UpdateTable) -> None:
-    """In the first phase of an index build, some settings cannot be changed."""
+    """Check that a request leaves alone the settings that cannot be changed in the first phase of
+    an index build."""
     if not table.allocating:
         return
     indexes = f"[{', '.join(table.allocating)}]"

@@ -26,7 +26,8 @@ from hashrange.operations.tables.update.index_updates import (
 
 
 class VectorUpdates(NamedTuple):
-    """`types` is None if the request has no AttributeDefinitions."""
+    """The vector index updates of a request. `types` is None if the request has no
+    AttributeDefinitions."""
 
     creates: tuple[requests.CreateVectorIndexAction, ...]
     deletes: tuple[requests.DeleteVectorIndexAction, ...]
