@@ -50,7 +50,8 @@ def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iter
 
 
 def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
-    """Like `beyond`, for a single policy, in the first account and region that it names."""
+    """Like `beyond`, for a principal with a single policy. The account and the region are
+    the first that the policy names."""
     texts = [each.text for statement in policy.statements for each in statement.resources]
     named = next(filter(None, map(_ARN.match, texts)), None)
     region, account = named.groups() if named else (DEFAULT_REGION, _ACCOUNT)
@@ -59,7 +60,8 @@ def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
 
 
 def _needed(tables: "Sequence[Table]") -> set[tuple[str, str]]:
-    """The actions on tables and indexes, in the form of the policy that a model is exported to."""
+    """(action, table or index) of each permission in the IAM policy to which the model is
+    exported."""
     from hashrange.design.exchange import iam
 
     document: dict[str, Any] = json.loads(iam.export(tables).text)

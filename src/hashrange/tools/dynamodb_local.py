@@ -56,7 +56,8 @@ def _options(words: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(options: dict[str, str]) -> list[str]:
-    """The database file, or nothing for one in memory; without -sharedDb, a folder for files."""
+    """The arguments that name the database: a file, or none for a database in memory. Without
+    -sharedDb, a folder with several files."""
     apart = [] if "-sharedDb" in options else ["--apart"]
     if "-inMemory" in options:
         if "-dbPath" in options:

@@ -1,4 +1,4 @@
-"""Explanations of `Database.explain` as text."""
+"""Turns explanations, which `Database.explain` gives, into text."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from hashrange.amounts import counted
 
 
 def lines_of(answer: dict[str, Any]) -> list[str]:
-    """An explanation in lines of text."""
+    """The lines of text for one explanation."""
     lines = [
         f"{answer['operation']}: {_units(answer['read_units'], answer['write_units'])}",
         f"  {counted(answer['rows_read'], 'row')} read ({counted(answer['bytes_read'], 'byte')}), "

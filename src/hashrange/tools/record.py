@@ -182,8 +182,8 @@ class Recording:
         return source.space, key, positions.raw(place.raw), True
 
     def _table(self, name: str) -> Table | None:
-        """The definition of a table, as the service describes it; None if describing it is not
-        allowed."""
+        """The definition of a table, from the service's description; None if the service does not
+        describe it."""
         if name not in self._tables:
             self._tables[name] = None  # the description itself is a request of this client
             try:
@@ -195,7 +195,7 @@ class Recording:
         return self._tables[name]
 
     def _defined(self, described: Json) -> Table:
-        """The definition that a database in this process gives to a table with this description."""
+        """The definition that hashrange gives to a table with this description."""
         plain = json.loads(json.dumps(described, default=str))
         self._database.execute("CreateTable", creation(plain))
         tables = self._database.runtime.definitions()

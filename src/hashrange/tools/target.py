@@ -92,7 +92,8 @@ def target_of(
 
 
 def _printed(name: str) -> str:
-    """The name for a message. Raises TargetError if it is not a valid address."""
+    """The name in the form for messages, without a password. Raises TargetError if it is not a
+    valid address."""
     try:
         return without_password(name)
     except ValueError as error:
@@ -100,7 +101,8 @@ def _printed(name: str) -> str:
 
 
 def server_arguments(session: Any, url: str) -> dict[str, Any]:
-    """The arguments of a boto3 client of a server, which needs a region and credentials.
+    """The arguments for a boto3 client that talks to a server. boto3 requires a region and
+    credentials.
 
     If the boto3 session has none, dummies are used, because on loopback any are accepted.
     """

@@ -1,4 +1,4 @@
-"""Calling an access pattern by texts, as a form or a command line has them."""
+"""Turns arguments that are texts, from a form or a command line, into the requests of a pattern."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_origin
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def request_of_texts(table: "Table", pattern: Pattern, texts: Mapping[str, str]) -> Explanation:
-    """The requests of a pattern whose arguments are given as texts.
+    """The requests of a pattern whose arguments are given as texts, by their names.
 
-    An optional argument may be left out or empty. An argument that selects an entity is the
-    entity's name. A tuple is written as a JSON array. Raises BadValue, or DeclarationError if
-    nothing serves the pattern.
+    An optional argument may be left out or empty. For an argument that selects an entity, the text
+    is the entity's name. A tuple is written as a JSON array. Raises BadValue for a text that is not
+    a valid value, or DeclarationError if no key or index serves the pattern.
     """
     values: dict[str, Any] = {}
     if pattern.by_type:

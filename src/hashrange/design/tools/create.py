@@ -1,4 +1,4 @@
-"""Creating a model's table, or naming the differences of an existing table."""
+"""Creates a model's table, or lists the differences between the model and an existing table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from hashrange.design.execute.steps import ApiCall, ApiFailure, Pause, Steps, ru
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 POLL_SECONDS = 0.2
 POLLS_MAX = 1500
-"""How often a new table's status is read. The pauses between are five minutes in all; a table with
-indexes usually takes seconds."""
+"""How many times the status of a new table is read at most. The pauses between these reads add up
+to five minutes; a table with indexes usually takes seconds."""
 
 
 class TableDiffers(DesignError):
@@ -26,7 +26,7 @@ class TableDiffers(DesignError):
 
 
 def request(model: TableModel) -> dict[str, Any]:
-    """The CreateTable request, billed per request."""
+    """The CreateTable request for the model's table, in on-demand mode."""
     columns = [c for source in model.sources for c in source.columns]
     columns += [c for index in model.vectors for c in index.searched]
     definitions = {c.attribute: c.tag for c in columns}
@@ -60,7 +60,7 @@ def index_request(source: Source) -> dict[str, Any]:
 
 
 def vector_request(index: VectorIndex) -> dict[str, Any]:
-    """The definition of a vector index in CreateTable."""
+    """The definition of a vector index as CreateTable takes it."""
     request: dict[str, Any] = {
         "IndexName": index.name,
         "VectorAttribute": {"AttributeName": index.attribute},
@@ -84,9 +84,10 @@ def _projected(project: str | Sequence[str]) -> dict[str, Any]:
 
 
 def create(model: TableModel, handed: Any) -> bool:
-    """Create the table on a database or a boto3 client; False if the table exists and fits.
+    """Create the table on `handed`, a database or a boto3 client. Returns False if the table exists
+    and fits the model.
 
-    Raises TableDiffers if it exists and does not fit.
+    Raises TableDiffers if the table exists and does not fit.
     """
     return run(_create(model), connect(handed))
 
@@ -209,7 +210,8 @@ def _compare_vectors(
 
 
 def _comparable(index: Mapping[str, Any]) -> dict[str, Any]:
-    """What defines a vector index, without the order of attributes."""
+    """The members that define a vector index, in a form that is the same for any order of the
+    attributes."""
     schema = index.get("SearchSchema", ())
     searched = [f"{e['AttributeName']} ({e['SearchSchemaElementType']})" for e in schema]
     return {

@@ -32,11 +32,11 @@ KINDS: tuple[Kind, ...] = ("nothing", "additive", "breaking", "backfill", "new k
 
 @dataclass(frozen=True)
 class Change:
-    """One change. `where` is the table, an index, an entity or a field.
+    """One change. `where` names the table, index, entity or field that changes.
 
-    `items` is the number of stored items that it concerns, and `usd` an estimate of its cost on
-    demand in us-east-1. Both are None if the number of items is not declared; `usd` is also None if
-    nothing is written.
+    `items` is the number of stored items that the change concerns, and `usd` an estimate of its
+    cost on demand in us-east-1. Both are None if the number of items is not declared; `usd` is also
+    None if nothing is written.
     """
 
     kind: Kind
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """The result of `diff`: the changes, the costliest kinds first."""
+    """The result of `diff`. The changes of the costliest kinds come first."""
 
     table: str
     changes: tuple[Change, ...]
@@ -73,7 +73,7 @@ class Diff:
 
     @property
     def safe(self) -> bool:
-        """Whether nothing has to be planned, for the exit status of a CI run."""
+        """Whether each change is `nothing` or `additive`, for the exit status of a CI run."""
         return self.kind in ("nothing", "additive")
 
     def __str__(self) -> str:
@@ -89,9 +89,9 @@ class Diff:
 
 
 def diff(old: Table, new: Table) -> Diff:
-    """Compare two declarations of one table. Entities with equal stored names are the same.
+    """Compare two declarations of one table. An entity is recognised by its stored name.
 
-    The numbers and sizes of items are taken from `new`, or else from `old`.
+    The numbers and sizes of items are taken from `new` or, where it declares none, from `old`.
     """
     comparison = _Comparison(old, new)
     changes = [*comparison.table(), *comparison.indexes(), *comparison.entities()]
@@ -321,7 +321,7 @@ class _Comparison:
         return next((count for count in counts if count is not None), None)
 
     def _usd(self, kind: Kind, entity: Entity, count: float) -> float:
-        """The cost of one write for each item, or of a put and a delete for new keys.
+        """The dollars for one write of each item; for `new keys`, for a put and a delete.
 
         Unless the change is additive, a Scan of the items is added.
         """
@@ -355,7 +355,7 @@ def _texts(entity: Entity, key: EntityKey) -> list[str]:
 
 
 def _rule(entity: Entity, key: EntityKey | None) -> Any:
-    """The templates of an entity's key in an index, and the key's condition with its values."""
+    """The templates of a key and its condition, with values, for comparison; None without a key."""
     if key is None:
         return None
     when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()
@@ -363,7 +363,7 @@ def _rule(entity: Entity, key: EntityKey | None) -> Any:
 
 
 def _alike(old: Entity, new: Entity) -> bool:
-    """Whether a new entity can be an old one under another name."""
+    """Whether `new` can be the entity `old` under another name."""
     if _texts(old, old.key) == _texts(new, new.key):
         return True
     mine, theirs = set(old.attributes.values()), set(new.attributes.values())
@@ -371,7 +371,7 @@ def _alike(old: Entity, new: Entity) -> bool:
 
 
 def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
-    """'... becomes ...' for a changed key, in the first of several forms that shows the change."""
+    """'... becomes ...' for a changed key, in the first form in which they differ."""
     views: tuple[Callable[[Entity, EntityKey], str], ...] = (
         lambda _, key: " / ".join(str(column.template) for column in key.columns),
         lambda entity, key: " / ".join(
@@ -387,7 +387,7 @@ def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
 
 
 def tables_of_both(old: Sequence[Table], new: Sequence[Table]) -> Iterator[tuple[Table, Table]]:
-    """Pairs of an old and a new table of one name, or of any name if each model has one table."""
+    """(old, new) for tables with the same name. If each model has one table, the two are a pair."""
     if len(old) == len(new) == 1:
         yield old[0], new[0]
         return

@@ -1,4 +1,4 @@
-"""What the callers of patterns notice when a model changes."""
+"""The differences that callers of patterns notice when a model changes."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, time
@@ -16,7 +16,8 @@ TIMES = (datetime, date, time)
 
 
 def pattern_changes(old: Table, new: Table) -> Iterator[tuple[str, str]]:
-    """(pattern, difference) for each pattern of `old` that `new` does not answer alike."""
+    """(pattern, difference) for each pattern of `old` that `new` answers differently or not at
+    all."""
     now = {str(p): p for patterns in new.patterns.values() for p in patterns}
     for was in (p for patterns in old.patterns.values() for p in patterns):
         name = str(was)
@@ -77,7 +78,8 @@ def _meaning(argument: Argument) -> tuple[str, str]:
 
 
 def _results(pattern: Pattern) -> dict[str, set[str]]:
-    """The stored name of each entity that the pattern returns, with the fields of its view."""
+    """The entities that the pattern returns, by their stored names. If it returns a st.View of an
+    entity, the set has the view's fields; otherwise it is empty."""
     return {
         entity_of(one).entity_name: {*one.model_fields} if issubclass(one, View) else set()
         for one in pattern.results
@@ -95,7 +97,7 @@ def _plan_differences(old: Table, new: Table, name: str) -> Iterator[str]:
 
 
 def _order(plan: Plan) -> list[list[str]]:
-    """For each route of the plan, the templates of its sort key, with attributes for fields."""
+    """For each route of the plan, the templates of its sort key, as `template_text` writes them."""
     if plan.followed is not None:
         return []
     return [
@@ -104,7 +106,8 @@ def _order(plan: Plan) -> list[list[str]]:
 
 
 def template_text(entity: Entity, template: Template) -> str:
-    """A template with attributes instead of fields, and with the types of times."""
+    """A template as text, with the names of attributes in place of fields, and with the type of
+    each date or time."""
     parts = []
     for part in template.parts:
         if isinstance(part, str):
@@ -117,7 +120,7 @@ def template_text(entity: Entity, template: Template) -> str:
 
 
 def copy_change(old: Entity, old_name: str, new: Entity, name: str) -> str:
-    """What a changed st.copy means for the field."""
+    """What has to be done because the field's st.copy has changed; empty if nothing."""
     was, now = old.copies.get(old_name), new.copies.get(name)
     if now is None:
         return ""

@@ -1,4 +1,5 @@
-"""A field's type and constraints as text, which is the same in two modules of one model."""
+"""The type and the constraints of a field as text. Two modules that declare the same field give the
+same text."""
 
 import inspect
 from dataclasses import fields, is_dataclass
@@ -14,7 +15,7 @@ from hashrange.design.declare.types import core_type
 
 
 def may_refuse(old: Entity, old_name: str, new: Entity, name: str) -> bool:
-    """Whether a field's new type or a new constraint may refuse values of the old field."""
+    """Whether the new field has a type or a constraint that may refuse values of the old field."""
     if not _constraints(new, name) <= _constraints(old, old_name):
         return True
     was, now = old.fields[old_name], new.fields[name]

@@ -1,4 +1,4 @@
-"""Items of an entity whose fields are given by texts, as a form has them."""
+"""Makes an item from texts, one for each field, such as those of a form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,8 @@ from hashrange.design.declare.item import Item
 
 
 class FieldFaults(ValueError):
-    """What is wrong with the fields of an item, by name."""
+    """Some fields of an item have no valid value. `faults` has the fault of each of them, by
+    name."""
 
     def __init__(self, faults: dict[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
@@ -18,7 +19,8 @@ class FieldFaults(ValueError):
 
 
 def item_of_texts(entity: Entity, texts: Mapping[str, str]) -> Item:
-    """The item with these fields. An empty field has its default; maps and lists are JSON.
+    """The item with these fields. A field with an empty text gets its default. Maps and lists are
+    written as JSON.
 
     Raises FieldFaults.
     """

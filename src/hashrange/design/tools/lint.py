@@ -10,9 +10,10 @@ from hashrange.design.tools.rules.rule import counted
 
 @dataclass(frozen=True)
 class Report:
-    """The findings for a table. `ignored` are accepted findings with their reasons.
+    """The findings for a table. `ignored` has the findings that the model accepts, with the
+    reasons.
 
-    `unchecked` has (rule, number) for each number that a rule needs and that is not declared.
+    `unchecked` has (rule, number) for each number that a rule needs and the model does not declare.
     """
 
     table: str
@@ -22,7 +23,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether a finding is an error, for the exit status of a CI run."""
+        """Whether any finding is an error. A CI run gets its exit status from this."""
         return any(finding.severity == "error" for finding in self.findings)
 
     def __str__(self) -> str:

@@ -15,7 +15,8 @@ _WORDS: dict[str, Callable[[str], str]] = {
     "author": lambda name: name,
 }
 DISTINCT = ("email", "handle", "name", "text", "title", "username")
-"""Names of fields that have another text in each item. Other fields have one of a few texts."""
+"""The names of fields that have a different text in each item. Any other field has one of a few
+texts."""
 PEOPLE = ("Account", "Author", "Customer", "Employee", "Member", "Person", "User")
 """Entities whose field `name` has the name of a person."""
 

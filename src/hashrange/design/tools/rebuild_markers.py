@@ -25,14 +25,14 @@ from hashrange.design.table import Table
 from hashrange.model.values import Item
 
 ATTEMPTS = 10
-"""How often an item that other programs change is read again."""
+"""How many times an item is read again if other programs change it."""
 
 
 @dataclass
 class RebuiltMarkers:
-    """How many markers were written and deleted.
+    """The numbers of markers that were written and deleted.
 
-    `clashes` has a line for each item whose text another item already has.
+    `clashes` has a line for each item with a unique text that another item already has.
     """
 
     written: int = 0
@@ -41,19 +41,20 @@ class RebuiltMarkers:
 
 
 def rebuild_markers(table: Table, connection: Any) -> RebuiltMarkers:
-    """Write the missing markers of all items, then delete the markers that no item has.
+    """Write the missing markers of all items, then delete the markers that no item needs.
 
     Reads the whole table twice. Each marker is written or deleted in a transaction that checks its
-    item, so other programs may write meanwhile, if their model has the same unique texts. An item
-    that they change is read again, up to ten times; after that, Conflict is raised. The call can be
-    repeated at any time.
+    item. So other programs may write at the same time, if their model has the same unique texts. An
+    item that they change is read again, up to ten times; after that, Conflict is raised. The call
+    can be repeated at any time.
     """
     rebuild = _Rebuild(table.model)
     return run(rebuild.steps(), connect(connection))
 
 
 class _Rebuild:
-    """One run. `there` has the stored markers by name; `needed` has the names that items need."""
+    """One run. `there` has the stored markers by name; `needed` has the names of the markers that
+    items need."""
 
     def __init__(self, model: TableModel) -> None:
         self.model = model
@@ -119,7 +120,8 @@ class _Rebuild:
         self.rebuilt.written += 1
 
     def _clear(self, name: str, raw: Item) -> Steps[None]:
-        """Delete a marker, unless its owner, changed by another program, needs the marker again."""
+        """Delete the marker `name`, unless another program has changed its owner so that it needs
+        the marker again."""
         key = raw[OWNER_ATTRIBUTE]["M"]
         for _ in range(ATTEMPTS):
             owner = yield from get_one(self.model.name, key)
@@ -151,7 +153,8 @@ def _is_marker(model: TableModel, raw: Item) -> bool:
 def _unchanged(
     model: TableModel, entity: Entity | None, key: Item, raw: Item | None
 ) -> WriteAction:
-    """A check that an item's unique fields are as read; `raw` is None if the item did not exist."""
+    """A check that an item's unique fields still have the values of `raw`. If `raw` is None, the
+    item must still not exist."""
     expression = Expression()
     hash_name = model.table.hash[0].attribute
     conditions = [

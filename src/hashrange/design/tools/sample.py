@@ -33,7 +33,8 @@ TEXTS = ("1", "10", "2", "a", "ab", "b", "B")
 START = datetime(2024, 1, 30, 22, tzinfo=UTC)
 READABLE_START = datetime(2024, 10, 14, 9, tzinfo=UTC)
 DAYS = (0, 1, 3, 40)
-"""Days after START, of which some are in START's month and some in another."""
+"""The numbers of days after START that generated times have. Some of these days are in START's
+month, and some in another."""
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 """The expiry of items, late enough that none expires during a test."""
 TOGETHER = 3
@@ -50,11 +51,11 @@ NONE_SHARE = 0.25
 def sample(
     table: Table, *, parents: int = 5, children: int = 12, seed: int = 0, readable: bool = False
 ) -> list[Item]:
-    """Items of all entities, parents before children.
+    """Generated items of all entities, parents before children.
 
     There are up to `parents` items of each entity without a parent, and up to `children` items of
-    each entity with a parent. The declared volumes limit the children of a parent, and the same
-    seed gives the same items. With `readable`, texts are made for people instead of for finding
+    each entity with a parent. The declared volumes limit the children of a parent. The same seed
+    gives the same items. With `readable`, texts are made for people instead of for finding
     mistakes. A field with `Field(examples=[...])` has one of these values. Raises DesignError if no
     generated value satisfies a field's constraints.
     """
@@ -71,10 +72,10 @@ class _Inventor:
         self.chance = chance
         self.readable = readable
         self.number = 0
-        """The number of a readable item, else 0."""
+        """The number of the readable item that is being made; 0 if items need not be readable."""
         self.made: dict[str, list[Item]] = {}
         self.texts: set[tuple[str, str]] = set()
-        """The unique texts of the items made, each with its namespace."""
+        """(namespace, text) of each unique text that an item already made has."""
 
     def items(self) -> list[Item]:
         order = self._order()
@@ -83,7 +84,8 @@ class _Inventor:
         return [item for entity in order for item in self.made[entity.name]]
 
     def _order(self) -> list[Entity]:
-        """The entities, parents before children. If there is a choice, owners of copies first."""
+        """The entities, parents before children. If the order is free, owners of copies come
+        first."""
         left = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
         owners = {self.model.entity(c.owner).name for e in left for c in e.copies.values()}
         left.sort(key=lambda entity: entity.name not in owners)
@@ -109,10 +111,10 @@ class _Inventor:
         return list(items.values())
 
     def _may_have_texts(self, entity: Entity, item: Item) -> bool:
-        """Whether the item may have its unique texts: no other item has them.
+        """Whether no other item has, or is to have, one of the item's unique texts.
 
-        Texts in a namespace of several entities are divided between these entities. Otherwise the
-        first entity would take all of them, since there are few texts.
+        If several entities share a namespace, its texts are divided between these entities.
+        Otherwise the first entity would take all texts, because there are few.
         """
         texts = _unique_texts(entity, item)
         if not self.texts.isdisjoint(texts):
@@ -143,7 +145,8 @@ class _Inventor:
         return not references.between(other, entity) or not entity.key_fields < other.key_fields
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
-        """Whether the item's parents have room for it beside `others`, by the declared volumes."""
+        """Whether, by the declared volumes, the item's parents may have another child beside
+        `others`."""
         for each in self.table.volumes.of(entity).each:
             parent = next(e for e in self.model.entities if str(e) == each.parent)
             for one in self.model.references.between(entity, parent):
@@ -154,7 +157,11 @@ class _Inventor:
         return True
 
     def _one(self, entity: Entity, above: Sequence[Entity], number: int) -> Item | None:
-        """The `number`-th item; None if all generated values fail, e.g. by a delimiter in a key."""
+        """The `number`-th item of the entity. It inherits values from items of its parents, the
+        entities `above`.
+
+        None if all generated values fail, e.g. by a delimiter in a key.
+        """
         error: Exception | None = None
         for attempt in range(ATTEMPTS):
             readable = self.readable and attempt < ATTEMPTS // 2
@@ -213,12 +220,13 @@ class _Inventor:
 
     @staticmethod
     def _shared(entity: Entity) -> frozenset[str]:
-        """The fields of the partition key; none if they are the whole primary key."""
+        """The fields of the partition key; empty if the primary key has no other fields."""
         fields = frozenset(f for column in entity.key.hash for f in column.template.fields)
         return fields if fields < entity.key_fields else frozenset()
 
     def _leave_out(self, entity: Entity, values: dict[str, Any], number: int) -> None:
-        """Set optional fields of every fourth item to None, so that sparse indexes are seen."""
+        """Set the optional fields of every fourth item to None, so that pictures show which indexes
+        are sparse."""
         for name, kind in entity.fields.items():
             if kind.optional and name in values and number % 4 == 0:
                 values[name] = None
@@ -252,9 +260,10 @@ class _Inventor:
 
     @staticmethod
     def _written(entity: Entity, field: str) -> list[Any]:
-        """Constraints that make the generated values try out the field's templates.
+        """Constraints by which the generated values test the key templates that contain the field.
 
-        Numbers may be negative if a template has signs. Texts are longer than a template shows.
+        Numbers may be negative if a template writes their signs. Texts are longer than the start
+        that a template shows.
         """
         columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
         placed = [

@@ -24,7 +24,8 @@ def sample_items(table: Table) -> list[WireItem]:
 
 
 def _with_copies(table: Table, item: Item, items: Sequence[Item]) -> Item:
-    """The item with its copies filled in from the first fitting owner, as a store does."""
+    """The item with its copies filled in, as a store fills them in: from the first of `items` that
+    is the owner."""
     entity = table.model.entity(type(item))
     copied = {}
     for name, copy in entity.copies.items():

@@ -11,7 +11,8 @@ from hashrange.model.values import Item as WireItem
 
 
 def stored_items(table: Table, handed: Any, name: str, most: int) -> list[WireItem]:
-    """At most `most` items of the table `name`, in wire form.
+    """At most `most` items of the table `name`, in wire form, read through `handed`, a database or
+    a boto3 client.
 
     Raises TableDiffers if the table does not fit the model, DesignError if there is no such table.
     """

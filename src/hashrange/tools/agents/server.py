@@ -30,8 +30,8 @@ MODEL_INSTRUCTIONS = (
 
 
 def server_of(target: Target, model: Path | None, write: bool) -> MCPServer[Any]:
-    """The server of the tools for a database and a model. AWS is never written to, whatever `write`
-    says."""
+    """A server that offers the tools for a database and, if there is one, for a model. No tool
+    writes to AWS, whatever `write` says."""
     write = write and not target.is_aws
     instructions = INSTRUCTIONS.format(name=target.name, writing="" if write else READS_ONLY)
     tools: list[Callable[..., str]] = DatabaseTools(target).tools(write)

@@ -1,4 +1,4 @@
-"""Answers of tools: bounded, and with the content of a database marked as such.
+"""Limits the length of a tool's answer, and marks the part that comes from a database.
 
 Items may hold sentences that look like instructions. So items are put between two lines with a
 random word, which an item cannot contain, because the word is drawn for each answer.
@@ -22,7 +22,8 @@ CUT = "… (the rest is left out)"
 
 
 def marked(lines: Iterable[str]) -> str:
-    """Lines of data, as many as an answer may have, between marks."""
+    """Lines of data between two marking lines. Lines that would make the answer too long are left
+    out."""
     mark = f"data-{secrets.token_hex(8)}"
     return "\n".join((WARNING, f"<{mark}>", *_bounded(lines), f"</{mark}>"))
 

@@ -71,7 +71,7 @@ def run() -> None:
 
 
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser of all commands, or only of the one that the arguments begin with."""
+    """The parser of all commands or, if `words` begin with a command, only of that one."""
     parser = argparse.ArgumentParser(
         "hashrange",
         description="A DynamoDB-compatible database.",

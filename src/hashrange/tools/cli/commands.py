@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 PORT_MAX = 65535
 
 DB_HELP = "a database file, http(s)://..., postgresql://..., or aws[:profile][@region]"
-"""The argument DB of the commands that use a database through boto3."""
+"""The help text for the argument DB of the commands that use a database through boto3."""
 
 STORE_HELP = "a database file, or postgresql://..."
-"""The argument DB of the commands that open a database in this process."""
+"""The help text for the argument DB of the commands that open a database in this process."""
 
 
 def command(commands: "Commands", function: Callable[..., None]) -> argparse.ArgumentParser:
@@ -58,7 +58,7 @@ def port_number(text: str) -> int:
 
 @contextmanager
 def opened(path: Path | str | None, settings: "Settings | None" = None) -> "Iterator[Database]":
-    """Open a database that exists already, or without a path an empty one in memory."""
+    """Open an existing database. Without a path, open an empty database in memory."""
     from hashrange.database.connecting import connect
     from hashrange.model.settings import Settings
 

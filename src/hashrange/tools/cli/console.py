@@ -26,7 +26,8 @@ CONFIG: dict[str, Any] = {
     "retries": {"total_max_attempts": 2},
     "max_pool_connections": 20,
 }
-"""The time limits are short, because a page should soon say that a server does not answer."""
+"""The settings of the console's boto3 client. The time limits are short, because a page should soon
+say that a server does not answer."""
 
 
 def add(commands: "Commands") -> None:
@@ -79,7 +80,8 @@ def console(
 
 
 def _inspecting(admin: str) -> "Inspect":
-    """Inspect tables through the admin port of a server."""
+    """The function that inspects a table through the admin port of a server, whose address is
+    `admin`."""
     from hashrange.server.workers.options import TOKEN_VARIABLE
     from hashrange.tools.console.watching import AdminClient
 

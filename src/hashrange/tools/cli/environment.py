@@ -1,4 +1,4 @@
-"""Options from the environment: `--admin-port` of a command is also HASHRANGE_ADMIN_PORT.
+"""Sets options from the environment: HASHRANGE_ADMIN_PORT has the same effect as `--admin-port`.
 
 The command line takes precedence over the environment, and the environment over the default. An
 empty value counts as unset, because compose files pass one for a variable that is not set.
@@ -14,12 +14,12 @@ from hashrange.failing import fail
 from hashrange.server import VARIABLES_PREFIX
 
 VARIABLES = {"path": "HASHRANGE_DB", "keys": "HASHRANGE_KEYS_FILE"}
-"""By argument, the variables that are not named like the argument. `keys` names a file, and
-HASHRANGE_KEYS holds the keys themselves."""
+"""The variables whose names do not follow from the names of their arguments, by argument. The
+argument `keys` names a file, because HASHRANGE_KEYS holds the keys themselves."""
 
 ONLY_VARIABLES = ("HASHRANGE_KEYS", "HASHRANGE_ADMIN_TOKEN", "HASHRANGE_VOLUME")
-"""The variables that have no option. For secrets there is none, because other users can read the
-arguments of a process. The volume is a property of a container's image."""
+"""The variables that have no option. Secrets have none, because other users can read the arguments
+of a process. The volume is a property of a container's image."""
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")

@@ -90,7 +90,8 @@ def _source(name: str, source: dict[str, Any]) -> list[str]:
 
 
 def _start(part: dict[str, Any]) -> str:
-    """The hash at which a partition begins, and within an item collection its first sort key."""
+    """The hash at which a partition begins. If it begins within an item collection, the first sort
+    key follows."""
     start = part["from"][:8] or "0"
     if not part["from_key"]:
         return start

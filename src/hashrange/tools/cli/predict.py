@@ -152,9 +152,11 @@ def _draw(report: "Report", picture: Path) -> None:
 
 
 def _judge(report: "Report", text: str, asked: bool) -> None:
-    """End the process with the worst verdict on the condition `text`, unless it holds in no
-    scenario. The scenarios are those that the user `asked` for or, if there are none, the tables as
-    they are."""
+    """End the process with the worst verdict on the condition `text`, unless the condition holds in
+    no scenario.
+
+    If the user `asked` for scenarios, only those are judged; otherwise the tables as they are.
+    """
     from hashrange.tools.predict.condition import Verdict, condition
 
     wanted = condition(text)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WORKERS_MAX = 64
 
 CONSOLE_PORT = 8002
-"""The console's port, if it is free. It is fixed because a browser keeps saved queries by
-address."""
+"""The console's port, if it is free. It is always the same, because browsers keep saved queries
+separately for each address."""
 
 
 def add(commands: "Commands") -> None:

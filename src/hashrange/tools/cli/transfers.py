@@ -86,8 +86,8 @@ def told(again: str) -> Iterator[None]:
 
 
 def between(began: float, ended: float) -> str:
-    """The part of a message that says as of when the items are. Other programs may have written
-    while the items were read, between `began` and `ended`."""
+    """The part of a message that gives the time of the items. Other programs may have written while
+    the items were read, between `began` and `ended`."""
     return f"each item as it was at some moment between {_time(began)} and {_time(ended)}"
 
 

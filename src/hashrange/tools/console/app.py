@@ -64,7 +64,7 @@ def application(console: Console, port: int, token: str) -> Guard:
 
 
 class _Compiled(BytecodeCache):
-    """The compiled templates, for all consoles of the process."""
+    """A cache of the compiled templates, which all consoles of the process share."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], CodeType | None] = {}

@@ -56,7 +56,8 @@ EMPTY_FILTER = Filter("", "=", "S", "", "")
 
 @dataclass
 class BuiltRequest:
-    """A Query, or a Scan if no partition key is given. `members` are as boto3 takes them."""
+    """A Query, or a Scan if no partition key is given. `members` are the request's parameters in
+    boto3's form."""
 
     operation: str
     members: dict[str, Any]
@@ -67,7 +68,7 @@ class BuiltRequest:
 
 
 def filters_of(visit: Visit) -> list[Filter]:
-    """The filters in the fields of the form, without empty ones."""
+    """The filters in the fields of the form. Filters without an attribute are left out."""
     names = ("fname", "fop", "ftype", "fvalue", "fvalue2")
     columns = [visit.parameters.getlist(name) for name in names]
     rows = zip_longest(*columns, fillvalue="")
@@ -130,7 +131,8 @@ def _value(kind: str, text: str, where: str) -> dict[str, Any]:
 
 
 class _Expressions:
-    """Expressions with a placeholder for each name and value, so that no word is reserved."""
+    """Builds expressions that have a placeholder for each name and value, so that names may be
+    reserved words."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -154,7 +156,8 @@ class _Expressions:
         return placeholder
 
     def comparison(self, name: str, operator: str, *values: dict[str, Any]) -> str:
-        """A condition on a key attribute. `name` is its whole name, not a path."""
+        """A condition on a key attribute. `name` is the attribute's name, whatever it contains, not
+        a path."""
         return self._condition(self._name(name), name, operator, list(values))
 
     def filter(self, one: Filter) -> str:

@@ -7,11 +7,12 @@ from hashrange.tools.console.values import TYPES, Value, plain
 
 KEY_BYTES_MAX = (limits.PARTITION_KEY_BYTES_MAX, limits.SORT_KEY_BYTES_MAX)
 WHOLE = ""
-"""Takes the place of an attribute's name if the fault is that of the whole item."""
+"""Takes the place of an attribute's name if a fault concerns the whole item."""
 
 
 def faults_of(shape: TableShape, item: Item) -> dict[str, str]:
-    """The faults of an item by attribute, each a sentence that begins with its name."""
+    """The faults of an item by attribute. Each fault is a sentence that begins with the attribute's
+    name."""
     faults: dict[str, str] = {}
     size = 0
     for name, value in item.items():

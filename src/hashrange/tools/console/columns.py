@@ -15,10 +15,10 @@ from starlette.responses import Response
 from hashrange.tools.console.visits import Mistake, Visit, table_path
 
 COOKIE_CHARS_MAX = 3_800
-"""Browsers keep cookies of 4 KB."""
+"""The largest size of the cookie. Browsers keep cookies of up to 4 KB."""
 
 KEPT_SECONDS = 400 * 24 * 60 * 60
-"""Browsers keep cookies for 400 days at most."""
+"""How long the browser keeps the cookie. Browsers allow 400 days at most."""
 
 
 def chosen(visit: Visit) -> list[str]:
@@ -32,7 +32,8 @@ def chosen(visit: Visit) -> list[str]:
 
 
 def keep(visit: Visit, answer: Response, table: str, names: Iterable[str]) -> None:
-    """Let the browser keep the columns."""
+    """Let the browser keep `names` as the columns of `table`, in a cookie of the answer. Raises
+    `Mistake` if they are too many."""
     text = quote(json.dumps(list(dict.fromkeys(filter(None, names)))))
     if len(text) > COOKIE_CHARS_MAX:
         raise Mistake("These are too many columns to keep: choose fewer.")

@@ -37,11 +37,11 @@ READS = frozenset(
 """The methods of boto3's client that do not change anything."""
 
 TOGETHER = 8
-"""The number of requests that a page has under way at a time."""
+"""The largest number of requests that a page sends at the same time."""
 
 
 class ReadOnly(PermissionError):
-    """The console was not started with --write."""
+    """A request would change something, but the console was started without --write."""
 
 
 class Console:
@@ -75,7 +75,7 @@ class Console:
         """Call a method of boto3's DynamoDB client, e.g. `call("query", TableName=...)`.
 
         All requests of pages pass here, or through `writer`. Raises `ReadOnly` for a method that
-        may change something if the console may not, and botocore's errors.
+        may change something if the console is read-only, and botocore's errors.
         """
         if not self.write and not _only_reads(method, request):
             raise ReadOnly
@@ -90,7 +90,8 @@ class Console:
         return self.target.client
 
     def table(self, name: str) -> TableShape:
-        """The present table. Raises ResourceNotFoundException, as a botocore error."""
+        """The table as the database describes it now. Raises botocore's
+        ResourceNotFoundException."""
         return TableShape.of(self.call("describe_table", TableName=name)["Table"])
 
     def colours(self, table: str) -> Colours:
@@ -104,7 +105,8 @@ class Console:
         return [entity.name for model in models for entity in model.model.entities]
 
     def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
-        """The results of a function that makes requests, for several values at a time."""
+        """The result of `function` for each value. The function makes requests, and several calls
+        of it run at the same time."""
         with ThreadPoolExecutor(TOGETHER) as pool:
             return list(pool.map(function, values))
 

@@ -13,7 +13,8 @@ _PREFIX = re.compile(r"([^#|:/\d]{1,40})[#|:/]")
 
 
 def entity_of(item: Item, source: Source) -> str:
-    """A name for the item's type: from an attribute that has it, or else from prefixes of its keys.
+    """A name for the item's type: the value of an attribute such as `type`, or else the prefixes of
+    its keys.
 
     `customer#ann` and `order#7` make "customer · order". The name is empty if the item has neither
     such an attribute nor prefixes.

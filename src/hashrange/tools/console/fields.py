@@ -1,4 +1,4 @@
-"""An item as the fields of a form, one for each attribute, and back.
+"""Turns an item into the fields of a form, one for each attribute, and such fields into an item.
 
 A form cannot carry every text: browsers change line ends and lose U+0000. A string with such
 characters is edited as a JSON string. If the name of an attribute has such characters, the whole
@@ -59,7 +59,7 @@ def _field(name: str, value: dict[str, Any], locked: bool) -> Field:
 
 
 class FieldMistakes(ValueMistake):
-    """Faults of fields, by the number of their row."""
+    """Some fields of a form are faulty. The faults are kept by the number of the field's row."""
 
     def __init__(self, faults: dict[int, str]) -> None:
         super().__init__("; ".join(faults.values()))

@@ -18,7 +18,7 @@ TEXT_CHARS = 2_000
 in the item's JSON."""
 
 DUMPED_BYTES = 16 * WIDTH
-"""The number of bytes of a binary value that an item shows."""
+"""The number of bytes of a binary value that the page of an item shows."""
 
 COMPARED_LINES_MAX = 2_000
 CONTEXT_CHARS = 40
@@ -49,7 +49,7 @@ class Line:
 
     @property
     def address(self) -> str:
-        """The path as a parameter of an address."""
+        """The path as text, for a parameter of an address."""
         return json.dumps(self.at)
 
 
@@ -114,7 +114,7 @@ class Change:
     lines: list[tuple[str, str]]
     old: str
     new: str
-    """The types before and after; empty if there is no value."""
+    """`old` and `new` are the types before and after the change; empty if there is no value."""
 
 
 def difference(old: Item, new: Item, first: Sequence[str] = ()) -> list[Change]:

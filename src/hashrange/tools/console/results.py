@@ -1,6 +1,6 @@
 """The items that a Query, a Scan or a statement returned, laid out for a page.
 
-Items that follow each other and have one partition key are a collection. Within it, items that have
+Successive items with the same partition key are a collection. Within it, successive items that have
 the same attributes share a row of names, so that a table with several entity types stays readable
 and one with a single type looks like a table.
 """
@@ -26,14 +26,19 @@ NAMES_MAX = 1_000
 class Row:
     item: Item
     key: str
-    """The item's primary key, as a parameter of an address; empty if the item does not show it."""
+    """The item's primary key, as a parameter of an address; empty if the item lacks a key
+    attribute."""
     entity: str
     colour: int
 
 
 @dataclass(frozen=True)
 class Run:
-    """Rows with the same attributes. `columns` omits the partition key if it is shown above."""
+    """Rows with the same attributes. `columns` omits the partition key if it is shown above the
+    rows.
+
+    `more` is the number of attributes that are not shown.
+    """
 
     columns: tuple[str, ...]
     more: int

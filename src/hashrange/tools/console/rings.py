@@ -9,14 +9,15 @@ from typing import Any
 from hashrange.tools.console.values import typed
 
 WHOLE = 1 << 64
-"""The number of values of 16 hexadecimal digits. The ends of a range of the hash are written with
-16 digits or more."""
+"""The number of different values that 16 hexadecimal digits have. The boundaries of a range of
+hashes are written with at least 16 digits."""
 DIGITS = 16
 LABELS, DOTS = (66, 42), (100, 122)
-"""The radii at which numbers of partitions and keys are drawn. The radius of the circle is 100."""
+"""The radii at which the numbers of partitions are drawn, and those for the dots of keys. The
+radius of the circle is 100."""
 APART, TURN = 21, 0.01
-"""The distance between two numbers, and the steps around the circle in which a free place for a
-number is sought."""
+"""The least distance between two numbers, and the step, as a part of the circle, by which the
+search for a free place moves on."""
 LABELLED = 24
 """The largest number of partitions that get a number."""
 
@@ -35,7 +36,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class Dot:
-    """An item collection at the hash of its key."""
+    """An item collection, drawn as a dot at the hash of its partition key."""
 
     number: int
     x: float
@@ -63,7 +64,7 @@ def ring(source: Mapping[str, Any]) -> Ring:
 
 
 def _place(hexadecimal: str | None) -> float:
-    """Where a hash is on the circle, from 0 to 1."""
+    """The position of a hash on the circle, from 0 to 1."""
     return 1.0 if hexadecimal is None else int(hexadecimal[:DIGITS].ljust(DIGITS, "0"), 16) / WHOLE
 
 
@@ -76,7 +77,8 @@ def _at(place: float, radius: float) -> tuple[float, float]:
 def _apart(
     place: float, radii: Sequence[float], taken: list[tuple[float, float]]
 ) -> tuple[float, float] | None:
-    """The free point nearest to a place on the circle, far enough from those already taken."""
+    """The free point nearest to a place on the circle, at one of the radii. It keeps a distance
+    from the points in `taken`, and is added to them."""
     for turn in range(ceil(0.5 / TURN)):
         for shift, radius in product({turn * TURN, -turn * TURN}, radii):
             point = _at(place + shift, radius)

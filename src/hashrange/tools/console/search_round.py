@@ -35,7 +35,8 @@ def results_of(
 
 
 def reading(console: Console, request: BuiltRequest) -> Any:
-    """A function for `search` that sends a Query or a Scan."""
+    """A function for `search` that sends the Query or Scan again and again, each time from another
+    position."""
 
     def read(limit: int, after: str | None) -> Portion:
         start = {"ExclusiveStartKey": key_at(after)} if after else {}

@@ -1,9 +1,9 @@
 """A read that continues until a page is full, the end is reached, or its time is up.
 
 A filter that few items match would leave most pages of a Scan empty. So a search continues to read
-until it has enough items for a page. It stops after `SECONDS`; the browser then shows the items so
-far and requests the next round, so that a long search shows progress and can be stopped. The
-addresses of rounds contain the whole state of a search; the console keeps none.
+until it has enough items for a page. It stops after `SECONDS`. The browser then shows the items
+that were found, and requests the next round. So a long search shows progress and can be stopped.
+The address of a round contains the whole state of the search; the console keeps none.
 """
 
 import time
@@ -14,7 +14,7 @@ from hashrange.tools.console.shapes import Item
 from hashrange.tools.console.visits import Mistake, Visit
 
 SECONDS = 0.12
-"""The time after which a round begins no other request."""
+"""The time after which a round sends no further request."""
 
 STEP_MAX = 2_000
 """The largest number of items that a request reads."""
@@ -73,8 +73,8 @@ class Search:
 
     @property
     def seen(self) -> dict[str, str]:
-        """Parameters for the items that the page has read: the position before the first, and their
-        number."""
+        """The parameters that describe the items that the page has read: the position before the
+        first of them, and their number."""
         return {"after": self.start, "count": str(self.read - self.before)}
 
     @property
@@ -103,8 +103,8 @@ def search(
 ) -> Search:
     """Make one round. `read` sends a request for a limited number of items from a position on.
 
-    While nothing is found, requests become larger. If a large request finds more than fits on the
-    page, a smaller one replaces it.
+    While nothing is found, requests become larger. If a large request finds more items than fit on
+    the page, a smaller request is sent in its place.
     """
     start = time.monotonic()
     while True:

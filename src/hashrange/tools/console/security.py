@@ -80,7 +80,8 @@ def same(token: str, secret: str) -> bool:
 
 
 class Guard:
-    """An ASGI application around another, which never sees refused requests."""
+    """An ASGI application that wraps another one. The other one never sees the requests that the
+    guard refuses."""
 
     def __init__(self, app: Starlette, port: int, token: str) -> None:
         self.app = app

@@ -17,10 +17,10 @@ HOST = "127.0.0.1"
 
 @contextmanager
 def serving(console: Console, port: int = 0, spare: bool = False) -> Iterator[str]:
-    """Serve while the block runs; `with` gives the address to open, which has the token.
+    """Serve while the block runs. `with` gives the address to open, which has the token.
 
-    Port 0 is any free one. Raises ServerError if the port is in use; with `spare`, any free one
-    takes its place.
+    With port 0, any free port is used. If the port is in use, ServerError is raised or, with
+    `spare`, any free port is used.
     """
     with _listening(port, spare) as sock:
         port = sock.getsockname()[1]

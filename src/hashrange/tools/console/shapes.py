@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 Item = dict[str, dict[str, Any]]
-"""An item as boto3's client has it: each value is {type: value}; binary is bytes."""
+"""An item in boto3's form: each value is {type: value}, and a binary value has bytes."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class TableShape:
 
     @cached_property
     def leading(self) -> tuple[str, ...]:
-        """The key attributes: first those of the table, then those of its indexes."""
+        """The key attributes: those of the table come first, and those of its indexes follow."""
         return tuple(dict.fromkeys(name for source in self.sources for name in source.keys))
 
     @cached_property
@@ -144,7 +144,8 @@ class TableShape:
 
     @property
     def stream(self) -> str:
-        """The view of an enabled stream, e.g. "new and old images", or an empty text."""
+        """The view of the table's stream, e.g. "new and old images"; empty if no stream is
+        enabled."""
         specification = self.description.get("StreamSpecification", {})
         view: str = specification.get("StreamViewType", "")
         return view.replace("_", " ").lower() if specification.get("StreamEnabled") else ""

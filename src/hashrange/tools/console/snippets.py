@@ -15,7 +15,8 @@ LANGUAGES = ("boto3", "JavaScript", "AWS CLI")
 
 
 def snippets(request: BuiltRequest, endpoint: str | None) -> dict[str, str]:
-    """The code by language. `endpoint` is the server's address; None for a file or AWS."""
+    """The code for the request, by language. `endpoint` is the server's address; None for a file or
+    AWS."""
     made = (write(request, endpoint) for write in (boto3, javascript, cli))
     return dict(zip(LANGUAGES, made, strict=True))
 

@@ -26,7 +26,8 @@ TAILS_MAX = 8
 SHARDS_MAX = 64
 RECORDS_A_READ = 100
 READS_A_POLL = 10
-"""The number of reads of each shard for one answer, so that an answer does not take long."""
+"""How many times each shard is read for one answer, at most, so that an answer does not take
+long."""
 
 LOST = frozenset({TRIMMED, "ResourceNotFoundException"})
 """After these errors, reading starts again, because records or shards are gone."""
@@ -45,8 +46,8 @@ class Record:
 
 
 class StreamTail:
-    """The newest records of one stream. `client` is boto3's for streams; `start` is a type of
-    shard iterator."""
+    """The newest records of one stream. `client` is boto3's client for streams; `start` is the type
+    of shard iterator with which reading begins."""
 
     def __init__(self, client: Any, arn: str, start: str) -> None:
         self.records: deque[Record] = deque(maxlen=RECORDS_KEPT)

@@ -51,7 +51,7 @@ MEMBERS = (("1", "1", "Mike"), ("1", "2", "John"), ("2", "2", "John"))
 
 
 def strings(**values: str) -> Item:
-    """An item whose attributes are strings; empty ones are left out.
+    """An item whose attributes are strings. Attributes with an empty string are left out.
 
     `GSI1_pk` stands for GSI1-pk, which cannot be the name of an argument.
     """
@@ -154,7 +154,7 @@ def _sensors() -> Iterator[Item]:
 
 
 def new_order(customer: str, placed: str, order: str, status: str, note: str = "") -> Item:
-    """The item of an order. It has the keys of the index only while the order is open."""
+    """The item of an order. It has the key attributes of the index only while the order is open."""
     open_ = status == "open"
     return strings(
         entityType="Order",

@@ -58,7 +58,7 @@ class ValueMistake(ValueError):
 
 
 def plain(value: Any) -> Any:
-    """An item or a value as DynamoDB JSON has it: binary as base64."""
+    """An item or a value in DynamoDB JSON, where binary is base64."""
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     if isinstance(value, Mapping):
@@ -91,7 +91,7 @@ def item_of(text: str) -> Item:
 
 @dataclass(frozen=True)
 class _Number:
-    """A number of plain JSON, as it was written."""
+    """A number of plain JSON, with the digits as they were written."""
 
     text: str
 
@@ -188,12 +188,12 @@ def _scalar(kind: str, content: Any, where: str) -> Any:
 
 
 def cursor(key: Item) -> str:
-    """A key as a parameter of an address."""
+    """A key as text, for a parameter of an address."""
     return base64.urlsafe_b64encode(dumps(key).encode()).decode().rstrip("=")
 
 
 def key_at(text: str) -> Item:
-    """The key that was given to `cursor` to make this text. Raises `ValueMistake`."""
+    """The key from which `cursor` made this text. Raises `ValueMistake`."""
     try:
         return item_of(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     except ValueError:
@@ -231,7 +231,7 @@ def _mark(character: str) -> Markup:
 
 @dataclass(frozen=True)
 class Cell:
-    """A short form of a value, on one line."""
+    """A short form of a value that fits on one line."""
 
     kind: str
     text: str
@@ -301,7 +301,7 @@ _EMPTY = Markup('<span class="rest">empty</span>')
 
 
 def _pieces(value: Value, budget: list[int]) -> Iterator[str]:
-    """The parts of a compact form; they end soon after `budget[0]` characters."""
+    """The parts of a value's short form. They end soon after `budget[0]` characters."""
     [(kind, content)] = value.items()
     if kind == "S":
         yield _spend(json.dumps(content[: budget[0] + 1], ensure_ascii=False), budget)

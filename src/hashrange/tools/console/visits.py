@@ -38,7 +38,7 @@ class Visit:
 
     @property
     def partial(self) -> bool:
-        """Whether htmx asked, so that the answer is a part of a page."""
+        """Whether htmx sent the request, so that the answer is only a part of a page."""
         return "HX-Request" in self.headers
 
     @property
@@ -61,15 +61,15 @@ class Visit:
         return RedirectResponse(to, 303)
 
     def go_back(self, otherwise: str) -> Response:
-        """Send the browser to the page of this console that the form names; to `otherwise` if it
-        names none."""
+        """Send the browser to the page of this console that the form names, or to `otherwise` if
+        the form names none."""
         back = self.parameters.get("back", "")
         local = re.match(r"/(?![/\\])[\x21-\x7e]*\Z", back)
         return self.go(back if local else otherwise)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """The number in a field; `default` if it is empty. A number that is not from `least` to
-        `most` becomes the nearer of these two. Raises `Mistake`."""
+        """The number in a field; `default` if the field is empty. A number below `least` becomes
+        `least`, and one above `most` becomes `most`. Raises `Mistake`."""
         text = self.parameters.get(name) or str(default)
         if not text.isascii() or not text.isdecimal():
             raise Mistake(f"{name}: {text!r} is not a number")
@@ -90,14 +90,16 @@ class Visit:
             "view",
         )
     )
-    """The parameters for the position of a page in a search, and for its display."""
+    """The parameters that say where in a search a page is, and how it is shown."""
 
     def asked(self, without: Collection[str]) -> str:
-        """The parameters of this page, except those in `without`, as part of an address."""
+        """The parameters of this page, except those in `without`, in the form that an address
+        has."""
         return urlencode([pair for pair in self.parameters.multi_items() if pair[0] not in without])
 
     def with_(self, **changed: str | None) -> str:
-        """The address of this page with other parameters; None leaves one out."""
+        """The address of this page with some parameters changed. A parameter that is None is left
+        out."""
         kept = [(name, text) for name, text in self.parameters.multi_items() if name not in changed]
         added = [(name, text) for name, text in changed.items() if text is not None]
         return f"{self.url.path}?{urlencode(kept + added)}"
@@ -108,7 +110,8 @@ Show = Callable[[Visit], Response]
 
 @dataclass(frozen=True)
 class Route:
-    """An address of a page, and the function that answers. `path` has Starlette's form."""
+    """An address of a page, and the function that answers its requests. `path` is a path of
+    Starlette, such as `/table/{table}`."""
 
     path: str
     show: Show
@@ -128,7 +131,7 @@ def writes(path: str, show: Show) -> Route:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the console. One with `{table}` in its path is a tab of each table.
+    """A page of the console. A page with `{table}` in its path is a tab of each table.
 
     A page without a title is in no navigation. `shown` tells whether this console has the page.
     """

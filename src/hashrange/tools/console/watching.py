@@ -27,7 +27,8 @@ class AdminClient:
         self._token = token
 
     def inspect(self, table: str) -> list[dict[str, Any]]:
-        """The result of `Database.inspect` there. Raises `Mistake` if the port does not answer."""
+        """The result of `Database.inspect` on the server. Raises `Mistake` if the port does not
+        answer."""
         try:
             status, body = self._ask(f"/inspect?{urlencode({'table': table})}")
             if status == 404:

@@ -16,7 +16,8 @@ KEPT = (*FILTER_FIELDS, "index", "limit")
 
 
 class Ways:
-    """Makes the links on a page of items. On the page *Items*, links keep the present filters."""
+    """Makes the links on a page of items. On the page *Items*, the links keep the filters that are
+    set."""
 
     def __init__(self, visit: Visit, shape: TableShape, source: Source) -> None:
         self._path = table_path(shape.name)
@@ -34,8 +35,8 @@ class Ways:
         return address(query, index=self._index, pk=_text(key), run="1")
 
     def alike(self, name: str, value: Value) -> str:
-        """The address of the items whose attribute has the value; empty if no short filter can find
-        them."""
+        """The address of the items whose attribute has this value; empty if a short filter cannot
+        find them."""
         [(kind, content)] = value.items()
         if kind not in ("S", "N", "BOOL", "NULL") or not name or set(name) & set(".[]"):
             return ""

@@ -62,7 +62,8 @@ def delete(console: Console, shape: TableShape, read: Item) -> None:
 
 def watch(made: "_Names", shape: TableShape, read: Item, changes: Iterable[str]) -> str:
     """The condition that attributes are as they were read: all attributes or, if there are too
-    many, only the keys and the attributes that are to change. `made` gives it placeholders."""
+    many, only the keys and the attributes in `changes`. `made` gives the condition its
+    placeholders."""
     changed = set(changes)
     names = set(read) if len(read) <= WATCHED_MAX else {*shape.table.keys, *(changed & set(read))}
     kept = [f"{made.name(name)} = {made.value(read[name])}" for name in sorted(names)]

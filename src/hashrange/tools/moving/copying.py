@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 AGAIN = "run the same command again to continue"
 
 _IDLE_SECONDS = 0.25
-"""The pause between reads: a shard may be read five times per second."""
+"""The pause between two reads of a shard, because a shard may be read five times per second."""
 
 
 class Copy:
@@ -180,8 +180,8 @@ def _place(target: "Target") -> tuple[str, str]:
 
 
 def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """The places that are in PostgreSQL, as a member of the `what` by which a bookmark recognises
-    its transfer. The names of the databases are other members."""
+    """The addresses of those `places` that are in PostgreSQL, as a member of a bookmark's `what`,
+    which identifies the copy. The names of the databases are in other members."""
     addresses = [place for kind, place in places if kind == "postgresql"]
     return {"postgresql": addresses} if addresses else {}
 

@@ -91,8 +91,8 @@ def _partial(output: Path) -> Path:
 
 
 def _finished(bookmark: Bookmark, output: Path) -> "_State | None":
-    """The state of an export that was killed after its file got its name, but before its own
-    end."""
+    """The state of an export that was killed after the file got its name, but before the export
+    ended."""
     saved = bookmark.load()
     if saved is None or not output.exists() or unfinished(output).exists():
         return None
@@ -106,7 +106,8 @@ def _clean(bookmark: Bookmark, partial: Path) -> None:
 
 
 class _Collection:
-    """Collects items in the spool, and records the progress of the scan in the bookmark."""
+    """Collects items in the spool, which is the file `FILE.partial`, and records the progress of
+    the scan in the bookmark."""
 
     def __init__(self, bookmark: Bookmark, output: Path, segments: int) -> None:
         saved = bookmark.load()

@@ -38,7 +38,7 @@ class _State(msgspec.Struct):
 
 
 class _Changed(Exception):
-    """The file does not begin with the stored records any more."""
+    """The file no longer begins with the records that were stored."""
 
 
 class Imported(NamedTuple):
@@ -62,10 +62,10 @@ def import_(
     rate: float,
     name: str,
 ) -> Imported:
-    """Write all items of a file to a table, or of a folder if there is no format.
+    """Write all items of a file to a table. If there is no format, `path` is a folder with files.
 
     `name` is the name of the file in messages. Raises DataError; the records before the fault have
-    been stored then. After the rest of the file is repaired, the next call continues.
+    been stored by then. After the rest of the file is repaired, the next call continues.
     """
     if format is None:
         sources = [_Source(data.path, data) for data in s3_export.data_files(path)]

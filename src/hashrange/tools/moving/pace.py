@@ -1,4 +1,4 @@
-"""The pace of requests, and the pauses after refusals."""
+"""Limits the pace of requests, and pauses after refusals."""
 
 import random
 import threading
@@ -12,7 +12,8 @@ _PAUSE_SECONDS_MAX = 10.0
 
 
 class Pace:
-    """Limits the units that all threads together consume in a second; 0: no limit."""
+    """Limits the units that all threads together consume in a second. If `rate` is 0, there is no
+    limit."""
 
     def __init__(self, units_per_second: float = 0.0) -> None:
         self.rate = units_per_second
@@ -20,7 +21,7 @@ class Pace:
         self._free_at = 0.0
 
     def consumed(self, units: float) -> None:
-        """Wait until more may be consumed."""
+        """Count these units as consumed, and wait until more may be consumed."""
         if not self.rate:
             return
         with self._lock:

@@ -50,7 +50,7 @@ class Presence:
         return count == len(wanted)
 
     def _ask(self, requests: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-        """The number of existing items, and the remaining requests."""
+        """The number of items that exist, and the requests that have to be sent again."""
         bodies = [
             encode({"RequestItems": {self._name: each}, "ReturnConsumedCapacity": "TOTAL"})
             for each in requests

@@ -26,10 +26,10 @@ T = TypeVar("T")
 RETENTION_SECONDS = 24 * 60 * 60
 """A stream keeps its records for a day."""
 _MARGIN_SECONDS = 300
-"""A change that was made more than this time before the copy began is in the copy. Clocks differ by
-less than this time, and reads lag by less than this time."""
+"""A change that was made at least this many seconds before the copy began is in the copy, because
+clocks differ by less than this time, and reads lag by less than this time."""
 _SHARDS_SECONDS = 5.0
-"""The interval of looking for new shards."""
+"""The number of seconds after which new shards are looked for again."""
 _VIEWS = frozenset({"NEW_IMAGE", "NEW_AND_OLD_IMAGES"})
 
 
@@ -41,7 +41,8 @@ class Round(NamedTuple):
 
 
 def stream_of(table: TableInfo, place: str) -> str:
-    """The ARN of a stream that can be followed. Raises DataError."""
+    """The ARN of the table's stream. Raises DataError if the table has no stream that can be
+    followed."""
     if table.stream_arn is None or table.stream_view not in _VIEWS:
         raise DataError(
             f"{place}: to follow {table.name}, the table needs a stream with the view NEW_IMAGE or "

@@ -33,7 +33,8 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 
 class Position(Struct):
-    """The position of a segment: after a key, at its beginning (None), or at its end."""
+    """The position in a segment: the key `after` which to continue, None at the beginning. `done`
+    says that the end is reached."""
 
     after: dict[str, Any] | None = None
     done: bool = False

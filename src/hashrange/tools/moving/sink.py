@@ -18,17 +18,18 @@ from hashrange.runtime.hash_position import hash_position
 from hashrange.tools.moving.pace import ATTEMPTS_MAX, Pace, patiently, pause
 
 GROUP_ITEMS = 3_000
-"""The number of items that are written before progress is reported."""
+"""The number of items in a group. Progress is reported after each group."""
 SORTED_GROUP_ITEMS = 50_000
-"""The same number, for a database file. The items of a group are written in the order in which they
-are stored, so the larger the group, the fewer pages of the file each commit changes."""
+"""The number of items in a group for a database file. The items of a group are written in the order
+in which they are stored, so the larger the group, the fewer pages of the file each commit
+changes."""
 ROUND_BATCHES = 120
-"""The number of batches under way at once."""
+"""The largest number of batches that are sent at once."""
 GROUP_BYTES = 16 * 1024 * 1024
 BATCH_BYTES_MAX = 4 * 1024 * 1024
 _GROUPS_PER_SECOND = 4
-"""The number of groups in a second if there is a rate. Groups are then so small that the units are
-spread over each second."""
+"""The number of groups in a second if the rate of units is limited. Such groups are so small that
+the units are spread over the whole second."""
 
 _NOTHING_LEFT = (b'{"UnprocessedItems":{}}', b"{}")
 
@@ -102,7 +103,8 @@ class Sink:
             waiting = left
 
     def _last(self, group: Sequence[Record]) -> Iterable[Record]:
-        """The last record of each key, in the order of storage if that helps."""
+        """The last record of each key. For a database in this process, the records are in the order
+        in which the store keeps them."""
         last: dict[str | int, Record] = {}
         positions: dict[str | int, bytes] = {}
         for record in group:
@@ -123,7 +125,7 @@ class Sink:
     def _again(
         self, body: bytes, batch: Sequence[Record], outcome: Outcome, attempt: int
     ) -> bytes | None:
-        """The request to make next, if a batch is not stored completely."""
+        """The request to send next if some items of a batch are not stored; None if all are."""
         if isinstance(outcome, bytes):
             content = msgspec.json.decode(outcome)
             for consumed in content.get("ConsumedCapacity", ()):

@@ -11,7 +11,7 @@ from hashrange.formats.items import DataError
 
 
 class Spool:
-    """The items of a table on their way to a file, as DynamoDB JSON lines.
+    """A file in which the items of a table are collected, as DynamoDB JSON lines.
 
     It continues after the first `size` bytes of an existing file.
     """

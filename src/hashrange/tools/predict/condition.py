@@ -23,7 +23,8 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class Verdict(IntEnum):
-    """The result of a condition, and the exit status. 2 is left out, because argparse uses it."""
+    """The result of a condition, and the exit status. There is no 2, because argparse exits with
+    it."""
 
     HOLDS_NOT = 0
     FAILS = 1

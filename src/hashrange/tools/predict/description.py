@@ -49,14 +49,15 @@ _WRITE = re.compile(r"(create|delete|edit) (\w+)(?:: (.+))?")
 
 
 class _Began:
-    """A clock that is stopped at the beginning of described loads."""
+    """A clock that always shows the time at which described loads begin."""
 
     def now(self) -> float:
         return STARTED
 
 
 class Loads:
-    """A load on one model. `assumed` lists the assumptions where its description is silent."""
+    """A load on one model. `assumed` lists the assumptions that were made where the description
+    says nothing."""
 
     def __init__(self, path: Path, model: Model, content: Mapping[str, Any]) -> None:
         self.path = str(path)

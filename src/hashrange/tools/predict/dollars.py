@@ -8,7 +8,11 @@ HOURS = SECONDS_PER_MONTH / 3600
 
 
 def usd_a_month(outcome: Outcome, seconds: float, prices: Prices) -> float:
-    """The cost of requests alone: storage costs the same in each scenario."""
+    """The dollars a month for the requests of an outcome, if the load, which takes `seconds`, is
+    repeated all the time.
+
+    Storage is not included, because it costs the same in each scenario.
+    """
     total = 0.0
     months = max(seconds, 1.0) / SECONDS_PER_MONTH
     for use in outcome.uses:

@@ -14,7 +14,8 @@ Partition = Mapping[str, Any]
 
 
 def lapse(title: str, source: Mapping[str, Any]) -> Lapse:
-    """A row for the first partitions, and one after each split within them, down to now."""
+    """A time-lapse with one row for the first partitions, and one row after each of their splits.
+    The last row is the present."""
     partitions: Sequence[Partition] = source["partitions"]
     amount, what = _amount(partitions)
     most = max((amount(each) for each in partitions), default=0) or 1
@@ -37,7 +38,8 @@ def picture(tables: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _amount(partitions: Sequence[Partition]) -> tuple[Any, str]:
-    """The figure shown for a partition: its load if that is measured, otherwise its bytes."""
+    """A function that gives the figure to show for a partition, and the name of the figure: units
+    if they were measured, otherwise bytes."""
     if any(each.get("read_units") or each.get("write_units") for each in partitions):
         return lambda each: each["read_units"] + each["write_units"], "units consumed"
     return lambda each: each["bytes"], "bytes"

@@ -18,7 +18,7 @@ LEFT, WIDTH = 96.0, 720.0
 HEIGHT = 300.0
 ROW_LEAST, ROW_MOST = 4.0, 34.0
 CELL_LEAST = 16.0
-"""The least width of a partition, so that the partitions of one key can be seen."""
+"""The least width of a partition in the picture, so that the partitions of one key can be seen."""
 TONES = 10
 HASH_BYTES = 8
 
@@ -38,8 +38,8 @@ SHADES = (
 
 
 class Cell(Struct):
-    """A partition in a row: where it begins, the share of its limit, and the share of its requests
-    that were refused. `text` is its tooltip or label."""
+    """A partition in a row: the hash at which it begins, the share of its limit that it uses, and
+    the share of its requests that were refused."""
 
     start: bytes
     share: float

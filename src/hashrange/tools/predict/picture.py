@@ -28,7 +28,7 @@ def _lapses(predicted: Predicted, units: tuple[float, float]) -> list[Lapse]:
 
 
 def _load(strip: Strip) -> tuple[int, float]:
-    """The number of refused requests, and the units."""
+    """(refused requests, consumed units) of a table or index, the sums of all rows."""
     refused = sum(sum(row.refused.values()) for row in strip.rows)
     return refused, sum(sum(row.units.values()) for row in strip.rows)
 

@@ -34,7 +34,8 @@ class Report:
         return usd_a_month(outcome, self.prediction.seconds, self.prices)
 
     def range_of(self, each: Predicted, name: str) -> tuple[float, float]:
-        """The least and the largest value of `throttled`, `lag` or `dollars`."""
+        """The least and the largest value that the prediction `each` has for `throttled`, `lag` or
+        `dollars`."""
         if name == "dollars":
             usd = self.usd(each.outcome)
             return usd, usd

@@ -15,8 +15,8 @@ class Advice(NamedTuple):
     text: str
     start: int = 0
     length: int = 0
-    """The place in the statement to which the advice refers; a length of 0 means that there is
-    none."""
+    """The length of the part of the statement to which the advice refers, from `start` on; 0 if
+    there is none."""
 
 
 def _entries(*pairs: tuple[str, str]) -> list[tuple[re.Pattern[str], str]]:

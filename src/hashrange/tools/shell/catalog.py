@@ -74,10 +74,10 @@ class Catalog:
                 known.update(item)
 
     def attributes(self, table: str) -> list[str]:
-        """The attributes of a table that are known, for completion.
+        """The names of a table's attributes that are known, for completion.
 
-        At the first call for a table, a few of its items are read too, but not on AWS, where that
-        would be billed.
+        At the first call for a table, a few of its items are read too. On AWS, where that would be
+        billed, they are not.
         """
         if table not in self._sampled and not self._target.is_aws:
             self._sampled.add(table)

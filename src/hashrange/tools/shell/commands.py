@@ -23,7 +23,7 @@ _WAITING = {"Delay": 1, "MaxAttempts": 600}
 
 
 class Quit(Exception):
-    """Leave the shell."""
+    """The user wants to leave the shell."""
 
 
 class Command(NamedTuple):

@@ -56,7 +56,7 @@ def complete(text: str, catalog: Catalog, commands: Sequence[str] = ()) -> tuple
 
 
 def quoted(name: str) -> str:
-    """A name as a statement writes it."""
+    """The name as it is written in a statement: in double quotes if it needs them."""
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'

@@ -17,7 +17,7 @@ _WAKING_SECONDS = 0.1
 
 
 class ResultPage(NamedTuple):
-    """The items of one response, its consumption (if requested), and whether another one
+    """The items of one response, its consumption (if requested), and whether another response
     follows."""
 
     items: list[Item]

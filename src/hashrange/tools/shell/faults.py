@@ -21,14 +21,15 @@ ERRORS = (ClientError, BotoCoreError, StoreError, ApiError)
 
 LINE_CHARACTERS_MAX = 100
 MESSAGE_CHARACTERS_MAX = 1_000
-"""The limit of a message: servers other than DynamoDB may send more, such as an HTML page."""
+"""The largest number of characters of a message. Servers other than DynamoDB may send more, such as
+an HTML page."""
 _INDENT = "  "
 _PLACE = re.compile(r"at (\d+):(\d+):(\d+)")
 _NAMED = re.compile(
     r"Key (?:name: )?(\w+)$|Variable reference (\S+) in|clause: (GROUP)|Operator: (\S+)"
     r"|in select clause: (\S+)|Table: (?:\S*/)?(\S+) not found"
 )
-"""Words of the statement that messages name."""
+"""Finds the word of the statement that a message names."""
 
 
 class Failed(Exception):

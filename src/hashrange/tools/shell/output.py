@@ -16,11 +16,11 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 _SPOOLED_BYTES = 8 << 20
 _WITHOUT_END = 100_000
-"""The width of an output that is not a terminal."""
+"""The width to which tables are laid out if the output is not a terminal."""
 
 
 class Output:
-    """A file or a terminal. `name` is that of a file opened by `.output`."""
+    """A file or a terminal. `name` is the name of a file that was opened by `.output`."""
 
     def __init__(self, file: TextIO, name: str = "") -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""Values of the `?` in a statement, as the command line takes them."""
+"""Reads the values of the `?` in a statement from the command line."""
 
 import json
 from base64 import b64decode

@@ -28,7 +28,8 @@ def source_of(statement: str) -> tuple[str, str | None]:
 
 
 def columns_of(statement: str) -> list[str] | None:
-    """The names of the columns of a SELECT, None for all attributes."""
+    """The names of the columns of a SELECT; None if it selects all attributes, or cannot be
+    parsed."""
     parse = parsed(statement)
     if not isinstance(parse, tree.Select) or parse.columns is None:
         return None

@@ -13,7 +13,7 @@ _PROJECTIONS = {"ALL": "all attributes", "KEYS_ONLY": "keys only"}
 
 
 def schema(table: Described, ttl: Described | None) -> str:
-    """A table as text. `ttl` is its TimeToLiveDescription, None if it could not be asked for."""
+    """A table as text. `ttl` is its TimeToLiveDescription, or None if the request for it failed."""
     types = _types(table)
     facts = [
         ("key", _key(table["KeySchema"], types)),

@@ -19,7 +19,7 @@ _SHOWN_CHARACTERS = 200
 
 
 class Screen(Protocol):
-    """A terminal that shows a result piece by piece."""
+    """A terminal that shows a result one screen at a time."""
 
     def rows(self) -> int:
         """The number of items that fit on the screen."""
@@ -101,7 +101,8 @@ class Session:
             self.say(hint)
 
     def allow(self, statement: str) -> None:
-        """Ask before a write to AWS. Raises `Failed` if it may not run."""
+        """Ask the user before a statement that may write to AWS. Raises `Failed` if the statement
+        may not run."""
         if self._yes or not self.target.is_aws:
             return
         if self._confirm is None:
@@ -113,7 +114,7 @@ class Session:
     def _pages(
         self, result_pages: Iterator[ResultPage], statement: str, table: str
     ) -> Iterator[ResultPage]:
-        """The pages. Errors of boto3 and of the store are raised as `Failed`."""
+        """The same pages, but errors of boto3 and of the store are raised as `Failed`."""
         try:
             yield from result_pages
         except ERRORS as error:

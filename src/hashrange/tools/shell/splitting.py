@@ -21,11 +21,12 @@ _QUOTED = re.compile(r"'[^']*'?|\"[^\"]*\"?|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTAL
 
 
 _WORDS = {"exit": ".quit", "quit": ".quit", "help": ".help"}
-"""Commands of other shells. As statements they would wait for a semicolon."""
+"""The commands that stand for words of other shells. As statements, the words would wait for a
+semicolon."""
 
 
 class TooLong(Exception):
-    """A statement without an end; the message is for the user."""
+    """A statement is longer than the limit; the message is for the user."""
 
 
 class Entry(NamedTuple):
@@ -93,7 +94,7 @@ def is_complete(text: str) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing in a text but blanks and comments."""
+    """Whether a text has nothing but blanks and comments."""
     return not _COMMENT.sub("", text).strip()
 
 

@@ -17,7 +17,8 @@ from hashrange.tools.shell.values import cell, printable, shortened
 CELL_CHARACTERS_MAX = 60
 COLUMN_WIDTH_MIN = 12
 KEY_WIDTH_MIN = 30
-"""A column is hidden rather than made narrower than this, or than its content."""
+"""The least width of a key column, unless its content needs less. If a column does not fit with its
+least width, it is hidden."""
 _BETWEEN = "  "
 
 _STYLES = {
@@ -50,7 +51,8 @@ def columns_of(items: Iterable[Item], first: Sequence[str]) -> list[str]:
 def lay_out(
     names: Sequence[str], rows: Sequence[Sequence[str]], width: int, key: Sequence[str] = ()
 ) -> Layout:
-    """Fit columns into a width: wide ones are narrowed first, then the last ones are hidden.
+    """Fit columns into a width: wide columns are narrowed first; if that is not enough, the last
+    columns are hidden.
 
     Columns of the key are narrowed less than the others.
     """
@@ -78,7 +80,8 @@ def lay_out(
 def print_table(
     console: Console, names: Sequence[str], items: Sequence[Item], key: Sequence[str] = ()
 ) -> None:
-    """Print the items as wide as the console; `names` are the columns, `key` the key attributes."""
+    """Print the items as a table that fits the console. `names` are the columns, `key` the key
+    attributes."""
     if not names:
         console.print(f"{len(items)} items without any of the columns", markup=False)
         return

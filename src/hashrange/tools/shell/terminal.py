@@ -42,10 +42,10 @@ class Pager:
 
 
 def ask(question: str) -> str:
-    """The answer in small letters; "q" for Ctrl-D.
+    """The user's answer in small letters; "q" for Ctrl-D.
 
-    It is read key by key: a thread of the database may get the signal of Ctrl-C, and then `input`
-    would not notice it before the next line.
+    The answer is read key by key: a thread of the database may get the signal of Ctrl-C, and then
+    `input` would not notice it before the next line.
     """
     try:
         return prompt(question).strip().lower()

@@ -102,7 +102,7 @@ def _quoted(text: str, length: int) -> str:
 
 
 def _binary(content: bytes, length: int) -> str:
-    """`binary(3) AQID`: the number of bytes, and base64."""
+    """A binary value as `binary(3) AQID`: the number of its bytes, and base64."""
     return f"binary({len(content):,}) {b64encode(content[:length]).decode('ascii')}"
 
 
@@ -140,7 +140,7 @@ def json_string(text: str) -> str:
 
 
 def csv_text(value: AttributeValue | None) -> str:
-    """A value as a field of CSV: scalars as they are, JSON for values with members."""
+    """A value as a field of CSV: scalars as they are, and sets, lists and maps as JSON."""
     if value is None:
         return ""
     [(kind, content)] = islice(value.items(), 1)

@@ -12,7 +12,7 @@ SHOWN = 3
 
 
 def largest(table: Table, cost: Cost) -> tuple[Expense, ...]:
-    """The three largest items of a month's bill on demand."""
+    """The three largest expenses of the table in a month, in on-demand mode."""
     expenses = [*_calls(table, cost), *_stored(cost)]
     expenses = [expense for expense in expenses if expense.usd > 0]
     return tuple(sorted(expenses, key=lambda expense: -expense.usd)[:SHOWN])

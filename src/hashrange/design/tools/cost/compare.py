@@ -1,4 +1,4 @@
-"""Two models side by side: units, requests and copies of the calls of both."""
+"""Compares two models by the cost of their calls: requests, capacity units and written copies."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from hashrange.design.tools.cost.report import Cost, aligned
 
 
 def compare(first: Sequence[Cost], second: Sequence[Cost], names: tuple[str, str]) -> str:
-    """A table with a row for each call, by the name of the pattern or the write.
+    """A table, as text, with a row for each call. A call has the name of its pattern or write.
 
-    Its columns are, for each model, the requests of one call, its read and write units, and the
-    copies it writes. `names` are the names of the two models.
+    For each model, there are columns for the requests of one call, its read and write units, and
+    the copies that it writes. `names` are the names of the two models.
     """
     sides = [_by_call(first), _by_call(second)]
     head = ["call"]

@@ -26,7 +26,8 @@ from hashrange.design.tools.cost.writes import WriteCosts
 from hashrange.design.tools.rules.rule import Context
 
 UTILISATION = 0.7
-"""The default target of DynamoDB's auto scaling."""
+"""The default share of provisioned capacity that is used: the default target of DynamoDB's auto
+scaling."""
 
 
 def cost(
@@ -38,12 +39,15 @@ def cost(
     prices: Path | None = None,
     examples: Sequence[Item] = (),
 ) -> Cost:
-    """The cost of the table, by its `st.rate`, `st.writes` and `st.volumes`.
+    """The cost of the table, computed from its `st.rate`, `st.writes` and `st.volumes`.
 
-    Sizes that are not declared, and sizes of index entries that hold only some fields, are taken
-    from `examples`, items of any entities. The first item of an entity gives its sizes, and a
-    second item gives the values that edits assign. Examples of other entities are generated. Raises
-    NoPrices.
+    `utilisation` is the share of provisioned capacity that is used. `prices` is a file with prices
+    that replace those of the package.
+
+    `examples` has items of any entities. They give the sizes that are not declared, and the sizes
+    of index entries that hold only some fields. The first item of an entity gives the sizes of its
+    items, and a second one gives the values that edits assign. For an entity without an example,
+    examples are generated. Raises NoPrices.
     """
     if not 0 < utilisation <= 1:
         raise BadValue(f"the utilisation must be above 0 and at most 1, not {utilisation}")
@@ -75,7 +79,8 @@ def _lines(context: Context, examples: Examples) -> Iterator[CostLine]:
 
 
 def _features(table: Table, prices: Prices, storage: Sequence[StorageLine]) -> Iterator[Expense]:
-    """Paid features that the table declares. Backups and recovery do not include indexes."""
+    """The cost of each paid feature that the table declares. Backups and point-in-time recovery do
+    not include indexes, so only the bytes of the table are charged."""
     stored = sum(line.size for line in storage if line.source == "table") / GB
     if table.recovery:
         yield Expense("point-in-time recovery", prices["recovery"].of(stored))

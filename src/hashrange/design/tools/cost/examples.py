@@ -1,8 +1,9 @@
 """Example items of every entity, from which the sizes of items and index entries are taken.
 
-An item has its declared size, or else the size of its example. Examples are given by the caller or
-generated. Of the generated examples of an entity, the one in the most indexes is used. It is
-changed so that it is also in sparse indexes that leave it out, if that is possible.
+The size of an item is the declared one or, if none is declared, the size of the entity's example.
+Examples are given by the caller or generated. Of the generated examples of an entity, the one in
+the most indexes is used. If possible, its values are changed so that it is also in the sparse
+indexes that would leave it out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ from hashrange.model.values import Item as WireItem
 from hashrange.model.values import item_size
 
 COMBINATIONS_MAX = 2000
-"""How many combinations of values are tried to put an example into an index."""
+"""The largest number of combinations of values that are tried to put an example into an index."""
 
 
 class Examples:
@@ -85,12 +86,13 @@ class Examples:
                     continue
 
     def of(self, entity: Entity) -> list[Item]:
-        """The entity's examples: those in the most indexes first, then those with most fields."""
+        """The entity's examples. An example in more indexes comes first and, of those in equally
+        many indexes, the one with more attributes."""
         items = [i for i in self.items if type(i) is entity.model and self.raw(i) is not None]
         return sorted(items, key=self._coverage)
 
     def raw(self, item: Item) -> WireItem | None:
-        """The example as it is stored; None if it could not be stored."""
+        """The example in its stored form; None if it could not be stored."""
         table = MeteredTable(self.model, {})
         key = self.model.entity(type(item)).primary_key(vars(item))
         return self.stored.get(table.name(key))
@@ -103,7 +105,7 @@ class Examples:
     # ---- sizes ----
 
     def size(self, entity: Entity, source: Source) -> int:
-        """Bytes of an item of the entity in the table, or of its entry in an index."""
+        """The bytes that an item of the entity takes in the table, or its entry in an index."""
         declared = self.declared.get(str(entity))
         if declared is not None and (source.name is None or source.project == "ALL"):
             return declared
@@ -114,7 +116,7 @@ class Examples:
         return 0
 
     def left_out(self, entity: Entity) -> list[str]:
-        """The indexes of the entity that none of its examples is in."""
+        """The names of the entity's indexes in which none of its examples has an entry."""
         stored = [raw for item in self.of(entity) if (raw := self.raw(item)) is not None]
         sources = [key.source for key in entity.indexes]
         return [
@@ -124,7 +126,8 @@ class Examples:
         ]
 
     def other_value(self, entity: Entity, item: Item, field: str) -> Any:
-        """Another value of the field, of the same size if possible. Raises LookupError."""
+        """Another value of the field, of the same size if possible. Raises LookupError if none is
+        known."""
         others = [getattr(other, field) for other in self.of(entity)]
         for value in other_values(item, field, others):
             return value
@@ -137,7 +140,8 @@ def _indexes(model: TableModel, entity: Entity, item: Item) -> list[str | None]:
 
 
 def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[Item]) -> list[Any]:
-    """Values of a field that may put an item into `key`'s index, first those of the examples."""
+    """Values of a field that may put an item into the index of `key`. The values of the examples
+    come first."""
     own = [value for item in examples if not isinstance(value := getattr(item, field), Copy)]
     constants = [*key.when.values.values()] if key.when else []
     numbers = [Decimal(value["N"]) for value in constants if "N" in value]

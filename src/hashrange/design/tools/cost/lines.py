@@ -6,7 +6,7 @@ from typing import Literal
 
 Kind = Literal["pattern", "create", "edit", "delete"]
 SECONDS_PER_MONTH = 730 * 60 * 60
-"""A month of 730 hours, as AWS's price calculator has it."""
+"""The seconds of a month, which has 730 hours as in AWS's price calculator."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CostLine:
 
     @property
     def calls(self) -> float | None:
-        """Calls in a month."""
+        """The number of calls in a month; None if the rate is not declared."""
         return None if self.rate is None else self.rate * SECONDS_PER_MONTH
 
 

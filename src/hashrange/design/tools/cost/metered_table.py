@@ -15,12 +15,14 @@ from hashrange.expressions import Expressions
 from hashrange.model.values import Item, item_size
 
 PADDING = "~"
-"""An attribute that is added to an item so that it has the declared size of its entity."""
+"""The name of an attribute that is added to an item so that it has the declared size of its
+entity."""
 
 
 @dataclass(frozen=True)
 class MeteredRead:
-    """A read. `sizes` has the bytes of the items by entity; `source` is the index, or None."""
+    """A read. `sizes` has the bytes of the items by entity. `source` is the index that was read;
+    None stands for the table."""
 
     operation: str
     source: str | None
@@ -30,7 +32,8 @@ class MeteredRead:
 
 @dataclass(frozen=True)
 class MeteredWrite:
-    """A write. `entity` is the name of the item's entity, or "" for a unique marker."""
+    """A write. `entity` is the name of the item's entity, or "" for a unique marker. `units` are by
+    table and index."""
 
     kind: str
     entity: str
@@ -47,7 +50,10 @@ class Meter:
 
 
 class MeteredTable:
-    """A connection for a store. `sizes` has the declared bytes of an item, by entity."""
+    """A connection over which the toolkit can write to the metered table.
+
+    `sizes` has the declared size in bytes of an item, by entity.
+    """
 
     def __init__(self, model: TableModel, sizes: Mapping[str, int]) -> None:
         self.model = model

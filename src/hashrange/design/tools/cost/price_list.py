@@ -48,7 +48,8 @@ class Prices:
 
 
 def prices_of(region: str, file: Path | None = None) -> Prices:
-    """The prices in a file, or those of a region that the package has. Raises NoPrices."""
+    """The prices in `file` or, without a file, those that the package has for the region. Raises
+    NoPrices."""
     if file is not None:
         try:
             text, name = file.read_text(), str(file)

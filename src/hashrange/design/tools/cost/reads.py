@@ -14,7 +14,8 @@ from hashrange.model import limits
 
 BATCH_KEYS_MAX = 100
 SCAN_PARTITIONS = 4
-"""The number of partitions of a new table on demand. A Scan's units are rounded up in each."""
+"""The number of partitions of a new on-demand table. The units of a Scan are rounded up for each
+partition."""
 
 
 class ReadCosts:
@@ -65,7 +66,8 @@ class _Call:
         self.requests = max(1, math.ceil(total / (1024 * 1024)))
 
     def search(self) -> None:
-        """Note the bytes of a search, which consumes no units. Bytes are not in the price list."""
+        """Add a note with the bytes of a search. A search consumes bytes, not units, and the price
+        list has no price for them."""
         search, facts = self.plan.search, self.plan.pattern.search
         assert search is not None, "this is the plan of a search"
         assert facts is not None, "this is the plan of a search"
@@ -106,7 +108,7 @@ class _Call:
     # ---- numbers of items ----
 
     def _read_items(self) -> tuple[float, float]:
-        """(number, mean size in bytes) of the items that a Query reads."""
+        """(number, mean size in bytes) of the items that the pattern's Query reads."""
         shares = [*self._shares()]
         items = sum(count for count, _ in shares)
         total = sum(count * size for count, size in shares)

@@ -15,7 +15,7 @@ Mode = Literal["on-demand", "provisioned", "both"]
 GB = 1024**3
 HOURS = SECONDS_PER_MONTH / 3600
 STREAM_READS_PER_SECOND = 4
-"""How often one reader polls one shard, as AWS Lambda does."""
+"""How many times a second one reader polls one shard of the stream, as AWS Lambda does."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class Expense:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a table. `unchecked` are numbers that the model does not declare.
+    """The cost of a table. `unchecked` names the numbers that the cost depends on and the model
+    does not declare.
 
-    `features` are paid features that the table declares: name and dollars per month. `utilisation`
+    `features` has the dollars per month of each paid feature that the table declares. `utilisation`
     is the share of the provisioned capacity that is used on average.
     """
 
@@ -165,7 +166,8 @@ class Cost:
         return json.dumps(self.data(), indent=2, ensure_ascii=False)
 
     def data(self) -> dict[str, Any]:
-        """Everything as plain values. Each line has its `notes`, and each price its source."""
+        """The whole result as plain values. Each line has its `notes`, and each price its
+        source."""
         return {
             "table": self.table,
             "region": self.prices.region,
@@ -216,7 +218,7 @@ class Cost:
 
 
 def _by_source(units: dict[str, float] | Any) -> str:
-    """Units as text: '2' for the table alone, '1 + 1 GSI1' for the table and an index."""
+    """Capacity units as text: '2' for the table alone, '1 + 1 GSI1' for the table and an index."""
     parts = [f"{u:g}" if name == TABLE else f"{u:g} {name}" for name, u in units.items()]
     return " + ".join(parts) or "0"
 

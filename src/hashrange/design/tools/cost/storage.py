@@ -12,7 +12,8 @@ from hashrange.model.values import item_size
 
 
 def storage_lines(context: Context, examples: Examples) -> Iterator[StorageLine]:
-    """A line for each entity in the table and in each index, if its number is declared."""
+    """A line for each entity whose number of items is declared, for the table and for each of its
+    indexes."""
     for entity in context.entities:
         count = context.count("cost", entity)
         if count is None:
@@ -35,7 +36,8 @@ def storage_lines(context: Context, examples: Examples) -> Iterator[StorageLine]
 
 
 def _size(context: Context, examples: Examples, entity: Entity, source: Source) -> int | None:
-    """Bytes of an item or entry; None if the entity is not in the index."""
+    """The bytes of an entity's item in the table, or of its entry in an index; None if the index
+    has no entries of the entity."""
     if source.name is None or source == context.model.by_type:
         return examples.size(entity, source)
     if all(key.source.name != source.name for key in entity.indexes):

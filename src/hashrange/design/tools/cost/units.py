@@ -25,7 +25,10 @@ def read_units(size: float, consistent: bool) -> float:
 
 
 def page_units(items: float, size: float, consistent: bool) -> tuple[float, int]:
-    """(units, pages) of a Query that reads items of a mean size; a page ends beyond 1 MB."""
+    """(units, pages) of a Query that reads `items` items of `size` bytes on average.
+
+    A page ends with the item that takes it beyond 1 MB.
+    """
     a_page = int(limits.PAGE_BYTES_MAX // size) + 1 if size else math.inf
     if items <= a_page:
         return read_units(items * size, consistent), 1
@@ -40,7 +43,7 @@ def write_units(size: float) -> int:
 
 
 def entry(model: TableModel, source: Source, item: Item | None) -> Item | None:
-    """The item's entry in an index; None if the index leaves the item out."""
+    """The item's entry in the index `source`; None if the index leaves the item out."""
     if item is None or any(column.attribute not in item for column in source.columns):
         return None
     if source.project == "ALL":
@@ -52,7 +55,7 @@ def entry(model: TableModel, source: Source, item: Item | None) -> Item | None:
 
 
 def stored_size(model: TableModel, item: Item) -> int:
-    """The bytes of an item for writes and storage: an indexed vector has four for each number."""
+    """The bytes of an item in writes and storage: four for each number of an indexed vector."""
     size = item_size(item)
     for attribute, vector in {index.attribute: index for index in model.vectors}.items():
         if attribute in item and all(c.attribute in item for c in vector.partition):
@@ -63,7 +66,7 @@ def stored_size(model: TableModel, item: Item) -> int:
 def charges(
     model: TableModel, old: Item | None, new: Item | None, *, transaction: bool
 ) -> dict[str, float]:
-    """The write units of the table and of each index for a change of one item.
+    """The write units that a change of one item consumes in the table and in each index.
 
     A transaction doubles the units of the table, not those of the indexes.
     """

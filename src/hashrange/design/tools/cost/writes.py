@@ -1,7 +1,7 @@
-"""The cost of writes: their requests are made for examples, on a metered table.
+"""The cost of writes, which is measured: each write is made with example items on a metered table.
 
-If the write updates copied fields, there is one copy in the metered table; its part of the requests
-and units is then multiplied by the declared number of copies.
+If the write updates copied fields, the metered table contains one copy. The requests and units for
+that copy are then multiplied by the declared number of copies.
 """
 
 import math
@@ -100,7 +100,7 @@ class WriteCosts:
         )
 
     def _copying(self, owner: Entity) -> list[Entity]:
-        """The entities that copy fields of this one."""
+        """The entities that copy fields of `owner`."""
         return [
             entity
             for entity in self.model.entities
@@ -108,7 +108,7 @@ class WriteCosts:
         ]
 
     def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
-        """The one of `items` (examples of `owner`) of which other examples have the most copies."""
+        """The item with the most copies among the examples. `items` are the examples of `owner`."""
         copying = self._copying(owner)
         return max(
             items,
@@ -116,7 +116,7 @@ class WriteCosts:
         )
 
     def _copies_of(self, entity: Entity, owner: Entity, item: Item) -> list[Item]:
-        """The examples of `entity` with copies from this item of `owner`."""
+        """The examples of `entity` that copy fields of `item`, an item of `owner`."""
         references = [
             self.model.references.of_copy(entity, name)
             for name, copy in entity.copies.items()
@@ -135,9 +135,9 @@ class WriteCosts:
                 table.items.pop(table.name(self._stored(table, other)), None)
 
     def _scaled(self, line: CostLine, entity: Entity, meter: Meter) -> CostLine:
-        """The line of a write, with its metered units.
+        """The line of a write of `entity`, with the units that the meter counted.
 
-        The units of a copy are multiplied by the declared number of copies.
+        The units for a copy are multiplied by the declared number of copies.
         """
         notes = [*line.notes]
         number: dict[str, float] = {}
@@ -177,18 +177,20 @@ class WriteCosts:
 
 
 def _checks(write: MeteredWrite, entity: Entity) -> bool:
-    """Whether the write only checks that an item of `entity`, a copy's owner, has not changed."""
+    """Whether the write only checks that the owner of copies, an item of `entity`, has not
+    changed."""
     return write.kind == "ConditionCheck" and write.entity == str(entity)
 
 
 def _get(table: MeteredTable, raw: WireItem) -> None:
-    """Do the read that comes before an edit, so that it is metered."""
+    """Read the item as an edit does first, so that this read is metered too."""
     key = {column.attribute: raw[column.attribute] for column in table.model.table.columns}
     table.call("GetItem", {"Key": key, "ConsistentRead": True})
 
 
 def _reads(meter: Meter, number: Mapping[str, float]) -> tuple[Mapping[str, float], int]:
-    """(units by source, further requests) of the reads, for `number` copies of each entity."""
+    """(units by table and index, number of requests to add) of the metered reads, for `number`
+    copies of each entity."""
     units: dict[str, float] = {}
     further = 0
     for read in meter.reads:

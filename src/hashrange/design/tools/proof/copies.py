@@ -18,7 +18,8 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROUNDS = 20
-"""How often the stream is read at most. Copies written in one round are records of the next."""
+"""The largest number of times that the stream is read. The copies that one round of reading writes
+are new records, which the next round reads."""
 
 
 class StreamReader:
@@ -48,7 +49,8 @@ def unequal_copies(
     reader: StreamReader,
     asked: dict[str, int],
 ) -> Iterator[str]:
-    """Change every owner, then delete and create some; yield a line for each unequal copy.
+    """Change every owner, then delete every second owner and create it again. Yields a line for
+    each kind of difference between copies and their owners.
 
     The number of owners is added to `asked`.
     """

@@ -1,7 +1,7 @@
-"""What the classes of a model say, read from their declarations alone.
+"""The declarations of a model, read from its classes alone.
 
-The oracle must not make the mistakes of the toolkit. So this is a second, plain reading of keys and
-references, which imports only the classes of declarations.
+The oracle must not make the mistakes of the toolkit. So this module reads keys and references a
+second time, in a simpler way, and imports only the classes of declarations.
 """
 
 import re
@@ -24,13 +24,13 @@ Held = dict[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """An item that was written: its class and plain values."""
+    """An item that was written: its class, and the values of its fields as plain Python values."""
 
     model: Model
     values: dict[str, Any]
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a field, also of one that is computed from others."""
+        """The value of a field, either stored or computed from other fields."""
         derived = None if name in self.values else getattr(self.model, name)
         return self.values[name] if derived is None else derived.function(_Plain(self.values))
 
@@ -41,7 +41,7 @@ class _Plain:
 
 
 def names_in(part: Any) -> list[str]:
-    """The fields in a part of a key."""
+    """The names of the fields in a part of a key."""
     return [name for name, *_ in placeholders(part)]
 
 
@@ -55,7 +55,7 @@ def placeholders(part: Any) -> list[tuple[str, str, str]]:
 
 
 def fields_of(model: Model) -> set[str]:
-    """All fields, also those that are computed."""
+    """The names of all fields, including the computed ones."""
     return {*model.model_fields, *derived_fields(model)}
 
 
@@ -84,10 +84,12 @@ def refs(model: Model, name: str) -> tuple[Ref, ...]:
 
 @cache
 def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
-    """The texts before a field in the templates of all keys, or (`own`) of the primary key.
+    """The texts that come before a field in key templates: in all keys or, with `own`, in the
+    primary key.
 
-    Of each template this is the nearest text, without the delimiters around the text, followed by
-    the fields between the text and the field.
+    There is a tuple for each template that has the field and such a text. Its first member is the
+    last constant text before the field, without delimiters at its ends. The names of the fields
+    between this text and the field follow.
     """
     keys = [d for d in declarations(model).values() if isinstance(d, (Key, Index))]
     parts = [part for key in ([model.key] if own else keys) for part in (key.hash, key.range)]
@@ -107,7 +109,7 @@ def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
 
 
 class Relations:
-    """Which fields of one class hold the primary key of another."""
+    """The references between classes: which fields of one class hold the primary key of another."""
 
     def __init__(self, models: Sequence[Model]) -> None:
         self.models = models
@@ -124,7 +126,8 @@ class Relations:
         return None
 
     def below(self, root: Record, records: Sequence[Record]) -> list[Record]:
-        """The items whose primary keys contain that of the root, or of an item below it."""
+        """The items below `root`: their primary keys contain the primary key of `root` or of
+        another item below it."""
         below: dict[int, Record] = {}
         waiting = [root]
         while waiting:
@@ -139,7 +142,8 @@ class Relations:
         return list(below.values())
 
     def ownerships(self, child: Model, parent: Model) -> list[Held]:
-        """The references that put the child's items below the parent's items."""
+        """The references of the child to the parent that put the child's items below the parent's
+        items."""
         if (child, parent) not in self._ownerships:
             own = set(key_fields(child))
             self._ownerships[child, parent] = [
@@ -177,12 +181,12 @@ class Relations:
         fields: Sequence[Sequence[tuple[str, str | None]]],
         roles: set[str],
     ) -> bool:
-        """Whether the chosen fields hold the key of one and the same parent.
+        """Whether the chosen fields can together hold the key of one parent.
 
         `chosen` has a field and its role (or None) for each part of the parent's key, and `fields`
         has all candidates for that part. `roles` are the roles of the chosen fields. A field
-        without a role does not belong to the others if a candidate for its part has one of the
-        `roles`.
+        without a role does not go together with fields of a role if, for the same part of the key,
+        there is a candidate with that role.
         """
         return not any(
             role is None and roles & {other for _, other in options}
@@ -192,7 +196,8 @@ class Relations:
     def _candidates(
         self, child: Model, parent: Model, part: str, declared: bool
     ) -> list[tuple[str, str | None]]:
-        """(field, role) of each field of the child that can hold the part of the parent's key.
+        """(field, role) of each field of the child that can hold `part`, a field of the parent's
+        key.
 
         `declared` says that the child has an st.ref or st.copy of the parent.
         """
@@ -215,7 +220,8 @@ class Relations:
     def _shares(self, child: Model, parent: Model, part: str) -> bool:
         """Whether the fields named `part` of child and parent refer to the same field of an entity.
 
-        The parent's field may do so without an st.ref, by its name and the text before it in a key.
+        The parent's field may refer to it without an st.ref, if it has the same name and follows
+        the same text in a key.
         """
         theirs = self._targets(parent, part)
         for model, field in self._targets(child, part):
@@ -242,7 +248,8 @@ class Relations:
         return told or any(copy.owner is parent for copy in copies(child).values())
 
     def _is_meant(self, child: Model, parent: Model) -> bool:
-        """Whether the child refers to the parent, not to an entity that the parent extends."""
+        """Whether the child refers to the parent itself, and not to an entity whose key is the
+        parent's key too."""
         if any(not refs(child, part) and not refs(parent, part)
                and labels(child, part, own=False) & labels(parent, part, own=True)
                for part in key_fields(parent) if part in fields_of(child)):  # fmt: skip

@@ -1,4 +1,4 @@
-"""The nearest items by brute force, to compare the answer of a search with."""
+"""Finds the nearest items by brute force, so that the answers of searches can be checked."""
 
 import math
 import random
@@ -13,13 +13,13 @@ from hashrange.design.tools.proof.declared import Model, Record
 
 TOP_MAX = 8
 CLOSE = 1e-9
-"""The difference of two scores that rounding can make."""
+"""The largest difference of two scores that can come from rounding."""
 
 
 def search_question(
     pattern: Pattern, models: Sequence[Model], chance: random.Random
 ) -> Mapping[str, Any]:
-    """The vector to search for, and how many items to find."""
+    """The arguments of a search: a random vector, and the number of items to find."""
     assert pattern.search is not None, "this pattern is a search"
     model, declared = _declared(pattern, models)
     dimensions = _vector_type(model, declared.field).dimensions
@@ -36,8 +36,8 @@ def difference(
 ) -> str | None:
     """How the matches differ from the nearest of the records; None if they do not.
 
-    `records` are those that fit the arguments other than the vector. A match has, instead of an
-    item, the item's text and the texts of all records, by which the item's records are found.
+    `records` fit all arguments but the vector. A match has a pair in place of its item: the text of
+    the item, and a list with the text of each record. Records with the item's text can be the item.
     """
     assert pattern.search is not None, "this pattern is a search"
     model, declared = _declared(pattern, models)
@@ -61,7 +61,7 @@ def difference(
 
 
 def _declared(pattern: Pattern, models: Sequence[Model]) -> tuple[Model, Vectors]:
-    """The class that declares the index of the search, and the declaration."""
+    """The class that declares the vector index of the search, and that declaration."""
     candidates = [
         (model, declared)
         for model in models

@@ -16,16 +16,17 @@ from hashrange.design.tools.proof.declared import Record
 from hashrange.design.tools.proof.oracle import Oracle
 
 AGED = 4
-"""One of this many items gets an older shape."""
+"""One item in this many gets an older shape."""
 NAMES_MAX = 3
-"""The largest number of old attributes that are invented."""
+"""The largest number of old attributes that are invented for an item."""
 
 
 def age(table: Table, connection: Connection, oracle: Oracle, asked: dict[str, int]) -> list[str]:
-    """Write some items in the shape before the last one, with the values that their upgrade takes.
+    """Store some items in the shape before the present one, and give their records the values that
+    the upgrade makes.
 
-    Their numbers are added to `asked`. Returns a line for each entity of which no such item could
-    be made.
+    The number of these items is added to `asked`. Returns a line for each entity for which no item
+    of the older shape could be made.
     """
     untested = []
     for entity in table.model.entities:
@@ -62,7 +63,8 @@ def _aged(table: Table, entity: Entity, connection: Connection, record: Record) 
 def _old_values(
     entity: Entity, values: Sequence[Any], kept: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Invented values for the attributes that the upgrade names and the class does not have."""
+    """Invented values for the attributes that the upgrade reads and the present class does not
+    have."""
     texts = texts_of(entity.shapes.upgrades[entity.shapes.shape - 1])
     attributes = {*entity.attributes.values(), *entity.attributes}
     names = sorted({text for text in texts if text.isidentifier()} - attributes)[:NAMES_MAX]

@@ -1,4 +1,5 @@
-"""What a pattern returns according to its declaration, by a search through all written items.
+"""The results of a pattern according to its declaration, found by a search through all written
+items.
 
 The search filters plain values by the fields of the pattern's arguments. It uses none of the
 toolkit's keys, routes, references, templates or requests.
@@ -38,7 +39,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "before": operator.lt,
 }
 Place = list[Any]
-"""Where an item stands in the order of a sort key."""
+"""The values by which an item is placed in the order of a sort key."""
 
 
 @dataclass
@@ -51,14 +52,14 @@ class Answer:
 
 
 class Oracle:
-    """The items that were written."""
+    """Knows the items that were written, and what patterns should return from them."""
 
     def __init__(self, models: Sequence[Model], records: Sequence[Record]) -> None:
         self.relations = Relations(models)
         self.records = list(records)
 
     def settle(self) -> None:
-        """Give copies the values of their owners, if these exist."""
+        """Set each copied field to the value of its owner, if the owner exists."""
         for record in self.records:
             for name, copy in copies(record.model).items():
                 owner = self.relations.owner_of(record, name, self.records)
@@ -66,7 +67,8 @@ class Oracle:
                     record.values[name] = owner.values[copy.field]
 
     def read(self, pattern: Pattern) -> tuple[type[Item], ...]:
-        """The entities whose items the arguments select."""
+        """The entities whose items the arguments select. With @st.through, the pattern returns
+        items of another entity."""
         return pattern.entities if pattern.facts.through is None else (pattern.facts.through,)
 
     def answer(self, pattern: Pattern, arguments: Mapping[str, Any], source: str | None) -> Answer:
@@ -102,7 +104,11 @@ class Oracle:
         records: Sequence[Record],
         source: str | None,
     ) -> list[Record]:
-        """The records in the last units of time, if a pattern with @st.buckets has no lower end."""
+        """The records of the newest units of time (such as days), if a pattern with @st.buckets has
+        no lower end.
+
+        The number of units is the limit that @st.buckets gives.
+        """
         most = pattern.facts.buckets
         left = [*records]
         for name, spec in _times(records[0].model, source) if most and records else ():
@@ -127,7 +133,8 @@ class Oracle:
                    if function == "shard")  # fmt: skip
 
     def newest(self, pattern: Pattern, answer: Answer, source: str | None) -> list[Record]:
-        """The records that can be the newest one."""
+        """The records of `answer` that can be the newest. Several records can have the same place
+        in the order."""
         places = [self.place(pattern, record, source) for record in answer.records]
         if not places or None in places:
             return answer.records
@@ -135,7 +142,8 @@ class Oracle:
         return [r for r, place in zip(answer.records, places, strict=True) if place == last]
 
     def place(self, pattern: Pattern, record: Record, source: str | None) -> Place | None:
-        """The record's place in the order of the results, as far as its sort key's values tell it.
+        """The record's place in the order of the results: the values of its sort key before the
+        first text.
 
         None for a pattern whose results have no such order.
         """
@@ -170,7 +178,8 @@ class Oracle:
     def _followed_by(self, pattern: Pattern) -> Held:
         """The reference that `@st.through` follows.
 
-        It is the one that `field` names, or else the one that the arguments do not determine.
+        It is the one with the field that `@st.through` names. If none is named, it is the one whose
+        fields are not all given by the arguments.
         """
         assert pattern.facts.through is not None
         held = self.relations.between(pattern.facts.through, pattern.entities[0])
@@ -202,7 +211,8 @@ def _hash_part(model: Model, source: str | None) -> Any:
 
 
 def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
-    """(field, format) of the times in a partition key; a date without a format is a day."""
+    """(field, format) of each date or time in a partition key. A date without a format has that of
+    a day."""
     placed = placeholders(_hash_part(model, source))
     kinds = {name: core_type(info.annotation, [])[0] for name, info in model.model_fields.items()}
     return [(name, spec or "%Y-%m-%d") for name, spec, function in placed
@@ -210,7 +220,8 @@ def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
 
 
 def _count(value: Any, unit: int) -> int:
-    """The number of a time's year, month, day or hour (`unit` 0 to 3), counted without a gap."""
+    """The number of the year, month, day or hour (`unit` 0 to 3) of a time. Successive units have
+    successive numbers."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     if unit < 2:
         return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))
@@ -218,9 +229,10 @@ def _count(value: Any, unit: int) -> int:
 
 
 def _holds(source: str | None, record: Record) -> bool:
-    """Whether the table or the index `source` has the record.
+    """Whether the table, or the index `source`, has the record.
 
-    An index leaves out a record if a field of the index key is None or the condition fails.
+    An index leaves out a record if a field of the index key is None, or if the record does not
+    satisfy the condition of the index.
     """
     declared = indexes(record.model, source) if source is not None else []
     return not declared or any(_has(one, record) for one in declared)
@@ -259,7 +271,7 @@ def _fits(argument: Argument, wanted: Any, record: Record) -> bool:
 
 
 def day_of(value: Any) -> Any:
-    """The day of a datetime, in UTC."""
+    """The date of a datetime, in UTC. Any other value is returned as it is."""
     return value.astimezone(UTC).date() if isinstance(value, datetime) else value
 
 
@@ -270,5 +282,6 @@ def _period(unit: OperatorName, value: Any) -> tuple[int, ...]:
 
 
 def _shard(value: Any, shards: int) -> int:
-    """The number of a value's shard, as the reference page has it: from a digest of eight bytes."""
+    """The number of the shard of a value, computed from a digest of eight bytes as the reference
+    page says."""
     return int(hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest(), 16) % shards

@@ -1,6 +1,7 @@
 """Whether plain values satisfy a condition such as `status = :s AND NOT contains(tags, :t)`.
 
-A second, plain reading of DynamoDB's conditions, which shares nothing with `hashrange.expressions`.
+This is a second and simpler evaluation of DynamoDB's conditions, which shares nothing with
+`hashrange.expressions`.
 """
 
 import operator
@@ -32,7 +33,8 @@ def passes(text: str, values: Values, parameters: Mapping[str, Any]) -> bool:
 
 
 def compared_field(text: str, parameter: str) -> str | None:
-    """The field that a condition compares with a parameter: the last one named before it."""
+    """The field that a condition compares with a parameter: the last field that it names before the
+    parameter."""
     tokens = _TOKEN.findall(text)
     at = tokens.index(f":{parameter}")
     names = [t for t in reversed(tokens[:at]) if re.match(r"[A-Za-z_]", t)]

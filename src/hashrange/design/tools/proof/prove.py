@@ -37,7 +37,7 @@ PARENTS, CHILDREN = 20, 40
 """More items than `sample` makes by default, so that several items share each part of a key."""
 PAGE = 2
 EDITED = 3
-"""One of this many items is edited."""
+"""One item in this many is edited."""
 
 
 @dataclass
@@ -45,10 +45,11 @@ class Proof:
     """The result of `prove`.
 
     A question is one test: a call of a pattern with arguments, or a change whose result is checked.
-    `asked` has their number for each pattern, and for trees, copied owners and older shapes.
-    `differences` has a line for each pattern with a wrong result, or that no question could test.
-    `untested` has a line for each entity of which no item of an older shape could be made.
-    `left_out` has the number of items that fit a pattern, but that its index does not hold.
+    `items` is the number of items that were written. `asked` has the number of questions for each
+    pattern, and for trees, copied owners and older shapes. `differences` has a line for each
+    pattern with a wrong result, or that no question could test. `untested` has a line for each
+    entity of which no item of an older shape could be made. `left_out` has the number of items that
+    fit a pattern, but that its index does not contain.
     """
 
     table: str
@@ -166,7 +167,7 @@ class Denied(Exception):
 
 @dataclass
 class _Limited:
-    """A connection that policies restrict."""
+    """A connection whose requests are refused if the policies do not allow them."""
 
     connection: Connection
 
@@ -308,6 +309,7 @@ class _Asking:
         return [self._text(shown or record.model, record) for record in records]
 
     def _text(self, result: type[Any], values: Values) -> str:
-        """The fields of `result` and their values as text, without those that each write sets."""
+        """The fields of `result` and their values as text, without the fields that each write
+        sets."""
         left_out = counted(self.table.model.entity(entity_of(result)))
         return text({n: values[n] for n in result.model_fields if n not in left_out})

@@ -1,4 +1,4 @@
-"""Calls of a pattern with arguments from the written items."""
+"""Makes arguments for calls of a pattern from the items that were written."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ SHARDS = 8
 def questions(
     pattern: Pattern, oracle: Oracle, models: Sequence[Model], chance: random.Random
 ) -> Iterator[Mapping[str, Any]]:
-    """Distinct arguments, with and without the optional ones.
+    """Distinct sets of arguments for the pattern, with and without the optional arguments.
 
-    Their values are from written items; some questions mix the values of two items.
+    The values are from written items; some sets mix the values of two items.
     """
     if pattern.by_type is not None:
         for model in models:

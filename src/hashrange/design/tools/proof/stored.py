@@ -45,14 +45,17 @@ def differences(
 
 
 def _expected(table: Table, record: Record, late: Collection[str]) -> dict[str, Any]:
-    """The values that the item should have, without those that each write sets."""
+    """The values that the stored item should have, without the fields that each write sets.
+
+    Copies with a sync in `late` are left out too.
+    """
     left_out = counted(table.model.entity(record.model))
     left_out |= {name for name, copy in copies(record.model).items() if copy.sync in late}
     return {name: value for name, value in record.values.items() if name not in left_out}
 
 
 def counted(entity: Entity) -> set[str | None]:
-    """The fields that each write sets."""
+    """The fields that each write sets: the version and the times of updates."""
     return {*entity.update_times, entity.version}
 
 
@@ -61,7 +64,8 @@ def identity(model: Model, value_of: Callable[[str], Any]) -> tuple[str, str]:
 
 
 def text(values: dict[str, Any]) -> str:
-    """Values in their stored form: two texts are equal if the values are stored in the same way."""
+    """A text of values in their stored form. Two texts are equal if the values are stored in the
+    same way."""
     return repr({n: _encoded(v) for n, v in sorted(values.items()) if v is not None and v != set()})
 
 

@@ -334,7 +334,8 @@ def partial_identity(c: Context) -> Iterator[Found]:
 
 
 def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:
-    """Other entities to which some of the fields refer, without having all parts of their keys."""
+    """Other entities to which some of the fields refer, although these fields lack a part of the
+    entity's key."""
     references = c.model.references
     return [
         other

@@ -237,7 +237,8 @@ def latest_by_another_order(c: Context) -> Iterator[Found]:
 
 
 def _order_fault(route: Route) -> str | None:
-    """Why items with the same known key parts are not sorted by time; None if they are."""
+    """Why items with the same values of the known key parts are not sorted by time; None if they
+    are."""
     if not route.key.range:
         return f"{route.entity} has no sort key"
     if len(route.equals) == len(route.key.range):
@@ -260,7 +261,8 @@ def _order_fault(route: Route) -> str | None:
 
 
 def _goes_on(route: Route, part: Placeholder) -> bool:
-    """Whether the partition key shows the units above those of `part`: the day for {at:%H}."""
+    """Whether the units of a time in the partition key, and then those of `part`, have no gap: e.g.
+    {at:%Y-%m-%d}, and then {at:%H}."""
     units = [*UNIT_ORDER]
     before = {
         unit

@@ -163,7 +163,7 @@ def unclear_reference(c: Context) -> Iterator[Found]:
 
 
 def _shape(template: Template) -> str:
-    """A template without the names of its fields."""
+    """A template as text, without the names of its fields."""
     return "".join(
         part if isinstance(part, str) else str(part._replace(field="_")) for part in template.parts
     )

@@ -65,7 +65,7 @@ class Context:
 
     @property
     def keys(self) -> list[tuple[Entity, EntityKey]]:
-        """Every entity with its primary key and each of its index keys."""
+        """Each entity with its primary key, and with each of its index keys."""
         return [(e, key) for e in self.entities for key in (e.key, *e.indexes)]
 
     def size(self, rule: str, entity: Entity) -> int | None:
@@ -78,8 +78,9 @@ class Context:
     def each(self, rule: str, entity: Entity, known: Collection[str]) -> Each | None:
         """How many items of the entity share the values of the known fields; None if not declared.
 
-        If the known fields contain the key of a parent, that is the declared number for each item
-        of the parent. Of several such parents, the one with the most key fields counts.
+        If the known fields contain the key of a parent, the result is the declared number of items
+        for each item of the parent. Of several such parents, the one with the most key fields
+        counts.
         """
         volumes = self.table.volumes
         if entity.key_fields <= set(known):
@@ -105,7 +106,8 @@ class Context:
         return self._number(rule, f"most {entity} items for each {', '.join(sorted(known))}", None)
 
     def _identities(self, entity: Entity, parent: Entity) -> list[frozenset[str]]:
-        """The fields of the entity that hold the parent's key, for each of its references.
+        """The fields of the entity that hold the parent's key: a set for each reference to the
+        parent.
 
         If there is no reference, the fields have the names of the parent's key fields.
         """
@@ -146,7 +148,7 @@ def checked_at_declaration(id: str, severity: Severity, title: str, explanation:
 
 
 def generated_ids(entity: Entity) -> set[str]:
-    """The fields that hold a new id unless one is given."""
+    """The fields whose default is a new id."""
     fields = entity.model.model_fields.items()
     return {name for name, info in fields if makes_ids(info.default_factory)}
 

@@ -1,8 +1,9 @@
 """The traffic on each partition key value, as far as the declarations determine the values.
 
-Constants, choices and shards can be listed. The number of other values is at most that of the items
-whose identity they are part of: there are as many `fleet#{fleet}` as fleets. New items have the
-present time, so all items of one day have the same value in a key that contains the day.
+Values made of constants, choices and shards can be listed. Values made of other fields cannot, but
+their number is limited: there are at most as many `fleet#{fleet}` as items of the entity whose
+primary key has `fleet`. New items have the present time, so if a key contains the day, all items of
+one day have the same value in it.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ from hashrange.model import limits
 READ_UNITS_MAX = 3000
 WRITE_UNITS_MAX = 1000
 VALUES_MAX = 10_000
-"""The most values that are listed. If there are more, no value is hot by itself."""
+"""The largest number of values that are listed. If there are more, no single value is taken to be
+hot."""
 What = Literal["read", "write"]
 
 
@@ -89,7 +91,7 @@ def partition_values(entity: Entity, key: EntityKey) -> list[str] | None:
 class _Spread:
     """The partition key values over which an entity's traffic is spread.
 
-    `mean` is the share of the traffic that each value has, `largest` the share of the value with
+    `mean` is the average share of the traffic of one value, `largest` the share of the value with
     the most items. `which` says which value is meant if `values` is only a template.
     """
 
@@ -147,9 +149,9 @@ def _largest(c: Context, entity: Entity, parent: Entity) -> float:
 def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     """The partition key values with more traffic than a partition allows.
 
-    With `largest`, a parent's share of the traffic is its share of the items, and the traffic of
-    the largest parent is returned. If several values have the same shares, only the first of them
-    is returned.
+    With `largest`, a parent's share of the traffic is taken to be its share of the items, and the
+    traffic of the parent with the most items is returned. If several values have traffic from the
+    same keys or patterns, only the first of them is returned.
     """
     traffics: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:

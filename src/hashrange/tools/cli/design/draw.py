@@ -79,7 +79,8 @@ def draw(
 
 
 def _view(model: Path, tables: "list[Table]", view: str | None) -> "tuple[Table, str]":
-    """The table, and the name of the view: `patterns`, or `projects:patterns`."""
+    """The table to draw, and the view without the name of the table: `projects:patterns` is the
+    view `patterns` of the table `projects`."""
     name, colon, rest = (view or "table").rpartition(":")
     if colon:
         return _declared(tables, name), rest
@@ -90,7 +91,8 @@ def _view(model: Path, tables: "list[Table]", view: str | None) -> "tuple[Table,
 
 
 def _declared(tables: "list[Table]", name: str) -> "Table":
-    """The model's table of this name; its only table can have another name in the account."""
+    """The model's table with this name. If the model has only one table, it is that table, which
+    can have another name in the account."""
     from hashrange.design.errors import suggest
 
     named = [table for table in tables if table.name == name]

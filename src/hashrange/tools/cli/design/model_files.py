@@ -66,8 +66,8 @@ def _run(path: Path) -> ModuleType:
 
 
 def _line(error: Exception, file: str) -> str:
-    """A text with the line of the model's file that raised the error. A SyntaxError names its line
-    itself."""
+    """The text ", line 12", if that line of the model's file raised the error; empty for a
+    SyntaxError, which names its line itself."""
     lines = [
         line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]
@@ -94,7 +94,7 @@ def client(endpoint: str | None, region: str | None) -> Any:
 
 
 def write_result(text: str, output: Path | None) -> None:
-    """Write a whole document to a file, or to stdout without one."""
+    """Write the text to the file `output` or, if that is None, to stdout."""
     if output is None:
         sys.stdout.write(text)
         return

@@ -62,7 +62,7 @@ def keys(visit: Visit) -> Response:
 
 
 def _keys(visit: Visit, entity: "Entity") -> dict[str, Any]:
-    """The key attributes of the table and of each index that the entity writes."""
+    """The key attributes of the table, and of each index in which the entity has entries."""
     image: Item = {}
     reason = ""
     try:

@@ -39,7 +39,8 @@ TITLES = {
 
 
 def show(visit: Visit) -> Response:
-    """Ask for the format. The address has the fields of the query builder, if there was a query."""
+    """Show the form for the choice of a format. If a query is to be exported, the address has the
+    fields of the query builder."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     return visit.page(
@@ -95,7 +96,7 @@ def _joined(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _file(pages: Iterator[list[bytes]], format: Format) -> Iterator[bytes]:
-    """The chunks of the file; the first comes when all items are read."""
+    """The chunks of the file. The first one comes after all items have been read."""
     with tempfile.TemporaryDirectory(prefix="hashrange-") as folder:
         with closing(Spool(Path(folder) / "items")) as spool:
             for page in pages:
@@ -112,7 +113,8 @@ def _file(pages: Iterator[list[bytes]], format: Format) -> Iterator[bytes]:
 def items_read(
     read: Callable[[int, str | None], Portion], after: str | None, most: int | None
 ) -> Iterator[list[bytes]]:
-    """The items from a position on, each in DynamoDB JSON. At most `most` items are read."""
+    """All items from the position `after` on, each in DynamoDB JSON. At most `most` items are
+    read."""
     left = READ_MAX if most is None else most
     start = time.monotonic()
     while left > 0:

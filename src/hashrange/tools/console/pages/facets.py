@@ -15,10 +15,11 @@ from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 from hashrange.tools.console.ways import Ways
 
 VALUES_MAX = 1_000
-"""The number of values that a round reports; the others are counted together."""
+"""The number of values that a round of the search reports one by one. All other values are counted
+together."""
 
 FOUND_MAX = 10**12
-"""More than any page finds, so that a search continues to the last item."""
+"""A limit that no search reaches, so each search continues to the last item."""
 
 
 def show(visit: Visit) -> Response:

@@ -91,13 +91,14 @@ def _keys_first(shape: TableShape, item: Item) -> Item:
 
 
 def edit(visit: Visit) -> Response:
-    """The form for an item as it is now."""
+    """The form for an existing item, filled in with its present values."""
     shape, item = found_item(visit)
     return _form(visit, shape, item, item)
 
 
 def new(visit: Visit) -> Response:
-    """The form for a new item: empty but for its keys, or a copy of the item `key`."""
+    """The form for a new item: only the key attributes, without values, or a copy of the item
+    `key`."""
     shape = visit.console.table(visit.path["table"])
     key_text = visit.parameters.get("key")
     item = _get(visit, shape, key_at(key_text)) if key_text else None
@@ -111,7 +112,7 @@ def _empty(shape: TableShape) -> Item:
 
 
 def again(visit: Visit) -> Response:
-    """Show the form again after the difference was shown."""
+    """Show the form again, with the same values, after the page with the difference."""
     shape = visit.console.table(visit.path["table"])
     if "cell" in visit.parameters and (read := _read(visit)):
         item = item_of(visit.parameters.get("item", ""))

@@ -62,7 +62,7 @@ def _page(visit: Visit, shape: TableShape) -> dict[str, Any]:
 
 
 def named(visit: Visit, shape: TableShape) -> Source:
-    """The index that the address names, else the table."""
+    """The index that the address names or, if it names none, the table."""
     name = visit.parameters.get("index", "")
     source = shape.source(name)
     if source is None:

@@ -28,7 +28,7 @@ INDEX_FIELDS = ("iname", "ikind", "ihash", "ihashtype", "irange", "irangetype", 
 EMPTY_ROW = ("", "global", "", "S", "", "S", "ALL")
 
 Type = tuple[str, str]
-"""A name, and the type of its values."""
+"""The name of an attribute, and the type of its values."""
 
 
 def new(visit: Visit) -> Response:
@@ -37,7 +37,7 @@ def new(visit: Visit) -> Response:
 
 
 def index(visit: Visit) -> Response:
-    """The fields of one more index."""
+    """The fields for one more index in the form of a new table."""
     return visit.page(
         "index_row.html", row=EMPTY_ROW, types=KEY_TYPES, projections=PROJECTIONS, kinds=KINDS
     )
@@ -109,7 +109,8 @@ def _request(visit: Visit, rows: list[tuple[str, ...]]) -> dict[str, Any]:
 
 
 class _Keys:
-    """The attributes of all keys. Each has one type."""
+    """Collects the attributes of all keys. Raises `Mistake` if an attribute would have two
+    types."""
 
     def __init__(self) -> None:
         self._types: dict[str, str] = {}

@@ -68,7 +68,7 @@ def _heated(partition: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(key: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a key as boto3 has them."""
+    """The values of a key in boto3's form."""
     return {name: typed(value, name) for name, value in key.items()}
 
 

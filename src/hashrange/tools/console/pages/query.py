@@ -30,14 +30,15 @@ def show(visit: Visit) -> Response:
 
 
 def preview(visit: Visit) -> Response:
-    """The request as code and its cost, while the form is being filled."""
+    """The request as code, and its cost. The browser asks for them while the form is being
+    filled."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     return visit.page("request.html", source=source, **_form(visit, shape, source))
 
 
 def filter_row(visit: Visit) -> Response:
-    """One more filter."""
+    """The fields for one more filter in the form."""
     return visit.page("filter.html", each=builder.EMPTY_FILTER, builder=builder)
 
 

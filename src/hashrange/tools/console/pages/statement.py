@@ -31,7 +31,8 @@ _FROM = re.compile(
 
 
 def show(visit: Visit) -> Response:
-    """The form, for a table or with a statement. If the address says `run`, a SELECT is run."""
+    """The form, with the statement of the address, or one that reads the table of the address. If
+    the address says `run`, a SELECT is run."""
     table = visit.parameters.get("table", "")
     statement = visit.parameters.get("statement") or (f'SELECT * FROM "{table}"' if table else "")
     if visit.parameters.get("run") and selects(statement):
@@ -101,8 +102,8 @@ def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portio
 
 
 def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
-    """The search with the items that a writing statement returns. The statement is sent only
-    once."""
+    """The search with the items that a writing statement returns. Unlike a SELECT, the statement is
+    sent only once."""
     return replace(new, items=tuple(read(1, None).items))
 
 
@@ -132,7 +133,8 @@ def _page(
 
 
 def _table(visit: Visit, statement: str) -> tuple[TableShape, Source]:
-    """The table and index that a statement that has run reads."""
+    """The table and the index that a statement names. The statement has already run without an
+    error."""
     named = _FROM.search(statement)
     assert named, "a statement without a table does not run"
     quoted, table, quoted_index, index = named.groups()

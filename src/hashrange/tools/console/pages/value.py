@@ -17,7 +17,7 @@ from hashrange.tools.console.values import TYPES, Value, pretty, shown, unseen_c
 from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 
 UNSEEN_MAX = 5_000
-"""A text with more invisible characters is shown as its bytes."""
+"""A text with more invisible characters than this is shown as bytes."""
 
 
 def show(visit: Visit) -> Response:
@@ -96,7 +96,7 @@ def _as_text(content: bytes) -> str:
 
 
 def _lines(text: str) -> Markup:
-    """The text as `shown` marks it, except that its line ends stay line ends."""
+    """The text as `shown` marks it, but its line ends remain line ends and are not marked."""
     return Markup("\n").join(map(shown, text.split("\n")))
 
 

@@ -10,7 +10,8 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 
 TABLE_UNITS, INDEX_UNITS, RATE = 40, 5, 15
 BACKLOG = 150
-"""The backlog that the index may have here. DynamoDB does not publish its limit."""
+"""The largest backlog of the index in this simulation, in write units. DynamoDB does not publish
+its limit."""
 LOADS = {"10": "ten seconds", "30": "thirty seconds"}
 STEP = 2
 

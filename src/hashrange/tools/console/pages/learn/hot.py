@@ -15,7 +15,7 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 
 SECONDS = 60
 PARTITION_UNITS = 10
-"""A hundredth of the units that a partition of DynamoDB serves in a second."""
+"""The units that a partition serves in a second in this simulation: a hundredth of DynamoDB's."""
 KEYS = {"1": "one: CHAT#1", "4": "four: CHAT#1.0 to 3", "16": "sixteen: CHAT#1.0 to 15"}
 RATES = {"8": "8", "16": "16", "30": "30"}
 TABLE = {
@@ -85,7 +85,7 @@ def simulate(keys: int, rate: int) -> dict[str, Any]:
 
 
 def _reason(error: ApiError) -> str:
-    """Why a write was refused; which member says it depends on the error."""
+    """Why a write was refused. The name of the member with the reason depends on the error."""
     body = error.body()
     [reason] = body.get("ThrottlingReasons") or body.get("throttlingReasons") or [{"reason": ""}]
     return str(reason["reason"])

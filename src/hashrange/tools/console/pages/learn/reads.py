@@ -14,7 +14,7 @@ CHOICES = {f"s-{number}": f"s-{number}" for number in range(1, SENSORS + 1)}
 
 
 def show(visit: Visit) -> Response:
-    """The form, and the reads of both requests if the address names a sensor."""
+    """The form. If the address names a sensor, also what each of the two requests reads."""
     sensor, hours = visit.parameters.get("sensor", ""), visit.parameters.get("hours", "")
     if (sensor and sensor not in CHOICES) or hours not in HOURS:
         raise Mistake("Choose a sensor and hours from the list.")

@@ -14,7 +14,8 @@ UPDATED = "2018-08-08"
 
 
 def show(visit: Visit) -> Response:
-    """The rings of the table and of its global index, and the partitions of the last put."""
+    """The rings of the table and of its global index, with the partitions to which the last put
+    went."""
     [table] = database(visit).inspect(TABLE)
     index = next(each for each in table["indexes"] if each["name"] == INDEX)
     organisation, owner = (visit.parameters.get(name, "") for name in ("organisation", "owner"))

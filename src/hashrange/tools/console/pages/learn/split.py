@@ -17,8 +17,8 @@ KEYS = {
 }
 UNITS, RATE = 10, 14
 HEAT_SECONDS = 30
-"""The time after which a partition counts as hot here: a tenth of the five minutes that are assumed
-for DynamoDB."""
+"""The time after which a busy partition counts as hot in this simulation: a tenth of the five
+minutes that are assumed for DynamoDB."""
 SECONDS, STEP = 150, 10
 
 

@@ -18,7 +18,7 @@ KINDS = {
     "index": "of a global index",
 }
 LAG_SECONDS = 0.04
-"""The median of a replica's lag here. DynamoDB's is usually shorter."""
+"""The median of a replica's lag in this simulation. DynamoDB's is usually shorter."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ STEPS = (
 
 
 def step(visit: Visit, name: str, **context: Any) -> Response:
-    """The page of a step, from the template of its name."""
+    """The page of the step `name`, from the template of the same name."""
     at = next(number for number, each in enumerate(STEPS) if each.name == name)
     after = STEPS[at + 1] if at + 1 < len(STEPS) else None
     return visit.page(

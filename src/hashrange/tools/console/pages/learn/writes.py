@@ -18,7 +18,8 @@ ORDER = ("ann", "2024-05-03", "o-4")
 
 @dataclass(frozen=True)
 class Write:
-    """A write to try. `before` is the item as it is put first, so that each run is the same."""
+    """A write to try. `before` makes the item that is put first, so that each run begins with the
+    same item."""
 
     title: str
     before: Callable[[str], Item]
