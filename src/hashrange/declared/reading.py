@@ -96,7 +96,7 @@ def _workbench(tables: list[Any]) -> Declared:
 
 
 def _of_keys(properties: Json) -> Json:
-    """The table with the definitions of its key attributes, which CreateTable needs."""
+    """The properties with definitions of key attributes only, as CreateTable requires."""
     schemas = [properties["KeySchema"]]
     schemas += [index["KeySchema"] for index in properties["GlobalSecondaryIndexes"]]
     names = {key["AttributeName"] for schema in schemas for key in schema}

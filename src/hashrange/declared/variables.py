@@ -57,7 +57,7 @@ class Variables:
         return text
 
     def _variable(self, text: str) -> Any:
-        """The first of several alternatives that has a value."""
+        """The value of the first alternative in `text` that has one; `_MISSING` if none has."""
         for alternative in map(str.strip, text.split(",")):
             value = self._without_circle(alternative)
             if value is not _MISSING and not isinstance(value, Unresolved):

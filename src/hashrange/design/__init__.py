@@ -117,7 +117,10 @@ _LATER = {
     "rebuild_markers": "tools.rebuild_markers",
     "sample": "tools.sample",
 }
-"""The designer's tools, which an application that only runs its patterns does not load."""
+"""The modules of names that are imported when they are first used.
+
+They have the designer's tools, which an application that only runs its patterns does not load.
+"""
 
 
 def __getattr__(name: str) -> Any:

@@ -142,8 +142,8 @@ def _by_suffix(path: Path) -> Format | None:
 
 
 def _by_content(path: Path) -> Format | None:
-    """The kind of JSON in a file. Its suffix does not tell, because programs use the same for
-    all."""
+    """The kind of JSON in a file. Its suffix does not tell the kind, because programs use one
+    suffix for all kinds."""
     start = head(path, _LOOK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
         return FORMATS["json"]

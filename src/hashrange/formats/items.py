@@ -24,8 +24,8 @@ class DataError(Exception):
 class Record(Struct, frozen=True, gc=False):
     """An item from a file: its DynamoDB JSON, and the line or number where it begins.
 
-    With `delete`, it is the key of an item to delete. If the file has conditions, `condition` has
-    the further members of the PutItem that puts the item, each preceded by a comma.
+    With `delete`, `item` is the key of an item to delete. If the file has conditions, `condition`
+    has the further members of the PutItem that puts the item, each preceded by a comma.
     """
 
     item: bytes

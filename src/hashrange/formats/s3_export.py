@@ -81,8 +81,8 @@ class About(NamedTuple):
 
     @property
     def data(self) -> str:
-        """The beginning of the object keys of data files. Incremental exports share a folder of
-        data files, in which the names of each export begin in another way."""
+        """The beginning of the object keys of data files. All incremental exports put their data
+        files into one folder; the names of each export's files have a beginning of their own."""
         if self.changes is None:
             return f"{self.folder}/data/"
         digest = hashlib.sha256(self.id.encode()).digest()

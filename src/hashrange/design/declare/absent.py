@@ -1,7 +1,7 @@
 """None and empty sets are not stored: an absent attribute stands for the field's empty value.
 
-A field with another default is refused: its None or empty set would not be stored, and would be
-read as that default.
+The empty value is None for an optional field, and an empty set for any other set. A field with
+another default is refused: an absent attribute would be read as the default.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ STORED = object()
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The field's value that is not stored, None or an empty set; STORED if all values are."""
+    """The value that the field does not store, None or an empty set; STORED if there is none."""
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):
@@ -42,7 +42,7 @@ def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
 
 
 def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
-    """(field, value if its attribute is absent) of the fields that have no default.
+    """(field, value) of the fields without a default: an absent attribute has this value.
 
     Fields whose attribute is never absent are left out.
     """
@@ -55,8 +55,10 @@ def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple
 
 
 def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType]) -> None:
-    """Raise DeclarationError for a default that would be read in place of None or an empty set,
-    which are not stored."""
+    """Raise DeclarationError for a field whose default is not its empty value.
+
+    None and empty sets are not stored, so the default would be read in their place.
+    """
     for name, info in model.model_fields.items():
         kind = fields[name]
         value = absent_value(kind)
@@ -74,7 +76,10 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
 
 
 def _default(info: FieldInfo, value: Any) -> Any:
-    """The default of a field. A default factory is called only if the field is a set."""
+    """The default of a field, to compare with the field's empty value `value`.
+
+    A default factory is called only if the field is a set; otherwise the result is STORED.
+    """
     if info.default_factory is None:
         return info.default
     return STORED if value is None else info.get_default(call_default_factory=True)

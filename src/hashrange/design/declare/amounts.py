@@ -42,7 +42,7 @@ class Amounts(BaseModel, Generic[E]):
 
 
 def all_amounts(item: Item, by: Amounts[Any] | None, amounts: Mapping[str, Any]) -> dict[str, Any]:
-    """The amounts of a call, by field: those in `by`, and `amounts`, which take precedence.
+    """The amounts in `by` and in `amounts`, by field. `amounts` takes precedence.
 
     Raises BadValue if `by` is for another entity.
     """

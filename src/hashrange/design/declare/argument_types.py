@@ -10,7 +10,7 @@ from hashrange.design.declare.types import FieldType
 from hashrange.design.errors import DeclarationError, suggest
 
 _MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
-"""Operators for which a date can stand for its midnight without ambiguity."""
+"""Operators that compare a datetime field with a date as if the date were its midnight."""
 _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
     "month": (date, (date, datetime), "st.Month takes a date, for a date or datetime field"),
     "day": (date, (datetime,), "st.Day takes a date, for a datetime field"),

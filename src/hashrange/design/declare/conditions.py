@@ -31,8 +31,8 @@ _SAMPLES: dict[str, AttributeValue] = {
 class FieldCondition:
     """A parsed condition. `text` is in DynamoDB's syntax, with the placeholders in `names`.
 
-    `pairs` has a (field, parameter) pair for each comparison. `equalities` maps fields to
-    parameters: every item that satisfies the condition has these values.
+    `pairs` has a (field, parameter) pair for each comparison. `equalities` maps a field to a
+    parameter if the field equals the parameter in every item that satisfies the condition.
     """
 
     text: str
@@ -194,9 +194,10 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
 
 
 def _equalities(tokens: list[str], types: Mapping[str, FieldType]) -> dict[str, str]:
-    """The comparisons `field = :parameter` that AND joins, as parameters by field.
+    """The parameter that each field must equal, by field.
 
-    A condition with OR or NOT has none.
+    These are the comparisons `field = :parameter` that AND joins to the rest of the condition. For
+    a condition with OR or NOT, the result is empty.
     """
     if {"OR", "NOT"} & {token.upper() for token in tokens}:
         return {}

@@ -32,8 +32,8 @@ from hashrange.model.values import Item as WireItem
 class Entity:
     """An entity of a table. `attributes` maps fields to attribute names.
 
-    `table_model.build` fills in `rivals`: by index name, the keys that can have the same text.
-    `fields` are all fields, including the `derived` ones, which `own` leaves out.
+    `fields` includes the `derived` fields, which `own` leaves out. `rivals` has, by index name, the
+    keys of other entities that can have the same text. `table_model.build` fills it in.
     """
 
     model: type[Item]
@@ -85,7 +85,7 @@ class Entity:
     # ---- to the table ----
 
     def dump(self, item: Item) -> WireItem:
-        """The complete stored item. Raises BadValue."""
+        """The item as it is stored, with all of its attributes. Raises BadValue."""
         try:
             return self._dump(item.__dict__)
         except BadValue as error:
@@ -310,13 +310,13 @@ class Entity:
 
     @cached_property
     def _limits(self) -> tuple[tuple[KeyColumn, str, str, int], ...]:
-        """(column, attribute, type, most bytes) of each key column of text or bytes."""
+        """(column, attribute, type, most bytes allowed) of each key column of type S or B."""
         limits = [limit for key in (self.key, *self.indexes) for limit in key_limits(key)]
         return tuple((c, c.attribute, c.tag, most) for c, most in limits if c.tag != "N")
 
     @cached_property
     def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:
-        """Each index that a template writes to, with the attributes to write."""
+        """(key, its columns outside the primary key) of each index that a template writes to."""
         own = {column.attribute for column in self.key.columns}
         indexed = []
         for key in self.indexes:

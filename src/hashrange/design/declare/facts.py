@@ -64,7 +64,7 @@ def consistent(function: F) -> F:
 
 
 def latest(function: F) -> F:
-    """Return the newest items first; with `X | None`, only the newest."""
+    """Return the newest items first or, with the result type `X | None`, only the newest item."""
     return _fact(function, latest=True)
 
 
@@ -81,8 +81,8 @@ def where(condition: str) -> Callable[[F], F]:
 def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
     """Read the items of `relation`, then get the items whose keys they contain.
 
-    If the relation has several references to the result, `field` names the reference to follow. By
-    default, this is the reference that the arguments do not determine.
+    If `relation` has several references to the returned entity, `field` is a field of the reference
+    to follow. By default, this is the reference whose fields are not all arguments of the pattern.
     """
     return lambda function: _fact(
         function, through=_entity(relation, "through", function), through_field=field
@@ -116,8 +116,8 @@ def buckets(*, at_most: int) -> Callable[[F], F]:
     """Read partitions whose keys hold a month, a day or another unit of time, one after another.
 
     A range that touches more than `at_most` partitions is refused. A range without an upper end
-    ends at the present. With `@st.latest` and `X | None` the lower end can be left out too: then
-    the last `at_most` partitions are read, and EmptyBuckets is raised if all of them are empty.
+    ends at the present. A pattern with `@st.latest` that returns `X | None` needs no lower end:
+    without one, it reads the last `at_most` partitions, and raises EmptyBuckets if they are empty.
     """
 
     def declare(function: F) -> F:

@@ -38,7 +38,7 @@ class Attr:
 
 
 KeyPart = str | Attr | tuple[str, ...]
-"""A template, a field that is the key attribute, or (in a global index) several such fields."""
+"""A template, a field that is itself the key attribute, or (in a global index) several fields."""
 Projection = Literal["ALL", "KEYS_ONLY"] | tuple[str, ...]
 
 
@@ -116,9 +116,10 @@ def local(
     when: str | None = None,
     **values: Any,
 ) -> Index:
-    """This entity's sort key in the local index `name`, which orders the table's partitions by it.
+    """This entity's sort key in the local index `name`.
 
-    `project`, `when` and `values` have the same meaning as in `index`.
+    The index sorts each partition of the table by this key. `project`, `when` and `values` have the
+    same meaning as in `index`.
     """
     return Index(name, None, range, _projection(project), when, values)
 
@@ -134,10 +135,11 @@ def attr(field: str) -> Attr:
 
 
 def unique(template: str, /, *, namespace: str | None = None) -> Unique:
-    """No two items have the same text. A marker item reserves the text.
+    """No two items can have the same text, which `template` makes from an item's fields.
 
-    The marker is written in the same transaction as the item. Texts are compared within a namespace
-    (default: the template), across all entities and declarations of the table that use it.
+    A marker item reserves the text. It is written in the same transaction as the item. If several
+    entities or declarations of the table have the same `namespace` (default: the template), their
+    texts must differ as well.
     """
     return Unique(template, template if namespace is None else namespace)
 
@@ -145,11 +147,12 @@ def unique(template: str, /, *, namespace: str | None = None) -> Unique:
 def copy(owner: type["Item"], field: str, *, sync: Sync, by: str | None = None) -> Any:
     """The field is a copy of `owner.field`.
 
-    The owner is the item that this entity refers to. If there are several references, `by` names a
-    field of the right one. A value that you do not pass is filled in from the owner. `sync` says
-    how a change of the owner reaches its copies: "transaction" writes all of them together with the
-    owner, "batch" writes them after the owner and can be resumed, "stream" leaves them to a reader
-    of the table's stream (`st.follow`, `st.lambda_handler`).
+    The owner is the item that this entity refers to. If the entity has several references to
+    `owner`, `by` names a field of the reference to follow. A value that you do not pass is filled
+    in from the owner. `sync` says how a change of the owner reaches its copies: "transaction"
+    writes all of them together with the owner, "batch" writes them after the owner and can be
+    resumed, "stream" leaves them to a reader of the table's stream (`st.follow`,
+    `st.lambda_handler`).
     """
     if not (isinstance(owner, type) and issubclass(owner, BaseModel)):
         raise DeclarationError(f"st.copy({owner!r}, {field!r}) needs the owner's class, not a name")
@@ -180,11 +183,12 @@ DECLARATIONS = (Key, Index, Unique, Vectors)
 
 
 class Item(BaseModel):
-    """The base class of entities. `name` (default: the class's) is stored as the type.
+    """The base class of entities. `name` (default: the class's name) is stored as the type.
 
     `shape` numbers the forms in which items were stored over time; see `upgrade`. A program whose
-    class has a lower shape refuses the items; if its shape is at least `readable_by`, it reads
-    them, but does not write them back. All stored items have at least the shape `backfilled`.
+    class has a lower shape than a stored item refuses the item. But if its shape is at least the
+    `readable_by` of the program that wrote the item, it reads the item, and only refuses to write
+    it back. All stored items have at least the shape `backfilled`.
     """
 
     model_config = ConfigDict(
@@ -236,7 +240,7 @@ class Item(BaseModel):
                 )
 
     def replace(self, **changes: Any) -> Self:
-        """A validated copy with other values. `save` compares it with the item as read."""
+        """A validated copy with the `changes`. `save` compares the copy with the item as read."""
         values = {
             name: value
             for name, value in self.__dict__.items()

@@ -29,7 +29,7 @@ PERIODS: dict[OperatorName, frozenset[str]] = {
     "day": frozenset({"%Y", "%m", "%d"}),
     "hour": frozenset({"%Y", "%m", "%d", "%H"}),
 }
-"""Operators that compare a field up to a unit of time, with the directives that show it."""
+"""By operator: the directives that show a time down to the unit that the operator compares."""
 RANGES: tuple[OperatorName, ...] = ("at least", "at most", "after", "before", "between")
 
 
@@ -52,7 +52,8 @@ class Delimited:
 class Ref:
     """The field holds `field`, a part of the primary key of `entity` (default: its last part).
 
-    An `entity` of None says that the field refers to nothing. Fields of one `role` belong together.
+    An `entity` of None says that the field refers to nothing. Fields with the same `role` form one
+    reference.
     """
 
     entity: Any

@@ -39,11 +39,11 @@ class Argument:
     values: tuple[Any, ...] = ()
     """The values that @st.scatter reads. A caller does not pass this argument."""
     unit: OperatorName | None = None
-    """The unit, if a range ends at units of time. Whole units are included or excluded."""
+    """The unit of a range of months, days or hours. Its ends include or exclude whole units."""
 
     @property
     def exact(self) -> bool:
-        """Whether the field equals the argument, or one of its values."""
+        """Whether the operator asks for a field that equals the argument, or one of its values."""
         return self.operator in ("=", "any of")
 
     def of(self, entity: object) -> "Argument":
@@ -93,7 +93,7 @@ class Pattern:
         return tuple(dict.fromkeys(entity_of(result) for result in self.results))
 
     def variants(self) -> Iterator[tuple[Argument, ...]]:
-        """All arguments, then fewer and fewer: optional ones are left out from the right."""
+        """The arguments that calls can give: all, then all but the last optional one, and so on."""
         arguments = list(self.arguments)
         yield tuple(arguments)
         while arguments and arguments[-1].optional:

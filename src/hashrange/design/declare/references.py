@@ -1,10 +1,10 @@
 """Which fields of an entity hold the primary key of another entity.
 
 A field with st.ref refers to the entity and field that it names, and a field with st.ref(None) to
-nothing. Without st.ref, a field refers to a key field of the same name if both follow the same text
-in a key, such as `user#`. If st.ref names only one part of a primary key, or if the entity has an
-st.copy of the owner, the other parts are the fields with the same names. Several references to one
-entity are told apart by their roles.
+nothing. Without st.ref, a field refers to a key field of the same name if both come after the same
+text, such as `user#`, in a key of their entity. If an st.ref names only one part of an entity's
+primary key, or if an st.copy names the entity as its owner, the other parts are in the fields with
+the same names. Several references to one entity are told apart by their roles.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ class References:
         return {}
 
     def between(self, child: Entity, parent: Entity) -> tuple[Reference, ...]:
-        """All references of `child` to `parent`, e.g. to a follower and to the user they follow.
+        """All references of `child` to `parent`. An item can, e.g., refer to two different users.
 
         References of an entity to itself are left out.
         """
@@ -116,7 +116,10 @@ class References:
     def fault(
         self, relation: Entity, followed: Entity, wanted: str | None, *, several: bool
     ) -> str:
-        """Why a pattern through `relation` does not know which reference to follow."""
+        """Why a pattern through `relation` does not know which reference to follow.
+
+        `wanted` is the field that @st.through names. `several` means that several references fit.
+        """
         parts = self.parts(relation, followed)
         for name, fields in parts.items():
             if not fields:
@@ -249,14 +252,18 @@ class References:
         return any(self._refers(parent, part, *named) for named in self.named(child, part))
 
     def _follows(self, child: Entity, parent: Entity, part: str) -> bool:
-        """Whether `part` follows the same text in one of the child's keys and the parent's key."""
+        """Whether `part` comes after the same text, and the same fields, in keys of both entities.
+
+        For the child, these are all of its keys; for the parent, only its primary key.
+        """
         mine = self._origins[child.name].get(part, set())
         return bool(mine & self._own[parent.name].get(part, set()))
 
     def _unclear(self, child: Entity, parent: Entity) -> bool:
-        """Whether only their names suggest that fields of the child hold the parent's key.
+        """Whether only the names of the child's fields suggest that they hold the parent's key.
 
-        They have no st.ref, and no text says what they are in the child's or the parent's keys.
+        The fields have no st.ref. In the child's keys or in the parent's key, no constant text
+        before a field says what the field is.
         """
         return all(
             not child.fields[name].refs
@@ -265,7 +272,7 @@ class References:
         )
 
     def _twin(self, child: Entity, parent: Entity) -> Entity | None:
-        """Another entity with the same key fields, to which the child may belong just as well."""
+        """Another entity with the parent's key fields, to which the child may belong instead."""
         for other in self.entities if not self._declares(child, parent) else ():
             same = other.key_fields == parent.key_fields and other not in (child, parent)
             if same and self.between(child, other) and not self._declares(child, other):

@@ -30,7 +30,7 @@ class Replaces:
 
 
 def pair(field: str, forward: Convert | None = None, inverse: Convert | None = None, /) -> Pair:
-    """Name the field that holds an old field. It can have another name and another type.
+    """Name the new field that holds the value of an old field. Its name and type can differ.
 
     `forward` makes the new value from the old one, and `inverse` the old one from the new one. A
     migration checks `inverse(forward(x)) == x` for every item. Raises TypeError for only one of

@@ -33,7 +33,7 @@ class Source:
     project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL"
 
     def __str__(self) -> str:
-        """The name in access-pattern tables of DynamoDB articles: 'Base table', 'GSI 1'."""
+        """The name that tables of access patterns in articles use: 'Base table', 'GSI 1'."""
         if self.name is None:
             return "Base table"
         return f"{self.kind} {self.name.removeprefix(self.kind)}"
@@ -116,8 +116,8 @@ class UniqueTemplate:
 class Rival:
     """Another entity's key in the same table or index that can produce the same text.
 
-    `strict` means that this entity's template is the more specific of the two. A text then
-    conflicts only if the other entity can produce it from values without delimiters.
+    `strict` means that this key has fewer constant characters than the entity's own key. A text
+    then conflicts only if this key can produce it from values without delimiters.
     """
 
     name: str

@@ -88,7 +88,7 @@ class TableModel:
         return one
 
     def check_view(self, view: type[View[Any]]) -> None:
-        """Raise DeclarationError for a field that the view declares with another stored type."""
+        """Raise DeclarationError for a view's field whose stored type differs from the entity's."""
         entity = self.entity(viewed(view))
         for name, info in view.model_fields.items():
             mine, theirs = field_type(info, f"{place(view)}{name}").tag, entity.fields[name].tag
@@ -280,7 +280,7 @@ def _projection_text(source: Source) -> str:
 
 
 def _merged(known: Source, more: Source) -> Source:
-    """The index, whose one projection has every attribute that either declaration projects."""
+    """One index for two declarations of it, with all attributes that `known` or `more` projects."""
     if known.project == more.project:
         return known
     attributes = [p for s in (known, more) if s.project != "KEYS_ONLY" for p in s.project]

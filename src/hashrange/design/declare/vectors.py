@@ -87,9 +87,9 @@ def _number(element: Any) -> float:
 
 
 def stored(vector: Sequence[float]) -> AttributeValue:
-    """DynamoDB's list of a vector, with the fewest digits that 32-bit numbers need.
+    """The vector as a DynamoDB list. Each number has the fewest digits that identify its 32 bits.
 
-    An item's limit of 400 KB counts these digits. Raises BadValue.
+    These digits count towards an item's limit of 400 KB. Raises BadValue.
     """
     if not all(map(isfinite, vector)) or not floats.fits(vector):
         raise BadValue("a vector has finite numbers of 32 bits")

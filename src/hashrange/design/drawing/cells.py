@@ -32,7 +32,7 @@ CellLines = list[list[CellColumn]]
 
 
 class Cells:
-    """The cells of the rows of a source. All rows of an entity have the same columns."""
+    """The cells that show the attributes of rows. All rows of an entity have the same columns."""
 
     def __init__(self, model: TableModel, source: Source, rows: Sequence[Row]) -> None:
         self.model = model

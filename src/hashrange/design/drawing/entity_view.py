@@ -29,7 +29,10 @@ class _Box:
     y: float = 0
     entering: list[Relation] = field(default_factory=list)
     bends: dict[str, list["_Bend"]] = field(default_factory=dict)
-    """For each parent's name, the bends of its line to this box, one in each column between."""
+    """By a parent's name, the bends of the line from that parent to this box.
+
+    There is a bend in each column between the two boxes.
+    """
 
     @property
     def label(self) -> float:
@@ -213,9 +216,9 @@ def _draw_box(canvas: Canvas, box: _Box) -> None:
 
 
 def _connect(canvas: Canvas, parent: _Box, child: _Box, relation: Relation) -> None:
-    """A curve from the parent's right side to the child's left side.
+    """Draw a relation: a curve from the parent's right side to the child's left side.
 
-    It ends in a crow's foot if a parent can have many children.
+    The curve ends in a crow's foot if a parent can have many children.
     """
     x, y = parent.x + parent.width, parent.y + HEADER / 2
     x2 = child.x

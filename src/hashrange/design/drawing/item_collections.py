@@ -72,7 +72,7 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
 def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRows:
     """Arrange the rows in item collections.
 
-    The collections are sorted by the position in the model of their first entity, then by key.
+    The collections are sorted by their first entity's position in the model, then by key.
     """
     collections: dict[Any, Collection] = {}
     absent = []

@@ -57,8 +57,12 @@ def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
 
 
 def _worth(read: PatternRead) -> tuple[int, int, int]:
-    """A sort key, highest for the call that returns the most items (more than ROWS_MAX count
-    alike)."""
+    """A sort key, highest for the call that is the best example.
+
+    This is the call that returns the most items. If several do, it is the one with the most rows in
+    its range, then the one that reads the fewest rows. Returned items and rows in the range beyond
+    ROWS_MAX do not count.
+    """
     range_size = min(read.range_size, ROWS_MAX)
     return min(len(read.returned), ROWS_MAX), range_size, -len(read.rows)
 
@@ -115,7 +119,7 @@ def _argument(argument: Argument, item: Item, others: Sequence[Item]) -> Any:
 
 
 def _day(argument: Argument, value: Any) -> Any:
-    """The day of a datetime, if the argument is a date."""
+    """The argument for a field's `value`: the day of a datetime if the argument is a date."""
     if argument.python is date and isinstance(value, datetime):
         return value.astimezone(UTC).date()
     return value

@@ -107,7 +107,7 @@ class _PatternPicture:
 
 
 def _call(pattern: Pattern) -> str:
-    """`floors(building_id) → many Floor`, as text."""
+    """The pattern as text: `floors(building_id) → many Floor`."""
     names = [argument.name for argument in pattern.arguments]
     names = [pattern.by_type, *names] if pattern.by_type else names
     if pattern.search is not None:

@@ -12,7 +12,8 @@ from hashrange.design.declare.volumes import Volumes
 class Relation:
     """One `parent` has many `child` items, or at most one if `single`.
 
-    `optional` says that a child can have no parent. `count` is the declared number, if any.
+    `optional` says that a child can have no parent. `count` is the declared number of children, if
+    any.
     """
 
     parent: Entity
@@ -76,7 +77,7 @@ def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity
 
 
 def depths(model: TableModel, related: list[Relation]) -> dict[str, int]:
-    """The column of each entity, by name: the next one to the right of all its parents."""
+    """The number of each entity's column, by name: the first to the right of all of its parents."""
     depth = {entity.name: 0 for entity in model.entities}
     for _ in model.entities:  # as many rounds as the longest chain can need; cycles end too
         for relation in related:

@@ -91,7 +91,7 @@ class Canvas:
     def text(
         self, x: float, y: float, content: str, style: str, *, size: float = 12, most: int = 0
     ) -> float:
-        """Text with its baseline at `y`; returns its estimated width.
+        """Draw text with its baseline at `y`; returns its estimated width.
 
         With `most`, a text with more characters is cut, and shown whole in a tooltip.
         """
@@ -110,7 +110,7 @@ class Canvas:
         return width
 
     def run(self, x: float, y: float, *pieces: tuple[str, str, float]) -> None:
-        """Pieces of (text, style, size), each of which begins where the one before it ends."""
+        """Draw pieces of (text, style, size). Each begins where the piece before it ends."""
         width, spans = 0.0, []
         for number, (content, style, size) in enumerate(pieces):
             shown = printable(content)

@@ -120,7 +120,7 @@ def _find(resources: Json, table: str) -> str | None:
 
 
 def _update(table: str, there: Json, wanted: Json) -> tuple[list[str], Json]:
-    """All changes from `there`, as deployed, to `wanted`, and `there` after the first change."""
+    """All changes from the deployed table `there` to `wanted`; the table after the first one."""
     _expect_same_table(table, there, wanted)
     has = {index["IndexName"]: index for index in there.get("GlobalSecondaryIndexes", [])}
     needs = {index["IndexName"]: index for index in wanted.get("GlobalSecondaryIndexes", [])}

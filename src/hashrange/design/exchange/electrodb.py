@@ -128,9 +128,9 @@ def _entity(model: TableModel, table: str, entity: Entity) -> Iterator[str]:
 
 
 def _index(source: Source) -> str:
-    """The declaration of a key in ElectroDB, which calls each of them an index.
+    """The declaration of an index in ElectroDB, which calls the table's key an index as well.
 
-    The composites are the key attributes themselves: ElectroDB builds no keys.
+    Its composites are the key attributes themselves, so that ElectroDB does not build keys.
     """
     columns = [("pk", source.hash), ("sk", source.range)]
     parts: dict[str, Any] = {} if source.name is None else {"index": quoted(source.name)}

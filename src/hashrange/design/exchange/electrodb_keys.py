@@ -111,9 +111,10 @@ def stored(entity: Entity, field: str, value: str) -> str:
 def sort_test(
     entity: Entity, test: SortTest, values: Values, argument: Callable[[str], str]
 ) -> str:
-    """An expression for a `Sort`, whose value is undefined if nothing can be in the range.
+    """An expression for a condition on the sort key, as a `Sort` of the exported TypeScript.
 
-    `argument` gives the expression for an argument's value.
+    Its value is undefined if nothing can be in the range. `argument` gives the expression for an
+    argument's value.
     """
     if test.column.natural is not None:
         return _natural(entity, test, argument)
@@ -142,10 +143,10 @@ def _value(end: Argument, side: str, argument: Callable[[str], str]) -> str:
 def _end(
     entity: Entity, test: SortTest, side: str, at: str, end: Argument, value: str
 ) -> dict[str, str]:
-    """The members of `Ends` for one end of a range.
+    """One end of a range, as members of the type `Ends` of the exported TypeScript.
 
-    `side` is the end of the range of values, "low" or "high". `at` is the same end in the range of
-    keys: the opposite one, if the keys are in descending order.
+    `side` says which end of the range of values it is: "low" or "high". `at` says the same for the
+    range of keys. If the keys are in descending order, the two differ.
     """
     part, written = test.placeholder, test.column.template.formats[test.placeholder]
     kind, excluded = entity.fields[part.field], end.operator in ("after", "before")

@@ -23,7 +23,7 @@ from hashrange.design.source.table_shape import TableShape
 from hashrange.model.values import Item
 
 COMMON = ("info", "metadata", "profile", "meta", "data", "content", "details", "item", "root")
-"""Words of sort keys that say nothing about the entity."""
+"""Words that are common in sort keys, and say nothing about the entity."""
 KEY_WORDS = ("pk", "sk", "hash", "range", "key", "gsi", "lsi", "index")
 WHEN_VALUES_MAX = 8
 CHOICES_MAX, TIMES = 12, 4
@@ -34,7 +34,11 @@ _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 @dataclass
 class InferredEntity:
-    """An entity's source, and what the search found. `templates` has templates by key attribute."""
+    """An entity's source, and the facts that it was inferred from.
+
+    `guesses` and `names` have the types and the names of fields by attribute. `templates` has the
+    templates of key attributes.
+    """
 
     source: EntitySource
     group: Group
@@ -45,7 +49,10 @@ class InferredEntity:
 
 def infer_entity(shape: TableShape, group: Group, type_name: str | None, taken: set[str]
                  ) -> InferredEntity:  # fmt: skip
-    """The entity of a group. `taken` are the names of other classes."""
+    """The entity of a group.
+
+    `type_name` is the table's type attribute. `taken` has the names of other classes.
+    """
     return _Search(shape, group, type_name).entity(taken)
 
 
@@ -211,16 +218,17 @@ class _Search:
         )
 
     def _should_be_in(self, attributes: Sequence[str], item: Item) -> bool:
-        """Whether an item lacks one of these key attributes although templates would make them."""
+        """Whether an item lacks one of these key attributes although templates make them all."""
         made = [self.templates[attribute].render(item) for attribute in attributes]
         return None not in made and any(attribute not in item for attribute in attributes)
 
     def _condition(
         self, attribute: str, outside: Sequence[Item]
     ) -> tuple[str, dict[str, str | bool]] | None:
-        """A condition `field = :v`, with the value, that holds for all items with the attribute.
+        """A condition `field = :v`, with its value, by which the index may choose its items.
 
-        It does not hold for the items `outside`. None if there is no such condition.
+        It holds for all items that have `attribute`, and for none of the items `outside`. None if
+        no condition does this.
         """
         inside = [item for item in self.items if attribute in item]
         for guess in self.plain:
@@ -237,11 +245,14 @@ class _Search:
 
 
 TIGHTER = ("choices", "leading choices", "slug")
-"""The ways to narrow the types of texts, one after another while keys are ambiguous."""
+"""The ways to narrow the types of texts. While keys are ambiguous, the next way is applied."""
 
 
 def tighten(one: InferredEntity, way: str) -> None:
-    """Give texts in templates narrower types, so that keys cannot be those of other entities."""
+    """Give texts in templates narrower types, so that keys cannot be those of other entities.
+
+    `way` is one of TIGHTER.
+    """
     templates = one.templates.values()
     used = {piece.guess.attribute for template in templates for piece in template.pieces}
     leading = {f.parts[0].guess.attribute for f in templates if isinstance(f.parts[0], Piece)}

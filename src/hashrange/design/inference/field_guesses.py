@@ -1,4 +1,4 @@
-"""The types of the attributes of a group of items, and the texts of their values in keys."""
+"""Guesses for a group of items: the attributes' types, and the texts of their values in keys."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -146,7 +146,7 @@ _TEXTS: tuple[tuple[str, Any, re.Pattern[str]], ...] = (
     ("time", time, re.compile(r"\d\d:\d\d:\d\d\.\d{6}")),
     ("UUID", UUID, re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
 )
-"""Types whose values are stored as text of one form."""
+"""(annotation, type, form) of the types whose values are stored as texts of one form."""
 _SIMPLE: dict[str, tuple[str, Any]] = {
     "B": ("bytes", bytes),
     "BOOL": ("bool", bool),
@@ -211,7 +211,7 @@ def _inner(values: Sequence[AttributeValue]) -> str:
 
 
 def _keeps(kind: FieldType, values: Sequence[AttributeValue]) -> bool:
-    """Whether each value would be stored again as it is."""
+    """Whether each value, read as this type and stored again, stays the same."""
     for stored in values:
         try:
             again = encode(_validated(kind.python, decode(stored)))

@@ -16,11 +16,11 @@ TYPE_NAMES = (
 )  # fmt: skip
 """Names under which programs store the type of an item, the usual ones first."""
 TYPED_LEAST = 0.9
-"""If a table stores types, at least this share of the items have one: some may be foreign."""
+"""A table stores types if at least this share of its items have one. Foreign items have none."""
 TYPES_MAX = 100
 CONSTANT_LEAST = 3
 GROUP_LEAST = 0.005
-"""The least share of items that a form of keys needs to be an entity, if items have no type."""
+"""If items have no type, a form of keys is an entity if at least this share of items have it."""
 _SEGMENTS = re.compile(r"[^A-Za-z0-9]+|[A-Za-z0-9]+")
 _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 
@@ -92,7 +92,7 @@ def _is_marker(shape: TableShape, item: Item) -> bool:
 def type_attribute(shape: TableShape, items: Sequence[Item]) -> str | None:
     """The attribute that holds the type of most items, if there is one.
 
-    It has few values, and the items of each value have keys of one form.
+    The attribute has few values, and the items with one value have keys of one form.
     """
     counts: Counter[str] = Counter()
     for item in items:
@@ -111,7 +111,10 @@ def type_attribute(shape: TableShape, items: Sequence[Item]) -> str | None:
 
 
 def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
-    """Whether nearly all keys of each value of the attribute begin with the same constant."""
+    """Whether nearly all items with the same value of the attribute have keys that begin alike.
+
+    The keys of a value may also begin with many different texts: see FORMS_FREE.
+    """
     forms: dict[str, Counter[tuple[str, ...]]] = {}
     for item in items:
         value = item.get(name, {}).get("S")
@@ -137,9 +140,10 @@ Constants = Mapping[str, frozenset[tuple[int, str]]]
 
 
 def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
-    """For each key attribute, the (position, text) of segments that are part of a template.
+    """For each key attribute, the (position, text) of its constant segments.
 
-    Such segments occur often, have a letter, and are not values of another attribute of the item.
+    Delimiters divide a key into segments. A segment is constant if it occurs often, has a letter,
+    and is not the value of another attribute of the item.
     """
     keys = {column.attribute for column in columns}
     constants = {}

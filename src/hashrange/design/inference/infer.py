@@ -27,7 +27,11 @@ KEY_CHARS = 150
 
 @dataclass(frozen=True)
 class Inferred:
-    """The source of the model. `verified` counts the sampled items whose keys it reproduces."""
+    """An inferred model: `text` is its Python source.
+
+    `verified` counts the sampled items whose keys the model reproduces, and `unmatched` counts the
+    items that fit no entity.
+    """
 
     text: str
     table: TableSource
@@ -65,7 +69,7 @@ def infer(
 
 
 def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
-    """The model of a table with these groups of items."""
+    """The model of a table with these groups of items. `sampled` is the number of all items."""
     inferred, foreign = _entities(shape, groups)
     markers = len(groups.markers)
     if not inferred:
@@ -93,7 +97,10 @@ def _document(table: TableSource, sampled: int) -> str:
 
 
 def _entities(shape: TableShape, groups: Groups) -> tuple[list[InferredEntity], list[Item]]:
-    """The entities, and the items of groups whose keys no attributes explain."""
+    """The entities, and the items that fit none of them.
+
+    A group of items has no entity if attributes do not explain its keys.
+    """
     entities: list[InferredEntity] = []
     foreign = [*groups.foreign]
     for members in groups.groups:

@@ -113,7 +113,7 @@ class _Sampler:
             raise failure.original from None
 
     def _wait(self, items: int, consumed: dict[str, Any]) -> None:
-        """Count the items and units of a page, and sleep until the units so far fit the rate."""
+        """Count a page's items and units, and sleep if the total of units is above the rate."""
         with self.lock:
             self.units += float(consumed.get("CapacityUnits", 0))
             self.read += items

@@ -21,7 +21,7 @@ CANDIDATES_MAX = 300
 QUICK = 40
 """The number of items that a template is tried on before it is tried on all of them."""
 FIT_LEAST = 0.95
-"""The least share of a group's keys that a template makes; other items are foreign."""
+"""The least share of a group's keys that a template makes. Other programs may write the rest."""
 SHARDS_MAX = 128
 USUAL_SHARDS = (10, 16, 20, 32, 50, 64, 100)
 """Numbers of shards that are preferred if several would explain the sampled keys."""
@@ -187,7 +187,10 @@ def _sharded(
 def _shard_pattern(
     before: Parts, head: str, tail: str, after: Parts, items: Sequence[Item], attribute: str
 ) -> list[tuple[Item, int]]:
-    """(item, number in its key at the place of the shard); empty if a key has no number there."""
+    """(item, number) for each key that consists of `before`, `head`, a number, `tail` and `after`.
+
+    The result is empty if any key has another form, or if there are few keys.
+    """
     numbers = []
     for item in items[:200]:
         left, right = render((*before, head), item), render((tail, *after), item)
@@ -202,7 +205,7 @@ def _shard_pattern(
 
 
 def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
-    """The number of shards with which the field gives these numbers; 0 if none does."""
+    """The number of shards with which `guess` gives each item its number; 0 if there is none."""
     most = max(number for _, number in numbers)
     fitting = [
         shards
@@ -216,11 +219,11 @@ def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
 
 
 def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
-    """Templates sort by this: one that makes more keys is better, then one with less constant text.
-    `count` is the number of keys.
+    """A sort key that is lowest for the best template. `count` is the number of keys.
 
-    A field that is the same in all of at least FEW items could as well be constant text, which is
-    then preferred, unless the field looks like an identity: its name ends in `id`.
+    A template is better if it makes more keys or, for the same number of keys, has less constant
+    text. A field that is the same in all of at least FEW items could as well be constant text. The
+    constant text is then preferred, unless the field's name ends in `id`, as that of an identity.
     """
     constant, guessed, unrelated, plain = 0, 0, 0, 0
     previous = ""

@@ -47,7 +47,7 @@ def _key(shape: TableShape, item: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _templates(shape: TableShape, marker: Item, one: InferredEntity, item: Item) -> Iterator[str]:
-    """The beginnings of the marker's key that are templates and produce the rest from the item."""
+    """Beginnings of the marker's key: templates that make the rest of the key from `item`."""
     text = marker[shape.table.hash[0].attribute]["S"].removeprefix(f"{MARKER_TYPE}#")
     guesses = [one.guesses[attribute] for attribute in one.names]
     for end in range(len(text)):

@@ -135,7 +135,7 @@ class ViewSource:
 
 @dataclass
 class PatternSource:
-    """A pattern that a key serves: `arguments` are names and annotations."""
+    """A pattern that a key or index serves. `arguments` has (name, annotation) pairs."""
 
     name: str
     title: str
@@ -259,7 +259,7 @@ def quoted(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text for a comment or a docstring, in one line: nothing in it can end either."""
+    """The text in one line, without anything that would end a comment or docstring around it."""
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
     return shown.replace("\\", "\\\\").replace('"', "'")
 
@@ -277,7 +277,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def field_name(attribute: str) -> str:
-    """A name that pydantic and the toolkit accept: `GSI1-pk` becomes `gsi1_pk`."""
+    """A name for the attribute's field that pydantic accepts: `GSI1-pk` becomes `gsi1_pk`."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", attribute)
     name = re.sub(r"\W+", "_", words, flags=re.ASCII).strip("_").lower() or "attribute"
     if name[0].isdigit():
@@ -307,7 +307,7 @@ def pattern_name(text: str) -> str:
 
 
 def distinct(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number if it is taken."""
+    """The name, followed by a number if the name is among `taken`."""
     used = {*taken}
     if name not in used:
         return name

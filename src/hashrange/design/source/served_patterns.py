@@ -1,4 +1,4 @@
-"""Patterns for a model that has none yet: those that its keys and indexes serve as they are."""
+"""Patterns for a model without patterns: the reads that its keys and indexes serve directly."""
 
 from collections.abc import Iterator, Sequence
 from string import Formatter
@@ -71,7 +71,7 @@ def _by_indexes(
 
 
 def _held(entity: EntitySource, index: IndexSource) -> list[FieldSource]:
-    """The fields that an index holds: those of its key and the table's key, and the projected."""
+    """The fields in an index: those of its key and of the table's key, and the projected fields."""
     parts = [entity.hash, entity.range, index.hash, index.range]
     names = [name for part in parts if part is not None for name in fields_of(part)]
     names += index.project if isinstance(index.project, tuple) else ()
@@ -91,11 +91,11 @@ def _placeholders(part: Part) -> Iterator[tuple[str, str]]:
 
 
 _PERIODS = {"%Y-%m": "st.Month", "%Y-%m-%d": "st.Day", "%Y-%m-%dT%H": "st.Hour"}
-"""For each format that shows only the beginning of a time, the type of the argument."""
+"""For each format that shows only a month, a day or an hour, the type of a pattern's argument."""
 
 
 def _period(part: Part) -> dict[str, str]:
-    """For each time that the template shows only to the month, day or hour, the argument's type."""
+    """For each field of which `part` shows only a month, day or hour, the type of an argument."""
     return {name: _PERIODS[spec] for name, spec in _placeholders(part) if spec in _PERIODS}
 
 

@@ -26,7 +26,9 @@ class TableShape:
 
 
 def shape_of(name: str, described: Mapping[str, Any], ttl: str | None = None) -> TableShape:
-    """The shape in a response of DescribeTable, or in the properties of a template's table.
+    """The shape of the table that `described` describes, whose TTL attribute is `ttl`.
+
+    `described` is from a DescribeTable response, or has the properties of a table in a template.
 
     Raises ExchangeError if a member that describes a key is missing or of another type.
     """

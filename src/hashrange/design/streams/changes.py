@@ -46,7 +46,7 @@ class Change(Generic[E]):
         return item
 
     def changed(self, *fields: str) -> bool:
-        """Whether an existing item was changed, so that one of these fields has another value."""
+        """Whether the change gave one of these fields of an existing item a new value."""
         if self.old is None or self.new is None:
             return False
         return any(getattr(self.old, name) != getattr(self.new, name) for name in fields)
@@ -73,7 +73,7 @@ def on(
 ) -> Callable[[Callable[[Change[E]], object]], Callable[[Change[E]], object]]:
     """A decorator: the function is called for each change of the entity's items.
 
-    With `changed`, it is called only if an existing item has another value in one of these fields.
+    With `changed`, it is called only if one of these fields of an existing item gets a new value.
     `st.follow` and `st.lambda_handler` call the functions. Raises DeclarationError.
     """
     fields = table.model.entity(entity).fields
@@ -97,7 +97,7 @@ def on(
 
 def change_of(model: TableModel, record: Mapping[str, Any]) -> Change[Any] | None:
     """The change of a stream record in wire form. None if the table does not know the entity, or
-    if the images differ only in what a migration keeps in the item.
+    if the images differ only in attributes that a migration keeps in the item.
     Raises ItemError, and DesignError if the record has no images.
     """
     stored = record["dynamodb"]

@@ -45,7 +45,8 @@ class Dispatcher:
     def _is_owner(self, change: Change[Any]) -> bool:
         """Whether the item is new or changed in a field that the stream's reader copies from it.
 
-        An owner that is created again can have copies from before.
+        A new item is included, because it may have been deleted and created again; other items
+        can then still have copies of its old fields.
         """
         fields = {
             copy.field
@@ -56,7 +57,7 @@ class Dispatcher:
         return bool(fields) and (change.old is None or change.changed(*fields))
 
     def _copies(self, change: Change[Any]) -> bool:
-        """Whether the change sets copied fields of the item, which may then be out of date."""
+        """Whether the change sets fields that are copies. Their new values may be out of date."""
         if change.new is None:
             return False
         names = _stream_copies(self.model.entity(type(change.new)))

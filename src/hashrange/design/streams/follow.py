@@ -23,7 +23,7 @@ read again."""
 def follow(db: Store, *, streams: Any = None, reader: str = "main") -> "Follower":
     """A reader of the table's stream, which updates copies and calls the handlers of `st.on`.
 
-    If the store is on a boto3 client, `streams` is one for "dynamodbstreams". Readers with
+    If the store is on a boto3 client, `streams` is a client for "dynamodbstreams". Readers with
     different names each get every record. A record whose handler raises an error is handled again,
     so it must do no harm to handle a record twice. Without a checkpoint, reading starts with the
     oldest record of the stream, which keeps records for 24 hours.
@@ -44,7 +44,7 @@ class Follower:
         self._reader = _StreamReader(model, Dispatcher(db._core), reader)
 
     def catch_up(self) -> int:
-        """Handle the records that are there; returns the number of changes that were handled.
+        """Handle the records that the stream has now; returns the number of handled changes.
 
         Errors of handlers are raised unchanged; the next call begins with the same record.
         """
@@ -124,7 +124,7 @@ class _StreamReader:
         return handled
 
     def _records(self, shards: Shards, shard: Shard) -> Steps[list[Record]]:
-        """The next records, or the oldest if those after the checkpoint are gone."""
+        """The next records of the shard, or its oldest records if the next ones are gone."""
         try:
             return (yield from shards.read(shard))
         except ApiFailure as failure:

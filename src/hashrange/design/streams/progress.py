@@ -1,9 +1,9 @@
 """The progress of a reader of a stream: checkpoints and receipts, which are items of the table.
 
 A checkpoint `checkpoint#reader#shard` has the sequence number of the last handled record of a
-shard. A receipt `handled#reader#digest` has that of the last handled change of an item, for readers
-that can get a record twice and do not know its shard. Patterns never return checkpoints or
-receipts, because their type is not that of an entity.
+shard. A receipt `handled#reader#digest` has the sequence number of the last handled change of an
+item, for readers that can get a record twice and do not know its shard. Patterns never return
+checkpoints or receipts, because their type is not that of an entity.
 """
 
 import hashlib

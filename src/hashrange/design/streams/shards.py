@@ -35,7 +35,11 @@ class Shard:
 
 
 class Shards:
-    """The shards of the stream `arn`; shards that exist at first are read from `start`."""
+    """The shards of the stream `arn`.
+
+    Shards that the first `find` returns are read from an iterator of the type `start`, later shards
+    from their first record.
+    """
 
     def __init__(self, arn: str, start: str = "TRIM_HORIZON") -> None:
         self.known: dict[str, Shard] = {}

@@ -103,7 +103,7 @@ def _second_above(value: datetime) -> Any:
 
 
 def _is_outside(value: Any) -> bool:
-    """Whether a time has no form in UTC."""
+    """Whether a datetime, converted to UTC, would be before year 1 or after year 9999."""
     try:
         value.astimezone(UTC)
     except OverflowError:

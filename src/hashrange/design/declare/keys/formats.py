@@ -45,11 +45,11 @@ class Format:
 
     `runs` describes the possible texts. `ordered` means that texts sort in the order of the values,
     or, if `descending`, in the opposite order. `fixed` means that all texts have the same length,
-    and `free` that any text is possible. If only the beginning of a value is shown, `length` is its
-    length. `before(value)` is the value whose text comes just before its text, or None. If an end
-    of a range cannot be written as a text, `ends` finds the nearest value that can. `units` are the
-    directives of a date or time (other formats show the whole value); `leading(value, units)` is
-    the beginning of the text that shows these units, or None.
+    and `free` that any text is possible. If only the first characters of a value are shown,
+    `length` is their number. `before(value)` is the value whose text comes just before the text of
+    `value`, or None. If an end of a range cannot be written as a text, `ends` finds the nearest
+    value that can. `units` are the directives in the format of a date or time, and empty in other
+    formats. `leading(value, units)` is the beginning of the text that shows these units, or None.
     """
 
     render: Callable[[Any], str]
@@ -72,7 +72,7 @@ UNITS: dict[Any, frozenset[str]] = {
     date: frozenset({"%Y", "%m", "%d"}),
     time: frozenset({"%H", "%M", "%S", "%f"}),
 }
-"""The directives that show a whole value of these types."""
+"""For each type, the directives that together show a whole value."""
 
 
 def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = False) -> Format:
@@ -162,7 +162,10 @@ def is_path(python: Any) -> bool:
 
 
 def _segments(value: Any) -> str:
-    """The text of a path, as `/a/b/`; () is "/". So a prefix ends with a whole segment."""
+    """The text of a path: `/a/b/`, or `/` for ().
+
+    It ends in `/`, so that a path used as a prefix is compared in whole segments.
+    """
     for segment in value:
         if not isinstance(segment, str) or not segment or not set(segment) <= SLUG.members:
             raise BadValue("the segments of a path in a key are letters, digits, - and _")
@@ -322,7 +325,7 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
 
 
 def _leading(pieces: list[str]) -> Callable[[Any, frozenset[str]], str | None]:
-    """The function `Format.leading`. It cuts the specification after the last of the units."""
+    """`Format.leading` for the format in `pieces`, which it cuts after the last of the units."""
 
     def leading(value: Any, units: frozenset[str]) -> str | None:
         seen: set[str] = set()
@@ -363,7 +366,7 @@ def _strftime(value: Any, spec: str) -> str:
 
 
 def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
-    """A function that returns the value of a text. None unless the format shows the whole value."""
+    """A function that makes the value from its text; None if the text shows only a part of it."""
     if not UNITS[python] <= set(directives):
         return None
 

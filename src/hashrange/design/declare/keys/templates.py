@@ -224,7 +224,10 @@ class Template:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Matches the template's texts. Fields take as little as fits, the last field the rest."""
+        """A regular expression for the template's texts.
+
+        Each field matches as few characters as possible, and the last field matches the rest.
+        """
         pieces = []
         for number, part in enumerate(self.parts):
             if isinstance(part, str):
@@ -293,7 +296,7 @@ def bind(
 ) -> Template:
     """The template of these parts, with the formats of its placeholders.
 
-    Raises DeclarationError (K01) for an unknown field. `what` begins its message.
+    Raises DeclarationError (K01) for an unknown field. `what` begins the error's message.
     """
     formats = {}
     for part in parts:

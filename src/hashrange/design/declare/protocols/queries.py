@@ -88,8 +88,8 @@ class Query(Protocol[X]):
     ) -> Page[X]:
         """A page of exactly `size` items; the last page may have fewer, but is never empty.
 
-        With `max_read`, at most that many stored items are read for a page, which may then have
-        fewer than `size` items. Raises InvalidCursor.
+        `max_read` limits how many stored items are read for a page. If this limit is reached, the
+        page may have fewer than `size` items. Raises InvalidCursor.
         """
         ...
 

@@ -58,7 +58,10 @@ class Store(Protocol):
         ...
 
     def save(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
-        """Write the fields that differ from those read (see `Item.replace`). Raises Conflict."""
+        """Write the fields of `item` that differ from the item as it was read. Raises Conflict.
+
+        See `Item.replace`.
+        """
         ...
 
     def edit(
@@ -194,7 +197,10 @@ class Store(Protocol):
         self, get: Callable[[*Arguments], R | None], keys: Iterable[tuple[*Arguments]], /
     ) -> list[R | None]: ...
     def get_many(self, get: Callable[..., Any], keys: Iterable[Any], /) -> list[Any]:
-        """Get one result for each key, a tuple of arguments or one argument, by BatchGetItem."""
+        """Call the pattern `get` for many keys by BatchGetItem. Returns one result for each key.
+
+        A key is the pattern's only argument, or a tuple of its arguments.
+        """
         ...
 
     def transaction(
@@ -210,12 +216,13 @@ class Store(Protocol):
     def transact(
         self, work: Callable[Concatenate[Work, P], R], /, *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """Call `work(t, ...)`, and write what `t` has collected if nothing that was read changed.
+        """Call `work(t, ...)`, and commit the writes that `t` has collected.
 
-        After a lost race, `work` is called again, up to ten times in all, so it should have no
-        other effects. If the last call loses too, Conflict is raised. `work` is not called again
-        after an error of the client, such as a timeout, since the writes may have been done.
-        Returns what `work` returns.
+        If an item that `work` read has changed by the time of the commit, nothing is written, and
+        `work` is called again, up to ten times in all, so it should have no other effects. If the
+        last call fails for the same reason, Conflict is raised. `work` is not called again after an
+        error of the client, such as a timeout, since the writes may have been done. Returns what
+        `work` returns.
         """
         ...
 
@@ -234,7 +241,7 @@ class Store(Protocol):
     def sync(self, owner: Item, /) -> int:
         """Update the copies of the owner's fields; returns how many were out of date.
 
-        `save` does this by itself. After an interruption, a call of `sync` continues it.
+        `save` updates copies by itself. If it is interrupted, a call of `sync` updates the rest.
         """
         ...
 

@@ -135,7 +135,8 @@ class Transaction(WritesAndDeletes, Protocol):
     ) -> None:
         """Read and change an item when the transaction is sent.
 
-        After a lost race, all such items are read and changed again, up to five times.
+        If another writer changes an item between the read and the commit, the items of all `update`
+        calls are read and changed again, up to five times.
         """
         ...
 
@@ -166,13 +167,13 @@ class AsyncTransaction(AsyncWritesAndDeletes, Protocol):
 
 
 class Work(WritesAndDeletes, Protocol):
-    """What the function of `Store.transact` reads and writes."""
+    """The reads and writes of a function that is passed to `Store.transact`."""
 
     def get(self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Read an item by its primary key. None if it is absent.
 
-        The commit checks that the item is unchanged, or still absent. Writes that were collected
-        before are not seen.
+        The commit checks that the item is unchanged, or still absent. The result does not show
+        writes that were collected before.
         """
         ...
 
