@@ -212,7 +212,7 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
 @pytest.mark.parametrize(
     ("members", "told"),
     [
-        ({"rates": {"fire": 0.1}}, "no fault 'fire'; there are throttle, "),
+        ({"rates": {"fire": 0.1}}, "no fault 'fire'; the faults are throttle, "),
         ({"on": {"PutItem": {1: "fire"}}}, "no fault 'fire'"),
         (
             {"rates": {"error": 2}},
@@ -220,8 +220,8 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
         ),
         ({"rates": {"error": 0.6, "throttle": 0.6}}, "must add up to at most 1"),
         ({"on": {"PutItem": {0: "error"}}}, "calls of PutItem are counted from 1"),
-        ({"on": {"Put": {1: "error"}}}, "about 'Put', which is not an operation"),
-        ({"operations": ("GetItems",)}, "about 'GetItems', which is not an operation"),
+        ({"on": {"Put": {1: "error"}}}, "set for 'Put', which is not an operation"),
+        ({"operations": ("GetItems",)}, "set for 'GetItems', which is not an operation"),
         (
             {"on": {"GetItem": {1: "unprocessed"}}},
             "GetItem cannot have the fault unprocessed; these can: BatchGetItem, BatchWriteItem",

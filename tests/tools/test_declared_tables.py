@@ -225,7 +225,7 @@ def test_the_folder_that_cdk_writes(folder: Path, run: Run) -> None:
     ended = run("tables", "create", "a.db", "cdk.out")
     assert ended.out == "created T8F7\n"
     assert ended.error == (
-        "hashrange: T8F7: the table gets this name, because the file declares none\n"
+        "hashrange: T8F7: the table gets this name, because the file has no other name for it\n"
     )
 
 

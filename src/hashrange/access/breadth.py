@@ -21,7 +21,7 @@ _LEADING = frozenset({"dynamodb:leadingkeys", "dynamodb:firstpartitionkeyvalues"
 _WITHOUT_KEYS = {
     "Scan": "it reads the whole table, and a Scan has no leading keys",
     "PartiQLSelect": "a SELECT without a partition key has no leading keys and reads the whole "
-    "table, unless dynamodb:FullTableScan must be false",
+    "table; to prevent it, require dynamodb:FullTableScan to be false",
     "GetRecords": "a stream shows the changes of all items",
     "SearchVectors": "a search has no condition keys at all",
     "ExportTableToPointInTime": "an export has all items",
@@ -70,7 +70,7 @@ class _Allow:
         statement, actions = self._statement, self._left(self._statement)
         if statement.but_actions:
             count = len(actions)
-            yield f"NotAction with Allow allows {count} actions, and those that are added later"
+            yield f"NotAction with Allow allows {count} actions, and all that are added later"
         if actions == ACTIONS and not statement.conditions:
             yield "it allows every action"
         if _LEADING & self._keys:
@@ -203,7 +203,7 @@ _WRITING = frozenset(
 def _of_attributes(actions: set[str], keys: set[str]) -> Iterator[str]:
     if actions & _READING and "dynamodb:select" not in keys:
         yield (
-            "a read without a projection names no attributes and returns all; "
+            "a read without a projection names no attributes, and returns all of them; "
             "require dynamodb:Select to be SPECIFIC_ATTRIBUTES"
         )
     if actions & _WRITING and "dynamodb:returnvalues" not in keys:

@@ -295,7 +295,7 @@ class Shipper(Background):
     def _break_chain(self, reason: str) -> None:
         """Give up the present log, while writes continue. The archive will not have the moments
         that have not been shipped."""
-        _log.error("the chain of the archive is broken, and moments are lost: %s", reason)
+        _log.error("commits that were not archived yet cannot be restored: %s", reason)
         self._chain = None
         self._discards = reason
         self._tail.pause()

@@ -45,7 +45,7 @@ class Intrinsics:
         if not isinstance(name, str) or name not in self._conditions:
             return Unresolved(f"the condition {name}")
         if name not in self._outcomes:
-            self._outcomes[name] = Unresolved(f"the condition {name}, which refers to itself")
+            self._outcomes[name] = Unresolved(f"the condition {name} (it refers to itself)")
             self._outcomes[name] = self._truth(self._conditions[name])
         return self._outcomes[name]
 

@@ -58,7 +58,7 @@ def test_one_folder_and_one_file(db: Drive) -> None:
 
 def test_a_segment_is_a_whole_name(db: Drive) -> None:
     for wrong in (("a/b",), ("",), ("a#b",)):
-        with pytest.raises(st.BadValue, match="segments of a path"):
+        with pytest.raises(st.BadValue, match="segment of a path"):
             list(db.tree("d", wrong))
 
 

@@ -271,7 +271,7 @@ FIELDS = "id: st.Slug; x: str = ''; e: st.Vector(2)"
         (item("A", "'a#{id}', 'info'", "id: str; e: list[st.Vector(2)]"), "not a part of a field"),
         (item("A", "'a#{id}', 'info'", FIELDS, "i = st.vectors('vec', 'x')"), "not a vector"),
         (item("A", "'a#{id}', 'info'", FIELDS, "i = st.vectors('vec', 'f')"), "not a field"),
-        (item("A", "'a#{id}', 'info'", FIELDS, f"{INDEX}, filters=['e'])"), "compares S, N, B"),
+        (item("A", "'a#{id}', 'info'", FIELDS, f"{INDEX}, filters=['e'])"), "compare S, N and B"),
         (item("A", "'a#{id}', 'info'", FIELDS, f"{INDEX}, filters=['x', 'x'])"), "twice"),
         (item("A", "'a#{id}', 'info'", FIELDS, f"{INDEX}, distance='cosin')"), "cosine"),
         (item("A", "'a#{id}', 'info'", FIELDS, f"{INDEX}, project='SOME')"), "KEYS_ONLY"),
@@ -345,7 +345,7 @@ def test_a_diff_names_vector_indexes() -> None:
     changes = [(one.where, one.text) for one in st.diff(old, new).changes]
     assert changes == [
         ("vector index vec", "its key or projection changes: it is dropped and created again"),
-        ("vector index two", "DynamoDB builds it, by an UpdateTable of its own"),
+        ("vector index two", "DynamoDB builds it, in a separate UpdateTable"),
     ]
     assert "it is dropped" in str(st.diff(new, old))
     assert not st.diff(new, new).changes

@@ -153,7 +153,7 @@ def test_plans_of_patterns(name: str, row: tuple[str, str, str]) -> None:
             "by_status",
             r"no argument gives customer_id for pk.*This would: Order: st.index\(\"GSI2\"",
         ),
-        ("late", "no argument gives the value of a part before order_id in order#"),
+        ("late", "no argument gives a field that stands before order_id in order#"),
     ],
 )
 def test_a_refusal_says_why_and_what_would_serve(name: str, reason: str) -> None:

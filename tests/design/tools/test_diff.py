@@ -161,7 +161,7 @@ BREAKS = {
     "another operator": ("st.AtLeast", "st.After", "breaking", "'at' means something else"),
     "a required argument": ("st.AtLeast[datetime] | None = None", "st.AtLeast[datetime]",
                             "breaking", "P.orders: its argument 'at' is required"),
-    "a stream less": (", stream=True", "", "breaking", "table: its stream is switched off"),
+    "a stream less": (", stream=True", "", "breaking", "table: the stream is switched off"),
     "another source of a copy": ('st.copy(U, "name"', 'st.copy(U, "email"', "backfill",
                                  "O.name: its source U.name becomes U.email: run db.sync"),
     "a copy that the stream left behind": ("transaction", "batch", "nothing", ""),

@@ -145,11 +145,8 @@ def test_the_largest_parent_is_hot_before_the_others_are() -> None:
         (f.severity, f.message) for f in st.lint(model(text)).findings if f.rule == "C01"
     ]
     assert severity == "warning"
-    start = (
-        "assuming that a key value's share of the traffic is its share of the items: "
-        "1,600 write units "
-    )
-    assert message.startswith(start + "per second on the largest 'f#{f}'")
+    start = "if each item causes the same traffic, there are 1,600 write units per second on the "
+    assert message.startswith(start + "largest 'f#{f}'")
 
 
 def test_a_pattern_across_parents_does_not_read_the_number_of_each_parent() -> None:

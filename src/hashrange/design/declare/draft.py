@@ -135,8 +135,10 @@ class Draft:
             )
         fields = part if isinstance(part, tuple) else (part.field,)
         if len(fields) > most:
-            limit = "four attributes" if most == 4 else "one attribute, not a multi-attribute key"
-            raise DeclarationError(f"{what}: {fields}: at most {limit}", at=self.model, rule="I06")
+            limit = "four attributes" if most == 4 else "one attribute, not several"
+            raise DeclarationError(
+                f"{what}: this key can have at most {limit}: {fields}", at=self.model, rule="I06"
+            )
         return tuple(self._natural(name, what) for name in fields)
 
     def _natural(self, name: str, what: str) -> KeyColumn:
@@ -179,8 +181,10 @@ class Draft:
         if isinstance(index.project, str):
             if index.project not in PROJECTS:
                 hint = suggest(index.project, PROJECTS)
-                message = f"project={index.project!r}{hint}, or a list of fields"
-                raise DeclarationError(message, at=self.model)
+                raise DeclarationError(
+                    f"project={index.project!r}{hint}: write ALL, KEYS_ONLY or a list of fields",
+                    at=self.model,
+                )
             return index.project
         for name in index.project:
             if name not in self.fields:

@@ -149,7 +149,7 @@ def in_utc(value: datetime) -> datetime:
 
 def time_text(value: time) -> str:
     if value.tzinfo is not None:
-        raise BadValue("a time of day is stored without a time zone")
+        raise BadValue("a time of day cannot have a time zone, because it is stored without one")
     return value.isoformat("microseconds")
 
 

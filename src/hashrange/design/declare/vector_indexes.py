@@ -93,7 +93,8 @@ def _index(
             raise error(f"{name} is not a field{suggest(name, entity.fields)}")
         tag = entity.fields[name].tag
         if tag not in _SEARCHED_TYPES:
-            raise error(f"{name} is stored as {tag or 'several types'}; a search compares S, N, B")
+            kind = tag or "several types"
+            raise error(f"{name} is stored as {kind}; a search can only compare S, N and B")
         return Column(entity.attributes[name], tag)
 
     if declared.name in other_indexes:

@@ -56,11 +56,14 @@ def _table(old: TableModel, new: TableModel) -> Iterator[str]:
     if old.table.columns != new.table.columns:
         yield "the key attributes of the table change: create another table and copy the items"
     if any(column.tag != "S" for column in old.table.columns):
-        yield "the table's key attributes are not texts: the migration has no key for its own item"
+        yield (
+            "a key attribute of the table is not a text, but the migration stores an item of its "
+            "own, with texts as its key: create another table and copy the items"
+        )
     if old.type_attribute is None or old.type_attribute != new.type_attribute:
         yield (
-            "both models need the same type_attribute, which tells old items from new ones: add "
-            "it to the old model and write its items again first"
+            "both models need the same type_attribute, because it tells old items from new ones: "
+            "first add it to the old model, and write the items of that model again"
         )
     if old.ttl_attribute is not None and old.ttl_attribute != new.ttl_attribute:
         yield f"items expire by {old.ttl_attribute}: keep it, since a table has one TTL attribute"

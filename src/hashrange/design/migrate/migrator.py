@@ -306,7 +306,7 @@ class Migrator:
         differing: list[Item] = []
         for number in range(PASSES_MAX):
             differing = yield from self._compared()
-            self.report(Progress(state.phase, f"pass {number + 1}: {len(differing)} differ"))
+            self.report(Progress(state.phase, f"pass {number + 1}: {len(differing)} items differ"))
             if not differing:
                 return
             yield from Backfill(self.side, state).mend(differing)

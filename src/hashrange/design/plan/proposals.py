@@ -56,7 +56,8 @@ def _spread(pattern: Pattern, model: TableModel) -> Iterator[tuple[dict[str, Any
     if pattern.by_type is not None or pattern.search is not None:
         return
     if pattern.facts.buckets is None:
-        text = f"@st.buckets(at_most={BUCKETS}), where at_most limits the partitions of a range"
+        limit = "where at_most limits how many partitions a call reads"
+        text = f"@st.buckets(at_most={BUCKETS}), {limit}"
         yield {"buckets": BUCKETS}, text
     equal = {a.field for a in pattern.arguments if a.exact}
     for entity in (model.entity(one) for one in pattern.entities):

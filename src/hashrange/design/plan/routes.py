@@ -245,8 +245,8 @@ class _Walk:
         """Set the bucket's range. If the bucket shows whole values, no sort key needs the range."""
         if self.bucket is None:
             if self.buckets:
-                reason = "the partition key needs a unit of time that no argument gives"
-                raise KeyRefusal(f"@st.buckets: {reason}")
+                needed = "a time in the partition key, such as {at:%Y-%m}, that no argument gives"
+                raise KeyRefusal(f"@st.buckets needs {needed}")
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])
@@ -295,7 +295,7 @@ class _Walk:
         if begins:
             prefixed = begins[0].python is str or is_path(begins[0].python)
             if len(ranges) > 1 or column.tag == "N" or not prefixed:
-                raise KeyRefusal(f"{part.field}: give a range or, if it is text, one prefix")
+                raise KeyRefusal(f"{part.field} can have a range or, if it is a text, one prefix")
             return SortTest(column, known, begins=begins[0])
         low = self._only(ranges, "at least", "after", "between")
         high = self._only(ranges, "at most", "before", "between")
@@ -328,7 +328,7 @@ class _Walk:
             if argument.name not in self.used:
                 templates = " and ".join(str(column.template) for column in self.key.range)
                 raise KeyRefusal(
-                    f"no argument gives the value of a part before {argument.name} in {templates}"
+                    f"no argument gives a field that stands before {argument.name} in {templates}"
                     if any(argument.field in c.template.fields for c in self.key.range)
                     else f"{argument.name} is not part of {templates or 'the key'}"
                 )
@@ -360,8 +360,8 @@ def _coarse(texts: str, argument: Argument, units: set[str]) -> KeyRefusal:
         fitting = [f" or make it an st.{n.title()}" for n, u in PERIODS.items() if u == units]
         advice = f': add @st.where("{argument.field} = :{argument.name}"){"".join(fitting)}'
     return KeyRefusal(
-        f"{texts} shows only part of {argument.field}, so items with other values would come back"
-        f"{advice}",
+        f"{texts} shows only part of {argument.field}, so items with another {argument.field} "
+        f"would be returned too{advice}",
         rule="K20",
     )
 
@@ -373,8 +373,8 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
         raise KeyRefusal(f"the texts of {test.placeholder} do not sort as {field} does", rule="K08")
     if not last and not written.fixed:
         raise KeyRefusal(
-            f"{field} has no fixed width, so the text after it in {test.column.template} "
-            "changes its order",
+            f"the keys {test.column.template} do not sort by {field}, because {field} has no fixed "
+            "width and another text follows it",
             rule="A13",
         )
     ends = [end for end in (test.low, test.high) if end is not None]

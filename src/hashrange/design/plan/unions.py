@@ -19,7 +19,7 @@ def shared_beginning(routes: Sequence[Route]) -> tuple[Part, ...]:
     if any(route.computes for route in routes):
         raise KeyRefusal("a computed field can differ between entities: make it an argument")
     if any(route.bucket or route.shard for route in routes):
-        raise KeyRefusal("one query can read several entities only in partitions that are known")
+        raise KeyRefusal("a query by @st.buckets or a shard number cannot read several entities")
     if any(r.shards for r in routes) or any(
         r.test is not None and (r.test.ranged or r.test.begins) for r in routes
     ):

@@ -131,7 +131,8 @@ class _Comparison:
         if new.stream and not old.stream:
             yield Change("additive", "table", "a stream is switched on")
         if old.stream and not new.stream:
-            yield Change("breaking", "table", "its stream is switched off: its readers end")
+            text = "the stream is switched off: its readers get no more changes"
+            yield Change("breaking", "table", text)
         if old.hide_expired != new.hide_expired:
             what = "leave out" if new.hide_expired else "return"
             yield Change("breaking", "table", f"reads {what} expired items")
@@ -161,9 +162,9 @@ class _Comparison:
         for name, index in (old | new).items():
             where = str(index.source)
             if name not in new:
-                yield Change("additive", where, "it is dropped, by an UpdateTable of its own")
+                yield Change("additive", where, "it is dropped, in a separate UpdateTable")
             elif name not in old:
-                yield Change("additive", where, "DynamoDB builds it, by an UpdateTable of its own")
+                yield Change("additive", where, "DynamoDB builds it, in a separate UpdateTable")
             elif vector_request(old[name]) != vector_request(index):
                 yield self._made_again(index.source)
 
@@ -186,7 +187,7 @@ class _Comparison:
             text = "a local index is removed, which needs a new table"
             yield self._all("new keys", str(source), text)
         else:
-            yield Change("additive", str(source), "it is dropped, by an UpdateTable of its own")
+            yield Change("additive", str(source), "it is dropped, in a separate UpdateTable")
 
     def _added(self, source: Source) -> Iterator[Change]:
         if source.kind == "LSI":
@@ -195,7 +196,7 @@ class _Comparison:
             return
         inside = [e for e in self.new.entities if _key(e, source) or source == self.new.by_type]
         stored = [entity for entity, new in self.common if new in inside]
-        text = "DynamoDB builds it, by an UpdateTable of its own"
+        text = "DynamoDB builds it, in a separate UpdateTable"
         yield self._change("additive", str(source), text, stored)
 
     # ---- entities ----

@@ -36,7 +36,7 @@ class Drawing:
         that an operation cannot have."""
         for name in (*faults.operations, *faults.on):
             if name not in API:
-                raise ValueError(f"the faults are about {name!r}, which is not an operation")
+                raise ValueError(f"faults are set for {name!r}, which is not an operation")
         for name, calls in faults.on.items():
             for fault in calls.values():
                 if name not in _CAN_HAVE.get(fault, {name}):

@@ -130,7 +130,7 @@ class Predictor:
             if (first := outcome.first) is None:
                 return Smallest(more, "", outcome)
         where = first.index or first.table
-        why = f"one key alone is too much: {first.reason}, {where}, key {first.key}"
+        why = f"a single key exceeds its limit: {first.reason}, {where}, key {first.key}"
         return Smallest(None, why)
 
     def _factors(self, units: Wanted, thinned: int) -> list[float]:

@@ -86,15 +86,19 @@ def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
         ("provisioned_write_capacity_units", "Write units provisioned.", "write_units"),
         (
             "on_demand_max_read_request_units",
-            "The maximum of read units on demand.",
+            "The limit of read units per second, in on-demand mode.",
             "read_units_max",
         ),
         (
             "on_demand_max_write_request_units",
-            "The maximum of write units on demand.",
+            "The limit of write units per second, in on-demand mode.",
             "write_units_max",
         ),
-        ("online_index_percentage_progress", "How much of an index is built.", "built"),
+        (
+            "online_index_percentage_progress",
+            "The built percentage of a new index.",
+            "built",
+        ),
     ):
         family = GaugeMetricFamily(f"aws_dynamodb_{name}", text, labels=BY)
         for each in capacities:

@@ -36,7 +36,7 @@ FIGURES = {
         "The age of the oldest commit that may be missing from the archive.", max
     ),
     "archive_failures": Figure("Failed writes to the archive since the last successful one.", max),
-    "commits": Figure("Commits; writes that wait together share one.", rises=True),
+    "commits": Figure("Commits. Writes that wait at the same time share a commit.", rises=True),
     "conflicts": Figure(
         "Commits that failed because of another server's commit; their requests were run again.",
         rises=True,

@@ -17,7 +17,10 @@ def add(commands: "Commands") -> None:
     explaining = command(below, explain)
     explaining.add_argument("operation", metavar="OPERATION", help="for example GetItem")
     explaining.add_argument(
-        "request", metavar="REQUEST.json", type=Path, help="a file with the request's members"
+        "request",
+        metavar="REQUEST.json",
+        type=Path,
+        help="a file with the request's parameters",
     )
     explaining.add_argument(
         "--access", metavar="FILE", type=Path, required=True, help="the access file"
@@ -33,7 +36,7 @@ def add(commands: "Commands") -> None:
         "--db",
         metavar="DB",
         type=database_name,
-        help=f"{STORE_HELP}, whose tables, tags and policies are used; default: an empty database",
+        help=f"{STORE_HELP}: its tables, tags and policies are used; default: an empty database",
     )
     checking = command(below, check)
     checking.add_argument("policy", metavar="POLICY.json", type=Path, help="an IAM policy")

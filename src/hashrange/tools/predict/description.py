@@ -163,7 +163,9 @@ class Loads:
         if count is None:
             count = KEYS_ASSUMED
             if rate:
-                self.assumed.append(f"{line.name}: {count:,} different keys {name} in {source}")
+                place = "the table" if source == TABLE else source
+                text = f"{count:,} different partition keys of the form {name} in {place}"
+                self.assumed.append(f"{line.name}: {text}")
         return Keys(name, max(1, min(int(count), KEYS_MAX)))
 
     def _count(self, entity: Entity, fields: set[str]) -> float | None:

@@ -53,7 +53,7 @@ BY_TEXT = _entries(
     ),
     (
         r"\b(UNION|INTERSECT|EXCEPT)\b",
-        "A statement is one SELECT. Values of one attribute go together with IN: "
+        "A statement is one SELECT. To select several values of an attribute, use IN: "
         "WHERE pk IN ['a', 'b'].",
     ),
     (

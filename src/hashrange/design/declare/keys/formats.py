@@ -168,7 +168,7 @@ def _segments(value: Any) -> str:
     """
     for segment in value:
         if not isinstance(segment, str) or not segment or not set(segment) <= SLUG.members:
-            raise BadValue("the segments of a path in a key are letters, digits, - and _")
+            raise BadValue("a segment of a path in a key can only have letters, digits, - and _")
     return "".join(["/", *(f"{segment}/" for segment in value)])
 
 

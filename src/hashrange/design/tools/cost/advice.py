@@ -54,8 +54,8 @@ def _written(line: CostLine) -> str:
     if indexes and sum(indexes.values()) >= line.writes.get(TABLE, 0) / 2:
         name = max(indexes, key=lambda one: indexes[one])
         return (
-            f"{name} takes {indexes[name]:g} of {line.write_units:g} units: project fewer fields, "
-            "or leave items out of it."
+            f"{name} accounts for {indexes[name]:g} of the {line.write_units:g} write units: "
+            "project fewer fields, or leave items out of it."
         )
     if line.transaction:
         return (

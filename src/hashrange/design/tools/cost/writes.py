@@ -47,7 +47,7 @@ class WriteCosts:
         if str(entity) not in self.examples.declared:
             line = replace(line, notes=(f"estimate: the size of an example of {entity}",))
         for left_out in self.examples.left_out(entity):
-            note = f"no example of {entity} is in {left_out}, whose writes are not counted"
+            note = f"{left_out} has no example of {entity}, so writes to {left_out} are not counted"
             line = replace(line, notes=(*line.notes, note))
         for index in self.model.vectors:
             if entity in index.entities:

@@ -25,9 +25,9 @@ LOW_CARDINALITY = 100
 checked_at_declaration(
     "I06",
     "error",
-    "a multi-attribute key of more than four attributes, or not in a global index",
-    "A global index takes up to four attributes for its partition and four for its sort key; the "
-    "table and local indexes take one of each. The model is refused when it is declared.",
+    "a key of several attributes outside a global index, or of more than four",
+    "A global index can have up to four attributes in its partition key and four in its sort key. "
+    "The table and local indexes have one in each. The model is refused when it is declared.",
 )
 checked_at_declaration(
     "I13",
@@ -115,13 +115,14 @@ def item_with_entries(c: Context) -> Iterator[Found]:
     for entity in c.entities if full else ():
         size = c.size("I05", entity)
         if size is not None and size * (1 + full) > limits.ITEM_BYTES_MAX:
-            yield str(entity), f"its {size:,} bytes count {1 + full} times"
+            times = f"{1 + full} times: in the table and in local indexes"
+            yield str(entity), f"its {size:,} bytes count {times}"
 
 
 @rule(
     "I07",
     "information",
-    "a concatenated text where the fields themselves would serve",
+    "a key that joins fields into a text, where the fields themselves would do",
     "A global index can have several attributes as its key, in their own types. Then nothing is "
     "computed, so existing items need no backfill.",
 )

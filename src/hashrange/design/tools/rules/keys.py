@@ -163,7 +163,7 @@ def prefix_in_value(c: Context) -> Iterator[Found]:
     "K07",
     "information",
     "a value with a delimiter could produce another entity's key",
-    "Writing such a value raises BadValue. A field of type st.Slug cannot have one.",
+    "Writing such a value raises BadValue. A field of type st.Slug cannot have such a value.",
 )
 def delimiter_in_value(c: Context) -> Iterator[Found]:
     clean = c.model.clean
@@ -350,7 +350,7 @@ def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:
     "K17",
     "warning",
     "a partition key begins with a value instead of the entity's name",
-    "The values of several entities can be equal, so that they share partitions. A prefix with the "
+    "If values of several entities are equal, their items share a partition. A prefix with the "
     "entity's name keeps them apart.",
 )
 def no_prefix(c: Context) -> Iterator[Found]:

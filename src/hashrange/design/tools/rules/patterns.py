@@ -74,7 +74,8 @@ def several_pages(c: Context) -> Iterator[Found]:
     "A04",
     "warning",
     "a result without a limit",
-    "By the declared volumes it exceeds a page of 1 MB. Read it with .page(size, cursor).",
+    "According to the declared volumes, it exceeds a page of 1 MB. Read it with "
+    ".page(size, cursor).",
 )
 def unbounded(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -124,8 +125,8 @@ def not_unique(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "A06",
     "warning",
     "a pattern looks for the latest item in one time bucket only",
-    "A new bucket is empty at first. Step back with @st.buckets, or leave the time out of the "
-    "partition key.",
+    "A new bucket is empty at first. With @st.buckets, the pattern also reads earlier buckets. Or "
+    "leave the time out of the partition key.",
 )
 def latest_of_bucket(c: Context) -> Iterator[Found]:
     for plan in c.plans:
@@ -143,7 +144,7 @@ def latest_of_bucket(c: Context) -> Iterator[Found]:
     "warning",
     "a time in the partition key needs several queries",
     "Each value of the time is a partition key of its own, so a longer period needs a query for "
-    "each of them: @st.buckets makes them.",
+    "each of them: @st.buckets sends these queries.",
 )
 def several_partitions(c: Context) -> Iterator[Found]:
     divided = {p.entities[0].name for p in c.plans if p.routes and p.route.bucket is not None}
@@ -190,7 +191,7 @@ def reads_others(c: Context) -> Iterator[Found]:
     "A10",
     "warning",
     "missing rates",
-    "Some rates are declared. Patterns and entities without one count as never used.",
+    "Some rates are declared. A pattern or entity without a rate counts as never used.",
 )
 def rates_missing(c: Context) -> Iterator[Found]:
     if not c.table.writes and all(plan.pattern.facts.rate is None for plan in c.plans):

@@ -44,8 +44,9 @@ def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "R02",
     "warning",
     "copies that cannot be found",
-    "The toolkit finds the copies of an owner by the owner's key, to update them. So the copying "
-    "entity needs a key or an index with that partition key.",
+    "To update the copies of an owner, the toolkit finds them by the owner's key. So a "
+    "partition key of the copying entity, in the table or an index, must consist of the fields "
+    "that refer to the owner.",
 )
 def lost_copies(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -150,7 +151,7 @@ def different_templates(c: Context) -> Iterator[Found]:
 @rule(
     "R08",
     "warning",
-    "it is unclear which item another belongs to",
+    "it is unclear to which item another item belongs",
     "A key has fields of another entity's key, and nothing says whether, or how, they refer to it, "
     "so db.delete_tree is refused. Declare st.ref(...), or st.ref(None) if they refer to nothing.",
 )

@@ -35,10 +35,7 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     known = {(traffic.what, traffic.where) for traffic in hot}
     for traffic in hot_keys(c, "C01", largest=True):
         if (traffic.what, traffic.where) not in known:
-            text = (
-                "assuming that a key value's share of the traffic is its share of the items: "
-                f"{traffic}"
-            )
+            text = f"if each item causes the same traffic, there are {traffic}"
             yield traffic.where, text, "warning"
 
 
@@ -102,9 +99,9 @@ def split(c: Context) -> Iterator[Found]:
     "C05",
     "warning",
     "a write of a text without a max_length",
-    "Each write costs the size of its item, and a text of any length makes an item of up to "
-    "400 KB. Give the fields a max_length, or declare the size of the items in the volumes. Parts "
-    "of keys are checked by K02.",
+    "Each write costs the size of its item. With a text of unlimited length, the item can have up "
+    "to 400 KB. Give the fields a max_length, or declare the size of the items in the volumes. "
+    "Parts of keys are checked by K02.",
 )
 def unlimited_texts(c: Context) -> Iterator[Found]:
     written = {c.model.entity(writes.entity).name for writes in c.table.writes}
@@ -142,7 +139,7 @@ def transaction_size(c: Context) -> Iterator[Found]:
 @rule(
     "C07",
     "information",
-    "the cost of shards, and the number that is needed",
+    "what shards cost, and how many are needed",
     "n shards allow n times the traffic of one key, and every read queries n keys.",
 )
 def shards(c: Context) -> Iterator[Found]:

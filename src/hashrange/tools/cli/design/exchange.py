@@ -26,9 +26,8 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tenant",
         metavar="FIELD",
-        help="iam: the field that holds an item's tenant; the policy then allows each caller only "
-        "the partition keys of the tenant that the caller's tag FIELD names "
-        "(aws:PrincipalTag/FIELD)",
+        help="iam: the field that holds an item's tenant; the policy then limits a caller to the "
+        "tenant that the caller's tag FIELD names (aws:PrincipalTag/FIELD)",
     )
     _add_output(parser)
 

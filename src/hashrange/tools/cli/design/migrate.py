@@ -66,16 +66,15 @@ def _add_models(parser: "argparse.ArgumentParser") -> None:
         "--signature-life",
         metavar="SECONDS",
         type=_rate,
-        help="the longest life of a signed request; default: 1800, for AWS",
+        help="the seconds for which a signed request can stay valid; default: 1800, as on AWS",
     )
     parser.add_argument(
         "--guards",
         metavar="N",
         type=int,
         default=0,
-        help="the number of guards, which are items in the table: every write also checks one of "
-        "them, so that the migration relies on no clock; the same number as in the programs; "
-        "default: 0",
+        help="the number of guards, the same as in the programs; default: 0; guards are items in "
+        "the table: every write also checks one of them, so that the migration relies on no clock",
     )
 
 

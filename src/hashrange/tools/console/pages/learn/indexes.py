@@ -31,7 +31,7 @@ class Question:
 
 QUESTIONS = {
     "sit": Question("Which dogs sit?", "animals", "dog:command:sit:"),
-    "dogs": Question("Which dogs are there, by their commands?", "animals", "dog:"),
+    "dogs": Question("Which dogs know which commands?", "animals", "dog:"),
     "cats": Question("Which cats climb which trees?", "animals", "cat:treeclimbed:"),
     "parrots": Question(
         "Which parrots know 2 to 150 words?",
