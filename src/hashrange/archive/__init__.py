@@ -5,10 +5,11 @@
     parts/G/ID/N               a part of a copy of the file, 16 MB before compression
     snapshots/G/N              a copy: its parts, and the segments that it needs
 
-G and N are numbers with leading zeros. The segments of a generation have consecutive numbers, and
-each names the SHA-256 of the one before it. The parts of a copy are read while the file changes, so
-they are from different moments; applying the segments from `start` to `through` afterwards writes
-every page that was changed meanwhile. If the chain breaks, another generation begins with a copy.
+G and N are numbers with leading zeros, ID is the id of a copy. The segments of a generation have
+consecutive numbers, and each names the SHA-256 of the segment before it. The parts of a copy are
+read while the file changes, so they are from different moments. The segments from `start` to
+`through`, two numbers in the copy's object, have every page that changed during this time, and are
+applied after the parts. If the chain breaks, another generation begins with a copy.
 """
 
 from hashrange.archive.contents import Contents

@@ -21,8 +21,10 @@ class Waiting(NamedTuple):
 
 
 class Chain:
-    """The end of a generation, where segments are added. `add` takes a segment when its frames have
-    been read; after `write` has returned, it is in the archive.
+    """The end of a generation, where segments are added.
+
+    `add` makes a segment of frames that have been read. It is in the archive when `write` has
+    returned.
     """
 
     def __init__(self, objects: Objects, generation: int, last: Read | None) -> None:
@@ -40,7 +42,7 @@ class Chain:
 
     @classmethod
     def begun(cls, objects: Objects, now: float, reason: str) -> "Chain":
-        """Begin a new generation."""
+        """Begin a new generation. `reason` says why, and is stored."""
         number = Contents(objects).last_generation() + 1
         record = Generation(f.VERSION, f.stamped(now), reason, os.urandom(8).hex())
         for generation in range(number, number + _ATTEMPTS):
@@ -53,7 +55,7 @@ class Chain:
 
     @property
     def position(self) -> Position | None:
-        """The position in the log after the last segment that was added."""
+        """The position in the log behind the last segment that was added; None if there is none."""
         if self.last is None:
             return None
         at = self.last
@@ -61,21 +63,24 @@ class Chain:
 
     @property
     def start(self) -> int:
-        """The number of the first segment that a copy of the file, read now or later, may need. No
-        earlier segment is needed, because all frames that are not in the file yet belong to the
-        present log.
+        """The number of the first segment that a copy of the file, read from now on, may need.
+
+        No earlier segment is needed, because all frames whose pages are not in the file yet belong
+        to the present log.
         """
         assert self.last is not None
         return max(self.last.log_begins, self._settled)
 
     def settle(self) -> None:
-        """Note that the file has everything up to the last segment."""
+        """Note that the file has all pages of the segments up to the last one."""
         assert self.last is not None
         self._settled = self.last.number
 
     def add(self, frames: Frames, page_bytes: int, now: float) -> None:
-        """Add the transactions after the last segment. `now` is a time after the transactions were
-        read."""
+        """Add a segment with the transactions that follow the last segment.
+
+        `now` must be a time after they were read.
+        """
         last, end = self.last, frames.end
         number = last.number + 1 if last else 1
         log = end.log.hex()
@@ -139,8 +144,8 @@ class Copying:
     def finish(self) -> Snapshot:
         """Write the snapshot.
 
-        Call this after the last part was read, when the archive has all transactions that were
-        committed before that read.
+        Call this after the last part has been read, and when the archive has all transactions that
+        were committed before this last read.
         """
         last = self._chain.last
         assert last is not None

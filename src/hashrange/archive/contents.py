@@ -19,8 +19,8 @@ class Read(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A part of one generation: the state after each segment from `first` to `last` can be
-    restored."""
+    """The moments of one generation that can be restored: its first copy of the file, and the
+    state after each later segment up to `last`."""
 
     number: int
     generation: Generation
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 
 class Contents:
-    """Reads an archive. Raises `ArchiveError` for damage, and `ObjectError`."""
+    """Reads an archive. Its methods raise `ArchiveError` for damage, and `ObjectError`."""
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
@@ -77,9 +77,9 @@ class Contents:
         return self.segment(generation, numbers[-1] if numbers else last)
 
     def chain(self, generation: int, start: int) -> Iterator[Read]:
-        """The segments from `start` on, after a check that each follows the one before it.
+        """The segments from `start` on. Each is checked to follow the segment before it.
 
-        Raises `ArchiveError` with the name of a missing object if later ones exist.
+        Raises `ArchiveError`, also if a segment, which it names, is missing and later ones exist.
         """
         before: Read | None = None
         number = start

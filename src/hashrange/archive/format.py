@@ -35,7 +35,7 @@ PageBytes = Annotated[int, Meta(ge=512, le=65_536, multiple_of=512)]
 
 
 class ArchiveError(Exception):
-    """The archive cannot be used as requested; the message is one line with the object's name."""
+    """The archive cannot be used as requested. The message is one line, which names the object."""
 
 
 class Generation(Struct, forbid_unknown_fields=True, frozen=True):
@@ -50,11 +50,12 @@ class Generation(Struct, forbid_unknown_fields=True, frozen=True):
 class Segment(Struct, forbid_unknown_fields=True, frozen=True):
     """The first line of a segment.
 
-    The segment has the frames after `first` up to `frame` of the log with the salts `log`, except
-    frames whose page is in a later frame of the segment. `sums` is the checksum of the last frame.
-    `before` is the SHA-256 of the previous segment, empty in the first one. All commits of the
-    segment were made at or before `time`; `commits` is the number of commits in the generation so
-    far. `log_begins` is the number of the first segment of the same log.
+    The segment has the frames after number `first`, up to number `frame`, of the log with the salts
+    `log`, except frames whose page is also in a later frame of the segment. `sums` is the checksum
+    of the last frame. `before` is the SHA-256 of the previous segment, empty in the first segment.
+    All commits of the segment were made at or before `time`. `commits` is the number of commits in
+    the generation up to the end of the segment. `log_begins` is the number of the first segment
+    with frames of this log.
     """
 
     format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -75,8 +76,8 @@ class Segment(Struct, forbid_unknown_fields=True, frozen=True):
 
 class Snapshot(Struct, forbid_unknown_fields=True, frozen=True):
     """A copy of the file, of `size` bytes. It is consistent after the segments from `start` to
-    `through` have been applied. `digest` and `time` are the SHA-256 and the time of the last of
-    them.
+    `through` have been applied. `digest` and `time` are the SHA-256 and the time of the segment
+    `through`.
     """
 
     format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -113,7 +114,7 @@ def snapshot_name(generation: int, through: int) -> str:
 
 
 def number_in(name: str) -> int:
-    """The number at the end of a name. Raises `ArchiveError` if the object is not one of ours."""
+    """The number at the end of an object's name. Raises `ArchiveError` if there is none."""
     digits = name.rpartition("/")[2]
     if not (digits.isascii() and digits.isdecimal()):
         raise ArchiveError(f"{name}: is not an object of an archive")
@@ -121,7 +122,7 @@ def number_in(name: str) -> int:
 
 
 def encode(manifest: Struct) -> bytes:
-    """A line of JSON, a space, and the SHA-256 of the JSON."""
+    """An object's first line: JSON, a space, and the SHA-256 of the JSON."""
     line = msgspec.json.encode(manifest)
     return line + b" " + digest_of(line).encode() + b"\n"
 
@@ -161,8 +162,8 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:
-    """The decompressed bytes of `packed`, which must be `size` bytes; no more than that is
-    decompressed."""
+    """The decompressed bytes of `packed`. Raises `ArchiveError` unless there are `size` bytes with
+    the SHA-256 `digest`. At most one byte more than `size` is decompressed."""
     unpacking = zlib.decompressobj()
     try:
         data = unpacking.decompress(packed, size + 1)
@@ -180,11 +181,11 @@ def digest_of(data: bytes) -> str:
 
 
 def stamped(now: float) -> float:
-    """A time that is not before `now`, in whole milliseconds, so that its text is exact."""
+    """`now`, rounded up to whole milliseconds, so that its text is exact."""
     return ceil(now * 1000) / 1000
 
 
 def written(time: float) -> str:
-    """A time as people read it, and as `--at` takes it."""
+    """A time as text for people, which the option `--at` accepts."""
     moment = datetime.fromtimestamp(time, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Builds a database file as of some moment from the objects of its archive."""
+"""Builds a database file, as of a requested moment, from the objects of its archive."""
 
 import os
 import time
@@ -21,7 +21,7 @@ from hashrange.storage.sqlite.tail import FRAME, FRAME_HEADER_BYTES
 
 
 class Restored(NamedTuple):
-    """The state that a restored file will have: the state after the commits of `segment`.
+    """The state to which a file was restored: the state after the commits of `segment`.
 
     If the archive may lack commits between this state and the requested moment, `gap` says why.
     """
@@ -39,8 +39,9 @@ class Restored(NamedTuple):
 
 
 def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
-    """Build the new file `path` as of the last archived commit at or before `at`, by default the
-    latest.
+    """Build the new file `path` as of the last archived commit at or before the time `at`.
+
+    By default, this is the latest archived commit.
 
     Raises `StoreError` if the file exists, `ArchiveError` and `ObjectError`. After an error there
     is no new file.
@@ -64,7 +65,7 @@ def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
 
 
 def build(objects: Objects, path: str, at: float | None = None) -> Restored:
-    """Write the pages as of that moment to an existing file, and sync it."""
+    """Write the pages as of the time `at` to the existing file `path`, and sync it."""
     contents = Contents(objects)
     generations = contents.generations()
     snapshot, until = _base(contents, generations, at)
@@ -85,9 +86,8 @@ def _base(
 ) -> tuple[Snapshot, float]:
     """The copy of the file to begin with, and the time after which no segment is applied.
 
-    Segments that were added to a generation after the next one had begun are not part of the
-    history: they were written by a server that did not know yet that another server had replaced
-    it.
+    Segments that were added to a generation after the next generation had begun are not part of
+    the history: the server that wrote them did not know yet that another server had replaced it.
     """
     if not generations:
         raise ArchiveError(f"{contents.objects.address}: there is no archive here")
@@ -140,7 +140,7 @@ def _apply(contents: Contents, snapshot: Snapshot, until: float, file: BinaryIO)
 
 
 def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
-    """Write the pages of whole transactions to their places.
+    """Write the pages of a segment's transactions to their places in the file.
 
     Returns the number of pages that the database has afterwards; 0 if there are no frames.
     """
@@ -161,8 +161,10 @@ def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
 
 @contextmanager
 def _announced(objects: Objects) -> Iterator[None]:
-    """Keep the archive's objects from being deleted while the block runs. If this process may not
-    write to the archive, this has no effect."""
+    """Keep the archive's objects from being deleted while the block runs.
+
+    The block runs without this protection if the process may not write to the archive.
+    """
     name = f"{f.RESTORES}{uuid4().hex}-{int(time.time())}"
     with suppress(ObjectError):
         objects.put(name, b"")

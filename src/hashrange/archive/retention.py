@@ -11,14 +11,14 @@ from hashrange.archive.contents import Contents
 from hashrange.archive.format import ArchiveError, Snapshot
 
 _RESTORE_SECONDS_MAX = 86_400
-"""The mark that a killed restore has left is ignored after this time."""
+"""A running restore leaves a mark in the archive. An older mark than this is ignored."""
 
 
 def delete_old(contents: Contents, now: float, seconds: float) -> Iterator[None]:
-    """Delete objects, but keep every moment of the last `seconds`. No object is deleted while a
-    restore runs.
+    """Delete objects, but none that is needed to restore a moment of the last `seconds`.
 
-    Yields after each deletion. If the generator is not resumed, a later call deletes the rest.
+    While a restore runs, nothing is deleted. Yields after each deletion. If the generator is not
+    resumed, a later call deletes the rest.
     """
     if _restores_run(contents, now):
         return
@@ -48,8 +48,10 @@ def _restores_run(contents: Contents, now: float) -> bool:
 
 
 def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> Iterator[None]:
-    """Delete the parts of copies that are not needed, or that were never completed. No copy may be
-    under way in the generation of `first` or an earlier one.
+    """Delete the parts of all copies but those with an id in `needed`.
+
+    Only the generation of `first` and earlier generations are searched. In these, no copy may be in
+    progress, since incomplete copies are deleted.
     """
     for each in list(contents.objects.list(f.PARTS)):
         _, generation, snapshot_id, _ = each.name.split("/")

@@ -1,6 +1,6 @@
 """Ships the log of a database file to its archive, in a thread, while requests are served.
 
-Of the processes that use the file, one does this, and no other process moves pages from the log
+Only one of the processes that use the file does this. No other process moves pages from the log
 into the file.
 """
 
@@ -23,13 +23,15 @@ EVERY_SECONDS = 1.0
 _COPY_BYTES_MIN = 64 << 20
 _COPY_SECONDS = 86_400.0
 _LOOK_SECONDS = 60.0
-"""The interval of the checks whether another server has begun a generation."""
+"""How often the shipper checks whether another server has begun a generation."""
 
 _log = logging.getLogger("hashrange")
 
 
 class Limits(NamedTuple):
-    """Every moment of the last `seconds` can be restored. While the object store cannot be reached,
+    """How long the archive and the log are kept.
+
+    Every moment of the last `seconds` can be restored. While the object store cannot be reached,
     the log is kept for at most `log_seconds_max`, and only up to a size of `log_bytes_max`.
     """
 
@@ -39,8 +41,10 @@ class Limits(NamedTuple):
 
 
 class Shipper(Background):
-    """The thread that ships the log. `now` returns the time of the database. If the content of the
-    disk is no longer known, nothing more may be written, and `refuse` is called with the reason.
+    """The thread that ships the log. `now` returns the time of the database.
+
+    If it is no longer known what is on the disk, nothing more may be written: the thread then calls
+    `refuse` with the reason.
     """
 
     name = "hashrange-archive"
@@ -71,10 +75,9 @@ class Shipper(Background):
         super().__init__()
 
     def check(self) -> None:
-        """Check that objects can be stored. A store that cannot be reached is accepted: it may be
-        back later.
+        """Check that objects can be stored. Raises `ObjectError`.
 
-        Raises `ObjectError`.
+        An object store that cannot be reached is no error, because it may come back.
         """
         try:
             probe(self._objects)
@@ -263,7 +266,7 @@ class Shipper(Background):
             self._ship_if_due()
 
     def _ship_if_due(self) -> None:
-        """Ship the log if that is due. Long work calls this from time to time."""
+        """Ship the log if a second has passed. Long work, such as a copy, calls this regularly."""
         if monotonic() >= self._complete_at + EVERY_SECONDS:
             self._ship()
             self._move_pages()
@@ -271,7 +274,7 @@ class Shipper(Background):
     # ---- failures ----
 
     def _look_for_others(self) -> None:
-        """Check whether another server has begun a later generation, and so replaced this one."""
+        """Raise `Taken` if another server has replaced this one: it began a later generation."""
         if self._chain is not None and monotonic() >= self._look_at:
             self._look_at = monotonic() + _LOOK_SECONDS
             last = self._contents.last_generation()
@@ -293,8 +296,8 @@ class Shipper(Background):
         return self._tail.log_bytes() > self._limits.log_bytes_max
 
     def _break_chain(self, reason: str) -> None:
-        """Give up the present log, while writes continue. The archive will not have the moments
-        that have not been shipped."""
+        """Give up the present log, while writes continue. The archive will lack the commits that
+        have not been shipped."""
         _log.error("commits that were not archived yet cannot be restored: %s", reason)
         self._chain = None
         self._discards = reason
@@ -309,7 +312,7 @@ class Shipper(Background):
         self._discard()
 
     def _discard(self) -> None:
-        """Let the log restart, although it has not been shipped."""
+        """Let the log restart, although its end has not been shipped."""
         try:
             if not self._tail.is_open:
                 self._tail.open(None)

@@ -57,13 +57,13 @@ class _Content:
 
 
 def awaited_response(response: Any) -> Any:
-    """botocore's response, as aiobotocore expects it."""
+    """A response of botocore, converted to a response as aiobotocore expects it."""
     content = _Content(response.content)
     return AioAWSResponse(response.url, response.status_code, dict(response.headers), content)
 
 
 def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that waits for nothing: no loop has to run."""
+    """The result of a coroutine that never waits, so that no event loop has to run."""
     try:
         coroutine.send(None)
     except StopIteration as end:

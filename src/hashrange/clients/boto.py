@@ -1,8 +1,8 @@
 """boto3 answered in this process: no socket, no credentials, no waiting.
 
-`boto3_session` makes a session that a database answers; `hashrange.mock` answers the clients of any
-other code. botocore does everything except sending: it validates, serializes, checks the CRC,
-parses and raises as with AWS.
+`boto3_session` makes a session whose requests a database answers; `hashrange.mock` answers the
+clients that other code makes. botocore does everything except sending: it validates, serializes,
+checks the CRC, parses and raises as with AWS.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ def boto3_session(
     The session acts as the principal with this ARN in the database's access file; without an ARN it
     may do everything. Raises ValueError if there is no such principal.
 
-    The session ignores this machine's profiles and credentials, and signs nothing. It retries only
-    if `retry` says that requests may fail on purpose: then boto3 retries as it does with AWS.
+    The session ignores this machine's profiles and credentials, and signs nothing. It does not
+    retry unless `retry` is True: set it if the database makes requests fail on purpose.
     """
     caller_of = own_caller(database, region, principal)
     nowhere = (None, None, os.devnull, None)
@@ -112,7 +112,7 @@ class _Content:
 
 
 def target(request: AWSPreparedRequest) -> str | None:
-    """The DynamoDB or streams operation that a request names; None for another service."""
+    """The operation of DynamoDB or DynamoDB Streams that a request names, or None."""
     match = _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", "")))
     return match[1] if match else None
 
@@ -121,7 +121,7 @@ CallerOf = Callable[[AWSPreparedRequest], Caller]
 
 
 def answer(database: Database, request: AWSPreparedRequest, caller_of: CallerOf) -> AWSResponse:
-    """The answer of a database to a request."""
+    """The answer of a database to a request. `caller_of` returns the request's caller."""
     operation = _operation(request)
     outcome: Outcome
     runtime = database.runtime  # may raise if its test is over: not a server's error
@@ -173,18 +173,18 @@ def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> 
 
 
 def own_caller(database: Database, region: str, principal: str | None = None) -> CallerOf:
-    """A function that returns the caller of a request that a session of this process sends: the
-    principal with this ARN, or without an ARN a caller that may do everything.
+    """A function that returns the caller of a request from a session of this process.
 
-    The caller has the region of the request's host; `region` if the host names none. Raises
-    ValueError if the access file does not name the principal.
+    The caller is the principal with the ARN `principal`; without an ARN, it may do everything. It
+    has the region of the request's host, or `region` if the host names none. Raises ValueError if
+    the access file does not name the principal.
     """
     if principal is None:
         return lambda request: Caller(_region_of(request, region), _account(database))
     acting(database, principal)
 
     def caller(request: AWSPreparedRequest) -> Caller:
-        """The caller, as the current generation of the access file defines the principal."""
+        """The caller: the principal, as the access file defines it now."""
         now = acting(database, principal)
         check_expiry(now, time())
         return Caller(_region_of(request, region), now.account, "", now)
@@ -200,11 +200,11 @@ def acting(database: Database, principal: str) -> "Principal":
 
 
 def signed_caller(database: Database, region: str, request: AWSPreparedRequest) -> Caller:
-    """The caller, with the region and the access key of the request's signature. Without a
-    signature, the region is that of the request's host, and `region` if the host names none.
+    """The caller of a request, with the region and the access key of the request's signature.
 
-    With an access file the key must belong to a principal; its secret is not checked. Raises
-    UnrecognizedClientException or ExpiredTokenException.
+    Without a signature, the region is that of the request's host, or `region` if the host names
+    none. If the database has an access file, the key must belong to a principal; its secret is not
+    checked. Raises UnrecognizedClientException or ExpiredTokenException.
     """
     signed = _CREDENTIAL.search(_text(request.headers.get("Authorization", "")))
     access = database.access

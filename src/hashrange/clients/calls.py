@@ -1,4 +1,4 @@
-"""The part of a runtime that every interface uses, and the answer to an internal error."""
+"""The part of a runtime that every interface uses, and the error that answers a failed request."""
 
 import logging
 from collections.abc import Collection
@@ -32,7 +32,7 @@ class Runtime(Protocol):
     def submit(
         self, name: str, body: bytes, done: Done, caller: Caller, turn: Any = None, /
     ) -> None:
-        """Run an operation on an event loop: `done` is called there, now or later."""
+        """Run an operation on an event loop. The loop calls `done`, at once or later."""
         ...
 
     def turn(self) -> Turn:
@@ -41,8 +41,10 @@ class Runtime(Protocol):
 
 
 def refusal(operation: str, error: BaseException) -> ApiError:
-    """The error to answer with. Any other exception than an ApiError is an internal error, and is
-    logged."""
+    """The error with which a failed request is answered: `error`, if it is an ApiError.
+
+    Any other exception is logged, and answered as an internal error.
+    """
     if isinstance(error, ApiError):
         # Its frames hold the request, in a cycle that only the garbage collector would free.
         error.__traceback__ = error.__context__ = None

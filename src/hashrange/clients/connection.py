@@ -28,8 +28,8 @@ THROTTLED = frozenset(
 
 
 class Refused(DataError):
-    """An operation failed. `code` is the name of the service's error; empty if the service did not
-    answer."""
+    """An operation failed. `code` is the name of the service's error, or empty if the service did
+    not answer."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(f"{code}: {reason}" if code else reason)
@@ -44,11 +44,14 @@ class JsonConnection(Protocol):
     in_process: bool
 
     def call(self, operation: str, body: bytes, /) -> bytes:
-        """The body of the answer. Raises Refused."""
+        """Send a request, and return the body of the answer. Raises Refused."""
         ...
 
     def call_all(self, operation: str, bodies: Sequence[bytes], /) -> list[Outcome]:
-        """Make several requests at once; they run in any order."""
+        """Make the requests `bodies` at once, and return their answers in the same order.
+
+        The requests may run in any order.
+        """
         ...
 
     def close(self) -> None: ...
@@ -65,7 +68,7 @@ def connection_of(runtime: Runtime | AsyncRuntime, threads: int) -> JsonConnecti
 
 
 class _File:
-    """A database that is called in this process. Requests that are made at once share commits."""
+    """A database in this process, called directly. Requests that are made at once share commits."""
 
     in_process = True
 
@@ -87,7 +90,7 @@ class _File:
 
 
 class _Pooled:
-    """A database whose answers take a while, so several threads make requests at once."""
+    """A database whose answers take a while, so that several threads make the requests."""
 
     in_process = False
 
@@ -160,7 +163,10 @@ def _refused(error: BaseException) -> Refused:
 
 
 class refusals:  # noqa: N801  used as a word: `with refusals(name)`
-    """Turn the errors of boto3 and of a database in this process into `Refused`."""
+    """A context that turns the errors of boto3 clients, also of in-process ones, into `Refused`.
+
+    `name` is the name of the database in the messages.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -181,7 +187,7 @@ class refusals:  # noqa: N801  used as a word: `with refusals(name)`
 
 
 def _with_bytes(value: Any) -> Any:
-    """A request for boto3, which takes binary as bytes."""
+    """A request in wire form, converted for boto3, which takes binary values as bytes."""
     if isinstance(value, list):
         return [_with_bytes(each) for each in value]
     if not isinstance(value, dict):

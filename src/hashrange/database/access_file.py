@@ -1,4 +1,4 @@
-"""The access file: TOML, with policies in files relative to it."""
+"""Reads the access file: TOML that names principals, and policy files by relative paths."""
 
 import os
 import stat
@@ -34,13 +34,15 @@ def read_access(path: Path) -> Access:
 
 
 def access_of(setting: Any) -> Access | None:
-    """The principals in `Settings.access`, or in the file it names. Raises AccessError or
-    OSError."""
+    """The principals in `setting` (`Settings.access`), or in the file that it names.
+
+    Raises AccessError or OSError.
+    """
     return setting if isinstance(setting, Access | None) else read_access(Path(setting))
 
 
 def others_may(path: Path, bits: int) -> bool:
-    """Whether users other than the owner have any of these permissions, bits of `stat`."""
+    """Whether other users have any of the permissions `bits`, a mask as in `stat`."""
     return os.name != "nt" and bool(path.stat().st_mode & bits)
 
 

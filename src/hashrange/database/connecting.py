@@ -1,4 +1,4 @@
-"""The composition root: the only place that opens the store for a runtime."""
+"""The composition root: the only module that opens stores and makes databases from them."""
 
 import os
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ from hashrange.runtime.upgrade import bring_up_to_date_async
 def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Rewrite a database file without its unused space.
 
-    Returns its size before and after, in bytes. Raises `StoreError`, also if another process has
-    the file open.
+    Returns (size before, size after) in bytes. Raises `StoreError`, e.g. if another process has the
+    file open.
     """
     from hashrange.storage.sqlite import compact as rewrite
 
@@ -31,10 +31,10 @@ def compact(path: str | os.PathLike[str]) -> tuple[int, int]:
 def restore(
     backup: str | os.PathLike[str], path: str | os.PathLike[str], *, replace: bool = False
 ) -> None:
-    """Verify a backup and copy it to `path`: a new file or, with `replace`, an existing file that
-    is not in use.
+    """Verify a backup and copy it to the new file `path`.
 
-    Raises `StoreError`; then the file at `path` is unchanged.
+    With `replace`, the file may exist, but must not be in use. Raises `StoreError`, and then leaves
+    `path` as it was.
     """
     from hashrange.storage.sqlite import restore as put_back
 
@@ -211,8 +211,8 @@ def _check_archive(settings: Settings, is_file: bool) -> None:
 
 
 def _with_access(settings: Settings) -> dict[str, Any]:
-    """Arguments of a Database: the settings without their access file and, if they name one, its
-    content. Raises ValueError or OSError."""
+    """Arguments of a Database: `settings` without the access file and, if it names one, `access`
+    with the file's content. Raises ValueError or OSError."""
     if settings.access is None:
         return {"settings": settings}
     from hashrange.database.access_file import access_of
@@ -221,7 +221,7 @@ def _with_access(settings: Settings) -> dict[str, Any]:
 
 
 def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
-    """The address, if it is that of a PostgreSQL database and not the name of a file."""
+    """`path`, if it is the address of a PostgreSQL database; None if it names a file."""
     name = os.fsdecode(path)
     kind = kind_of(name)
     if kind == "server":

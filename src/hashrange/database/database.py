@@ -92,7 +92,7 @@ class Database:
             raise
 
     async def execute_async(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Like `execute`, without ever blocking the event loop for a disk or a lock."""
+        """Like `execute`, but never blocks the event loop for a disk or a lock."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def done(outcome: bytes | BaseException) -> None:
@@ -111,7 +111,7 @@ class Database:
             raise
 
     def states(self) -> "States":
-        """States of a database in memory that can be restored; the first one is the present
+        """Keeps states of a database in memory, and restores them; the first one is the present
         state."""
         from hashrange.database.states import States
         from hashrange.storage.memory import MemoryStore
@@ -143,7 +143,7 @@ class Database:
         return result
 
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
-        """Describe each table, or one: its partitions, largest item collections and indexes.
+        """Describe all tables, or one table: partitions, largest item collections and indexes.
 
         Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal.
         `from_key` is the first key of a partition that begins within an item collection. With
@@ -158,7 +158,7 @@ class Database:
         return self.runtime.inspect(table_name)
 
     def expired_items(self) -> dict[str, int]:
-        """The number of expired items that this process has deleted, by table."""
+        """For each table, the number of expired items that this process has deleted."""
         return dict(self._upkeep.expired)
 
     def boto3_session(
@@ -186,15 +186,15 @@ class Database:
         self._store.backup(os.fsdecode(path), compact)
 
     def figures(self) -> dict[str, int]:
-        """Numbers for monitoring, by name: sizes in bytes, and counts since it was opened."""
+        """Numbers for monitoring, by name: sizes in bytes, and counts since the database opened."""
         figures = self._store.figures()
         for worker in self._workers:
             figures |= worker.figures()
         return figures
 
     def place(self) -> str:
-        """An identifier of a PostgreSQL database, the same under any address; empty for other
-        databases."""
+        """An identifier of a PostgreSQL database, which does not depend on the address. Empty for
+        other databases."""
         store = self._store
         return store.wait(store.store.place()) if isinstance(store, StoreOnLoop) else ""
 
@@ -204,7 +204,7 @@ class Database:
         yield from problems(self._store)
 
     def start_upkeep(self) -> None:
-        """Search for work that an earlier process left undone, now and at intervals."""
+        """Start to search for work that an earlier process left undone, now and at intervals."""
         for worker in (self._upkeep, *self._workers):
             worker.wake()
 
@@ -224,14 +224,14 @@ class Database:
         worker.wake()
 
     def start_scrubber(self) -> None:
-        """Search for damage in the background, repeatedly, with a fiftieth of one core.
+        """Start a repeated search for damage in the background, with a fiftieth of one core.
 
         If damage is found, an error is logged, and from then on every write fails; reads continue.
         """
         self._scrubber.start()
 
     def on_damage(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with one line, in any thread, when the search for damage finds damage."""
+        """When the search finds damage, `tell` is called with one line, in any thread."""
         self._scrubber.on_damage(tell)
 
     def close(self) -> None:

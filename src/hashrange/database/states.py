@@ -18,7 +18,7 @@ _CATALOG_BYTES = 8
 
 
 class States:
-    """The initial state, and later snapshots, by name."""
+    """The initial state of a database, and later states that were kept under a name."""
 
     def __init__(self, store: MemoryStore, runtime: BaseRuntime) -> None:
         self._store = store
@@ -31,12 +31,12 @@ class States:
         return sorted(self._kept)
 
     def keep(self, name: str) -> None:
-        """Take a snapshot. It replaces one of the same name."""
+        """Keep the present state under `name`. It replaces an earlier state of this name."""
         self._kept[name] = self._store.state()
 
     def go_back(self, name: str | None = None) -> None:
-        """Go back to a snapshot, or to the first state. Raises KeyError if there is no such
-        snapshot."""
+        """Restore the state `name`, or the first state. Raises KeyError if no state has this
+        name."""
         wanted = self._first if name is None else self._kept[name]
         self._store.go_on_from(lambda now: _following(now, wanted))
         views = self._runtime.environment.views
@@ -45,7 +45,7 @@ class States:
 
 
 def _following(now: State, wanted: State) -> State:
-    """The rows of an earlier state, with versions that follow the present ones."""
+    """The state `wanted`, but with versions that come after those of the state `now`."""
     rows = dict(wanted.spaces[kv.SYSTEM_SPACE])
     spaces, catalog = system.SPACES[1], system.CATALOG_VERSION[1]
     made = [system.decode_number(s.spaces[kv.SYSTEM_SPACE].get(spaces)) for s in (now, wanted)]

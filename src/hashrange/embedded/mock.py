@@ -5,11 +5,11 @@
     @hashrange.mock()
     def test_orders(): ...
 
-While a mock is open, three methods of botocore and aiobotocore are changed. The one that sends a
-request answers it or raises `MockError`. The one that gets a response ignores the handlers of other
-mocks, such as moto's, for DynamoDB. The one that signs uses dummy credentials for a client that was
-created without credentials. Since the classes are changed, clients created earlier and clients of
-other threads are mocked too.
+While a mock is open, three methods of botocore and aiobotocore are changed. The method that sends a
+request answers it or raises `MockError`. The method that gets a response for DynamoDB ignores the
+handlers of other mocks, such as moto's. The method that signs a request uses dummy credentials if
+the client was created without credentials. Since the classes are changed, clients created earlier
+and clients of other threads are mocked too.
 """
 
 import atexit
@@ -110,8 +110,8 @@ class Mock:
     def __call__(self, target: T) -> T:
         """Decorate a function, a coroutine, a generator or a test class.
 
-        Each call, and each test of a class, has a mock of its own: with an empty database,
-        unless one was given.
+        Each call of a function, and each test of a class, has a mock of its own. Its database is
+        empty, unless `mock` was given a database.
         """
         if inspect.isclass(target):
             mock_class(target, self._another)
@@ -159,9 +159,11 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = No
 
 
 def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callable[..., Any]:
-    """A function that runs `function` while a mock is open, which `another` makes for each call. If
-    `function` is a coroutine function or a generator function, so is the result, because test
-    runners treat these differently."""
+    """A function that runs `function` while a mock is open. `another` makes a mock for each call.
+
+    If `function` is a coroutine function or a generator function, the result is of the same kind,
+    because test runners treat these kinds differently.
+    """
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
@@ -255,7 +257,8 @@ def _uninstall() -> None:
 def _replace(owner: Any, name: str, change: Callable[[Any], Any]) -> None:
     """Change a method until the last mock is closed.
 
-    If other code has changed the method as well by then, ours stays, and does nothing.
+    If other code has changed the method in the meantime, our method stays in place, and only calls
+    the original.
     """
     original = getattr(owner, name)
     ours = wraps(original)(change(original))
@@ -307,7 +310,7 @@ async def _async_list() -> list[Any]:
 
 
 class _PastOtherMocks:
-    """The events of an endpoint, except `before-send`, which other mocks answer."""
+    """The events of an endpoint, without `before-send`, the event that other mocks answer."""
 
     def __init__(self, events: Any, nothing: Callable[[], Any]) -> None:
         self._events = events

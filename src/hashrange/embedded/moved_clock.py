@@ -1,4 +1,4 @@
-"""The clock of a database that a test moves; work that becomes due is done at once."""
+"""A database's clock, which a test moves. Work that becomes due is then done at once."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,9 +10,9 @@ from hashrange.testing.clock import TestClock, When
 class DatabaseClock(TestClock):
     """The clock of a database: it runs with the wall clock until a test moves it.
 
-    When `freeze` or `advance` returns, everything that was due by then is done: expired items are
-    deleted, and streams have their records. The clock of a database never goes back, so a time
-    before one that the database has used raises ValueError.
+    When `freeze` or `advance` returns, everything that is due at the new time is done: expired
+    items are deleted, and streams have their records. The clock of a database never goes back: an
+    earlier time than the database has already used raises ValueError.
     """
 
     def __init__(self, settings: Settings) -> None:

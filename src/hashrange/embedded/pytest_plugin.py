@@ -10,9 +10,10 @@
                             while the test runs, as `hashrange.mock` does
     hashrange_server        an endpoint on a free port, for the whole run: `url`, `reset`
 
-With `hashrange_mock = true` in pytest's settings every test runs with `hashrange_mock`.
-With `module_` or `session_` before its name, a fixture uses one database for all tests of a module,
-or of the run. The marker `hashrange` creates tables from a file, and accepts settings.
+If pytest's settings have `hashrange_mock = true`, every test runs with the fixture
+`hashrange_mock`. A fixture with `module_` or `session_` before its name uses one database for all
+tests of a module, or of the run. The marker `hashrange` creates tables from a file, and has
+settings of the database.
 """
 
 from collections.abc import Iterator
@@ -61,8 +62,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """If the settings ask for it, let a test use `hashrange_mock`, unless the test already uses
-    that fixture, or the one of a wider scope."""
+    """Let a test use the fixture `hashrange_mock` if the settings ask for it.
+
+    A test that already uses this fixture, or that of a wider scope, is left as it is.
+    """
     names: list[str] = getattr(item, "fixturenames", [])
     if item.config.getini("hashrange_mock") and not any(
         name.endswith("hashrange_mock") for name in names
@@ -71,7 +74,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def _opened(request: pytest.FixtureRequest) -> Scope:
-    """The scope of the fixture that is asked for, with its database open."""
+    """Open the database of the requested fixture's scope, and return the scope."""
     request.getfixturevalue(f"{PREFIXES[request.scope]}hashrange_database")
     return _scopes[request.scope]
 

@@ -28,7 +28,7 @@ _ENDS = {"function": "test", "module": "module", "session": "run"}
 
 
 class Scope:
-    """The databases of one scope, of which at most one is open at a time."""
+    """A scope of fixtures, which has one database after another: at most one is open at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -37,8 +37,8 @@ class Scope:
 
     @contextmanager
     def opened(self, node: Any) -> Iterator["Database"]:
-        """Open an empty database, with the settings, tables and time that the `hashrange` markers
-        of `node` (a test, a module or the whole run) give."""
+        """Open an empty database with the settings, tables and time in the `hashrange` markers of
+        `node`, which is a test, a module or the whole run."""
         options: dict[str, Any] = _hostile_settings() if self.hostile else {}
         for marker in reversed(list(node.iter_markers("hashrange"))):
             options |= _options(marker)
@@ -98,8 +98,10 @@ class Scope:
 
 @contextmanager
 def _installed_by(package: str) -> Iterator[None]:
-    """If a library is not installed, the test fails with one line that says which `package`
-    installs it."""
+    """A context that fails the test with one line if a library is not installed.
+
+    The line says that `package` installs it.
+    """
     try:
         yield
     except ModuleNotFoundError:
@@ -108,8 +110,10 @@ def _installed_by(package: str) -> Iterator[None]:
 
 
 def _hostile_settings() -> dict[str, Any]:
-    """Settings for everything that DynamoDB may do to a program at any time. A marker can change
-    each setting."""
+    """Settings with which everything happens that DynamoDB may do to a program at any time.
+
+    A marker can change each setting.
+    """
     from hashrange.model.consistency import Eventual
     from hashrange.model.faults import Faults
 

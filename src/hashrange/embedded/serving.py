@@ -98,7 +98,10 @@ _Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class _Replaceable:
-    """The runtime of a database that can be replaced between two turns of the server's loop."""
+    """Stands for the runtime of a server's database, so that the database can be replaced.
+
+    The server's event loop replaces the database between two of its turns.
+    """
 
     def __init__(self, database: Database | None) -> None:
         self._clock = None if database else DatabaseClock(DEFAULT_SETTINGS)

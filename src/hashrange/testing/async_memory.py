@@ -2,9 +2,10 @@
 
 It is for tests of code that works over an asynchronous store. Each step lets the event loop run for
 a random number of turns, so that other tasks run in between. Transactions do not exclude each
-other: a commit raises `Conflict` if a read of its transaction would have another answer now. It
-also raises `Conflict` if a transaction with a later time has already committed, so that commits are
-in the order of their times. A table's log relies on this order if the store numbers its records.
+other: a commit raises `Conflict` if a read of its transaction would now have another answer. A
+commit also raises `Conflict` if a transaction with a later time has already committed, so that
+commits are in the order of their times. If the store numbers the records of a table's log, the log
+relies on this order.
 """
 
 import asyncio
@@ -32,7 +33,8 @@ from hashrange.storage import MemoryStore
 class AsyncMemoryStore:
     """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays.
 
-    With `indexes_follow` the global indexes of its tables are updated from a log.
+    With `indexes_follow`, global indexes are updated from a log, after the commits. `turns_max` is
+    the largest number of turns of the loop for which a step waits.
     """
 
     connections_max = 8
@@ -119,7 +121,7 @@ class AsyncMemorySnapshot:
 
 
 class AsyncMemoryTransaction(AsyncMemorySnapshot):
-    """Reads come from a snapshot, and are repeated at the commit to find conflicts."""
+    """A transaction that reads from a snapshot. The commit repeats its reads, to find conflicts."""
 
     def __init__(self, store: AsyncMemoryStore, snapshot: Snapshot) -> None:
         super().__init__(store, snapshot)
@@ -160,15 +162,15 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
 
 
 def _clock(answer: Any, writes: Sequence[Write]) -> int:
-    """The time of a transaction that has this `answer` to its Head, and these writes."""
+    """The time of a transaction: the clock in its `answer` to a Head, as raised by its writes."""
     raised = [write.value for write in writes if isinstance(write, Max)]
     stored: int = answer[1]
     return max([stored, *raised])
 
 
 def guarded(read: Read, answer: Any) -> Any:
-    """The part of an answer that must still hold at a commit. Counters need not, because they are
-    statistics."""
+    """The part of an answer that must be the same at the commit. Counters may change, because
+    they are statistics."""
     match read:
         case Counters():
             return None

@@ -4,8 +4,8 @@
         def make_store(self, folder: Path) -> Store:
             return BridgedStore(lambda: MyAsyncStore(...))
 
-It is the `StoreOnLoop` that threads use, and more: the reads of a transaction see its earlier
-writes, as those of a synchronous store do, through the overlay that the runtime uses as well.
+A bridged store is a `StoreOnLoop`, which threads use, and does more: as in a synchronous store, the
+reads of a transaction see its earlier writes, through the overlay that the runtime also uses.
 """
 
 import asyncio
@@ -43,8 +43,9 @@ def _running() -> LoopThread:
 class BridgedStore(StoreOnLoop):
     """An asynchronous store as a synchronous one. `make` is called on the store's loop.
 
-    It remembers which spaces exist, and how many rows the dropped spaces still have, because
-    transactions of an asynchronous store get their writes only with the commit.
+    It remembers which spaces exist, and how many rows the dropped spaces still have. The
+    asynchronous store cannot tell this within a transaction, because it gets the writes only with
+    the commit.
     """
 
     def __init__(self, make: Callable[[], AsyncStore]) -> None:

@@ -33,7 +33,7 @@ class TestClock:
         self._ahead = 0.0
 
     def advance(self, by: float | timedelta) -> None:
-        """Move forward by seconds, or back if they are negative, as when a clock is corrected."""
+        """Move forward by seconds or a timedelta. A negative `by` moves back, as a correction."""
         self._ahead += by.total_seconds() if isinstance(by, timedelta) else by
 
 

@@ -26,11 +26,11 @@ class InjectedError(StoreError):
 
 
 class LandedUnknown(OutcomeUnknown):
-    """The connection was lost after the writes had landed."""
+    """The connection was lost after the transaction had been committed."""
 
 
 class LostUnknown(OutcomeUnknown):
-    """The connection was lost before the writes landed, and now they never will."""
+    """The connection was lost before the commit, and the transaction will never be committed."""
 
 
 FAULTS: Mapping[str, Sequence[type[StoreError]]] = {
@@ -43,10 +43,11 @@ FAULTS: Mapping[str, Sequence[type[StoreError]]] = {
 
 
 class FaultyStore:
-    """Fails at random steps, or once at the step that `countdown` names (0: the very next).
+    """A store that fails: each step with probability `rate`, or one step that `countdown` chooses.
 
-    The same seed and the same steps give the same faults. `struck` counts them by class. After
-    `ReadOnly` it refuses to write; to simulate opening it again, wrap the inner store again.
+    `countdown` is the number of steps before the step that fails. The same seed and the same steps
+    give the same faults. `struck` counts the faults by class. After the fault `ReadOnly`, the store
+    refuses to write. To simulate that it is opened again, wrap the inner store again.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class FaultyStore:
         self._store.close()
 
     def strike(self, step: str) -> None:
-        """Raise one of the step's faults if one is due."""
+        """Raise one of the faults of this kind of step, if a fault is due."""
         faults = self._faults.get(step)
         if faults and self._due():
             fault = self._random.choice(faults)
@@ -139,8 +140,8 @@ class _FaultyTransaction:
         return self._transaction.read(read)
 
     def write(self, writes: Sequence[Write], /) -> None:
-        """Pass the writes on one by one: a fault leaves some of them done, and only `rollback`
-        undoes these."""
+        """Pass the writes on one by one. If a fault occurs, some of them are done, and only
+        `rollback` undoes them."""
         for write in writes:
             self._faulty.strike("write")
             self._transaction.write((write,))

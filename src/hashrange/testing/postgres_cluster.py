@@ -7,8 +7,8 @@
 or, from a shell, `python -m hashrange.testing.postgres_cluster 3`, which prints the address of the
 database, and ends the cluster with Ctrl-C.
 
-It uses whatever PostgreSQL has Citus installed. Each node is a `PostgresServer` that listens on
-127.0.0.1; the first is the coordinator, and holds shards like the others.
+The programs are those of an installed PostgreSQL that has Citus. Each node is a `PostgresServer`
+that listens on 127.0.0.1. The first node is the coordinator, and holds shards like the others.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Cluster:
             raise
 
     def start_node(self) -> PostgresServer:
-        """A new server with Citus, which is no member of the cluster yet."""
+        """Start a new server with Citus, which is not yet a member of the cluster."""
         node = self._started(
             {
                 "listen_addresses": "127.0.0.1",
@@ -104,7 +104,7 @@ class Cluster:
         self.nodes[0].run(f"SELECT citus_add_node('127.0.0.1', {node.settings['port']})")
 
     def dsn(self, node: int = 0, *, database: str = "postgres", **options: str) -> str:
-        """The address of the database at a node."""
+        """The address of a database at a node; 0 is the coordinator."""
         port = self.nodes[node].settings["port"]
         options = options if self._durable else {"unsynced": "1", **options}
         more = "&".join(f"{name}={value}" for name, value in options.items())

@@ -2,8 +2,9 @@
 
     pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 
-The tests of a process share two servers; only one of them syncs its commits to disk. Each test has
-a schema of its own. A test that kills its server has a server of its own.
+The tests of a process share two servers, and only one of these syncs its commits to disk. Each test
+has a schema of its own. A test that kills its server uses a third fixture, which starts a server
+for this test.
 """
 
 import os
@@ -16,14 +17,16 @@ from hashrange.testing.postgres_server import NoPostgres, PostgresServer
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """A server that does not sync. If there is no PostgreSQL, the test is skipped or, if
-    `HASHRANGE_REQUIRE_POSTGRES` is set, fails."""
+    """A server that does not sync its commits to disk.
+
+    If there is no PostgreSQL, the test is skipped; it fails if `HASHRANGE_REQUIRE_POSTGRES` is set.
+    """
     yield from _running(durable=False)
 
 
 @pytest.fixture(scope="session")
 def durable_postgres_server() -> Iterator[PostgresServer]:
-    """A server that syncs, as `hashrange.connect` demands."""
+    """A server that syncs its commits to disk, as `hashrange.connect` demands."""
     yield from _running(durable=True)
 
 
@@ -47,5 +50,5 @@ def _running(*, durable: bool) -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_dsn(postgres_server: PostgresServer) -> str:
-    """The DSN of an empty schema of a test's own."""
+    """The address (DSN) of an empty schema, which is made for one test."""
     return postgres_server.new_schema()

@@ -29,7 +29,7 @@ class NoPostgres(Exception):
 
 
 def all_programs() -> list[Path]:
-    """The folders with `initdb` and `postgres`, the one to be used first."""
+    """The folders that have `initdb` and `postgres`, the preferred one first."""
     candidates = []
     if named := os.environ.get("HASHRANGE_POSTGRES_BIN"):
         candidates.append(Path(named))
@@ -51,7 +51,7 @@ def find_programs() -> Path:
 
 
 def _may_run(program: Path, user: str) -> bool:
-    """Whether this user may run a program: a folder above it may be closed to other users."""
+    """Whether `user` may run a program: a folder above the program may be closed to this user."""
     try:
         subprocess.run([program, "--version"], check=True, capture_output=True, user=user)
     except PermissionError:
@@ -60,8 +60,10 @@ def _may_run(program: Path, user: str) -> bool:
 
 
 def _linked(programs: Path, folder: Path) -> Path:
-    """The programs of the package, with their libraries, linked into a folder that another user can
-    open."""
+    """Link the programs of the package, with their libraries, into `folder`.
+
+    Another user can then run them there. Returns the folder of the linked programs.
+    """
     package = programs.parents[1]
     for source in package.parent.glob(f"{package.name}*"):
         if source.is_dir():
@@ -77,11 +79,11 @@ def _link(source: str, target: str) -> None:
 
 
 class PostgresServer:
-    """A server, which is started when the object is made. `settings` are added to its
-    configuration. The attribute `settings` holds all of the configuration; changes to it take
-    effect with the next start.
+    """A server, which is started when the object is made.
 
-    Nothing is synced to disk unless `durable`, so that tests are fast.
+    The argument `settings` is added to the server's configuration. The attribute `settings` holds
+    the whole configuration; changes to it take effect with the next start. Unless `durable` is
+    True, nothing is synced to disk, so that tests are fast.
     """
 
     def __init__(
@@ -127,13 +129,13 @@ class PostgresServer:
         )
 
     def new_schema(self) -> str:
-        """The DSN of a new, empty schema, which costs less than a database."""
+        """The address (DSN) of a new, empty schema, which costs less than a database."""
         name = f"test{next(self._names)}"
         self.run(f"CREATE SCHEMA {name}")
         return self.dsn(search_path=name, **self._store_options)
 
     def new_database(self, options: str = "") -> str:
-        """The DSN of a new, empty database."""
+        """The address (DSN) of a new, empty database."""
         name = f"test{next(self._names)}"
         self.run(f"CREATE DATABASE {name} {options}")
         return self.dsn(name, **self._store_options)
@@ -168,7 +170,7 @@ class PostgresServer:
 
     @property
     def pid(self) -> int:
-        """The id of the process from which all other processes of the server descend."""
+        """The id of the server's first process, the parent of all its other processes."""
         assert self._process is not None, "the server is stopped"
         return self._process.pid
 

@@ -30,7 +30,7 @@ from hashrange.testing.store_suite import SPACE, StoreSuite
 
 
 class SingleWriterSuite(StoreSuite):
-    """Subclass it as you would `StoreSuite`."""
+    """The tests of `StoreSuite`, and more. Subclass it as you would `StoreSuite`."""
 
     def test_one_writes_at_a_time(self, store: Store) -> None:
         transaction = store.begin()

@@ -36,7 +36,7 @@ def read(store: Store, what: Read) -> Answer:
 
 
 def row(store: Store, key: Key) -> bytes | None:
-    """One committed row, read with `glance`."""
+    """The committed value of one row, read with `glance`; None if there is no row."""
     return store.glance(NOWHERE, key)[1]
 
 
@@ -46,12 +46,12 @@ def counted(store: Store, name: bytes) -> int:
 
 
 def values(source: Snapshot | Transaction, space: int, *keys: bytes) -> list[bytes | None]:
-    """Rows of one space by key."""
+    """The values of the rows with these keys in one space; None for a row that does not exist."""
     return cast(list[bytes | None], source.read(Get(tuple((space, key) for key in keys))))
 
 
 def keys(answer: Answer) -> list[bytes]:
-    """The keys of a page."""
+    """The keys of the rows in `answer`, a page."""
     assert isinstance(answer, Page)
     return [key for key, _ in answer.rows]
 

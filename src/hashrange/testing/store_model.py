@@ -55,14 +55,14 @@ def value_of(weight_bytes: int, body: bytes = b"") -> bytes:
 
 
 class Model:
-    """The rows of each space, the dropped spaces, and the counters."""
+    """The state that a store must have: rows of each space, dropped spaces, and counters."""
 
     def __init__(self) -> None:
         self.spaces: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
         self.dropped: dict[int, int] = {}  # rows left
         self.counters: dict[bytes, int] = {}
         self.numbers: dict[int, int] = {}
-        """The last number of each slot of the log; after a rollback it may be used again."""
+        """The last committed number of each slot of the log. A rollback frees its numbers."""
 
     def row(self, space: int, key: bytes) -> bytes | None:
         return self.spaces.get(space, {}).get(key)
@@ -131,7 +131,7 @@ rows = st.lists(st.tuples(spaces, keys, values | st.none()), min_size=1, max_siz
 
 
 class History(RuleBasedStateMachine):
-    """Everything that can happen to a store, in any order; every answer is compared at once."""
+    """Everything that can happen to a store, in any order. Answers are compared with the model."""
 
     def __init__(self, make: Callable[[], Store]) -> None:
         super().__init__()
@@ -182,8 +182,8 @@ class History(RuleBasedStateMachine):
         self.find_appended()
 
     def find_appended(self) -> None:
-        """Check that the appended rows are there, numbered within each slot in the order of the
-        appends."""
+        """Check that the appended rows exist, and that their numbers rise within each slot in the
+        order of the appends."""
         model, wanted = self.committed, Range(LOG_SPACE, b"", None)
         page = read(self.store, wanted)
         assert isinstance(page, Page)
@@ -219,7 +219,7 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.transaction is not None)
     @rule(rows=rows)
     def put_and_delete(self, rows: Rows) -> None:
-        """A value of None deletes the row."""
+        """Put these rows; delete a row whose value is None."""
         self.write(
             [
                 Delete(space, key) if value is None else Put(space, key, value)
@@ -303,7 +303,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def clock(self) -> None:
-        """A store may answer with its own time, which must not be before the raised time."""
+        """A store may answer with its own time, but not with a time before that of the model."""
         for source, model in self.sources():
             [now] = cast(list[int], source.read(Counters((CLOCK,))))
             assert now >= model.counters.get(CLOCK, 0)
@@ -318,7 +318,7 @@ class History(RuleBasedStateMachine):
         self.compare(Dropped())
 
     def compare(self, what: Read) -> None:
-        """Check that the transaction and each snapshot answer as the model of their moment does."""
+        """Check that the transaction and each snapshot give the same answers as their models."""
         for source, model in self.sources():
             assert in_order(what, source.read(what)) == model.read(what)
 
@@ -330,7 +330,7 @@ class History(RuleBasedStateMachine):
 
 
 def in_order(read: Read, answer: Answer) -> Answer:
-    """The answer to a read; an answer to `Dropped`, which may be in any order, is sorted."""
+    """The answer to a read. The answer to `Dropped` is sorted, because it may be in any order."""
     return sorted(cast(list[int], answer)) if isinstance(read, Dropped) else answer
 
 

@@ -126,7 +126,7 @@ class Races(RuleBasedStateMachine):
 
 
 def _rows(what: Read, answer: Answer) -> Answer:
-    """The part of an answer that has to hold: for a `Head`, the row but not the counter."""
+    """The part of an answer that must be the same at the commit: of a `Head`, only the row."""
     if isinstance(what, Head):
         assert isinstance(answer, tuple)
         return [answer[0]]

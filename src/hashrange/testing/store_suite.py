@@ -4,8 +4,8 @@
         def make_store(self, folder: Path) -> Store:
             return MyStore(folder / "db")
 
-`make_store` gives an empty store, in the empty `folder` if it likes. The suite also demands that a
-write to an absent space raises `LookupError`.
+`make_store` returns an empty store, and may keep it in the empty `folder`. The suite also demands
+that a write to an absent space raises `LookupError`.
 
 `StoreSuite` is for any store: with one writer or many, with counters in one place or in several,
 with a clock of its own or with a time that commits raise (`kv.Max`). `SingleWriterSuite`
@@ -64,11 +64,11 @@ GUARDED: list[tuple[Read, Write]] = [
     (Range(SPACE, b"l", b"z"), Put(SPACE, b"m", value_of(2))),
     (Range(SPACE, b"", None), DropSpace(SPACE)),
 ]
-"""Reads of rows, also of rows that are not there, and writes that change their answers."""
+"""Pairs: a read of rows, also of absent rows, and a write that changes the read's answer."""
 
 
 class StoreSuite:
-    """Subclass it, name the subclass `Test...`, and give `make_store`."""
+    """The tests. Subclass it, name the subclass `Test...`, and define `make_store`."""
 
     histories = 60  # random ones
 
@@ -155,7 +155,7 @@ class StoreSuite:
 
     @pytest.mark.parametrize(("what", "change"), GUARDED)
     def test_what_was_read_still_holds(self, store: Store, what: Read, change: Write) -> None:
-        """Otherwise the commit fails, and nothing of it is written."""
+        """If an answer that a transaction read has changed, its commit fails and writes nothing."""
         first = store.begin()
         first.read(what)
         try:
@@ -204,7 +204,7 @@ class StoreSuite:
         assert counted(store, b"n") == 4
 
     def test_any_race(self, tmp_path: Path) -> None:
-        """Concurrent transactions, if the store allows them."""
+        """Race concurrent transactions, if the store allows them."""
         run_races(self._maker(tmp_path), examples=self.histories, steps=30)
 
     def test_a_snapshot_keeps_its_moment(self, store: Store) -> None:
@@ -291,7 +291,7 @@ class StoreSuite:
     # ---- the log ----
 
     def test_numbers_of_one_slot_rise_and_are_never_used_twice(self, store: Store) -> None:
-        """Also if a transaction is rolled back, and if a row is deleted."""
+        """The numbers of committed rows stay unique after a rollback, and after a delete."""
         seen: list[bytes] = []
         commit(store, CreateSpace(8))
         for _ in range(3):
@@ -344,7 +344,7 @@ class StoreSuite:
         assert list(store.verify()) == []
 
     def test_a_backup_never_replaces_a_file(self, store: Store, tmp_path: Path) -> None:
-        """A store that cannot copy itself refuses in the same way: one line, and no file."""
+        """A store that cannot copy itself also refuses with one line, and makes no file."""
         (taken := tmp_path / "taken").write_text("mine")
         with pytest.raises(StoreError, match=r"^[^\n]+$"):
             store.backup(str(taken))

@@ -1,8 +1,8 @@
 """Reads by key, and batches.
 
-Batches are split into requests, and the parts that were not processed are repeated. Repeats wait
-with jitter until a deadline, after which `Unprocessed` is raised. All other retries are left to
-the client.
+A batch is split into requests. What DynamoDB did not process is sent again, after a random pause,
+until a deadline; after the deadline, `Unprocessed` is raised. All other retries are left to the
+client.
 """
 
 import random
@@ -34,7 +34,10 @@ def get_one(table: str, key: Item) -> Steps[Item | None]:
 def get_all(
     table: str, keys: Sequence[Item], took: Explanation | None = None, consistent: bool = False
 ) -> Steps[list[Item | None]]:
-    """The stored items of these keys in the same order; None for a key without an item."""
+    """The stored items in the order of `keys`; None for a key without an item.
+
+    The requests are added to `took`.
+    """
     items: dict[Any, Item] = {}
     distinct = list({_identity(key): key for key in keys}.values())
     for start in range(0, len(distinct), READS_MAX):
@@ -60,7 +63,10 @@ def get_all(
 def write_all(
     table: str, requests: Sequence[dict[str, Any]], took: Explanation | None = None
 ) -> Steps[None]:
-    """Send put and delete requests, in wire form, by BatchWriteItem. Not atomic."""
+    """Send put and delete requests, in wire form, by BatchWriteItem, which is not atomic.
+
+    The calls of BatchWriteItem are added to `took`.
+    """
     for start in range(0, len(requests), WRITES_MAX):
         waiting = list(requests[start : start + WRITES_MAX])
         for pause in _pauses():
@@ -77,7 +83,7 @@ def write_all(
 
 
 def _pauses() -> Iterator[Pause | None]:
-    """Pauses of random length up to a growing limit; None once the deadline has passed."""
+    """The pauses between attempts, random up to a growing limit; None after the deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     longest = FIRST_PAUSE_SECONDS
     while True:

@@ -13,9 +13,10 @@ from hashrange.model.errors import ApiError
 
 
 def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Connection:
-    """The connection of a database or a client. Raises TypeError for anything else.
+    """A connection to `handed`, a database or a client. Raises TypeError for anything else.
 
-    `binary` says whether binary values are also converted to wire form, or stay bytes as in boto3.
+    If `binary` is False, binary values stay bytes, as in boto3; otherwise they are converted to
+    wire form. `service` is the service that a client must be for.
     """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
@@ -124,7 +125,7 @@ def _methods(client: Any) -> dict[str, Any]:
 
 
 def _response(response: Any, as_it_is: bool) -> dict[str, Any]:
-    """The response without the HTTP metadata, converted to wire form unless `as_it_is`."""
+    """The response without its HTTP metadata; converted to wire form, unless `as_it_is` is True."""
     response.pop("ResponseMetadata", None)
     plain: dict[str, Any] = response if as_it_is else from_client(response)
     return plain

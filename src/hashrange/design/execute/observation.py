@@ -1,4 +1,4 @@
-"""The report of each call that `table.open(..., observe=...)` gives."""
+"""What the observer of a store (`table.open(..., observe=...)`) is told about each call."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Observation:
 
 
 class Call:
-    """A call under way: when it began, and the units of its requests so far."""
+    """A call in progress: when it began, and the capacity units that it has consumed so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class Call:
         self.started = time.perf_counter()
 
     def counted(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps, whose requests ask for consumed capacity too. It is added to `units`."""
+        """The same steps; the capacity that their requests consume is added to `units`."""
         response: dict[str, Any] = {}
         try:
             request = next(steps)
@@ -54,7 +54,7 @@ class Call:
 
 
 class Unobserved(Call):
-    """A call of a store without an observer."""
+    """A call of a store that has no observer: its capacity units are not counted."""
 
     def counted(self, steps: Steps[T]) -> Steps[T]:
         return steps

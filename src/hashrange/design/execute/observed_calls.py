@@ -16,7 +16,7 @@ class ObservedCalls:
         self.observe = observe
 
     def call(self, name: str) -> Call:
-        """Begin to observe a call of the store. `name` is that of the method, such as `put`."""
+        """Begin to observe a call of the store. `name` is the method, such as `put`."""
         return UNOBSERVED if self.observe is None else Call(name)
 
     def read(self, took: Explanation, items: int, started: float) -> None:
@@ -24,7 +24,10 @@ class ObservedCalls:
         self.took(took, started)
 
     def took(self, took: Explanation, started: float, atomic: bool = True) -> None:
-        """Report the call that `took` describes to the observer, with the time since `started`."""
+        """Report to the observer the call that `took` describes, with the time since `started`.
+
+        `atomic` is False if the call wrote copies after their owner.
+        """
         if self.observe is not None:
             pages, items, units = took.pages, took.items, took.capacity
             seconds = time.perf_counter() - started

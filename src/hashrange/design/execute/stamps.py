@@ -1,4 +1,4 @@
-"""What a migration keeps in the items of a live table, beside the fields of their entities."""
+"""The attributes that a migration adds to the items of a live table."""
 
 from hashrange.model.values import Item as WireItem
 
@@ -10,7 +10,7 @@ HIDDEN = (EPOCH, OTHER_OWNER)
 
 
 def visible(image: WireItem) -> WireItem:
-    """A stored item without what the migration keeps in it."""
+    """A stored item without the attributes that a migration adds."""
     return {name: value for name, value in image.items() if name not in HIDDEN}
 
 

@@ -35,14 +35,14 @@ class Pause(NamedTuple):
 
 @dataclass
 class Signing:
-    """A call under way: until when attempts may be signed, and how many have been signed."""
+    """The attempts of a call in progress: until when they may be signed, and how many have been."""
 
     until: float
     attempts: int = 0
 
 
 SIGNING: ContextVar[Signing | None] = ContextVar("SIGNING", default=None)
-"""The call under way, for the handler that a client calls before it signs an attempt."""
+"""The call in progress. The handler that a client calls before it signs an attempt reads this."""
 
 
 @contextmanager
@@ -80,7 +80,8 @@ def through(steps: Steps[T], answered: Answered) -> Steps[T]:
 class ApiFailure(Exception):
     """An operation failed. `code` is DynamoDB's error code, `original` the client's exception.
 
-    `item` is the stored item if the request asked for it; `reasons` are those of a transaction.
+    `item` is the stored item, if the request asked for it. `reasons` are the reasons for which a
+    transaction was cancelled.
     """
 
     def __init__(self, code: str, message: str, original: BaseException, **more: Any) -> None:

@@ -1,8 +1,8 @@
 """The part of stores, patterns and queries that synchronous and asynchronous stores share.
 
-`_run` carries out the steps of a method and returns their result, or a coroutine that does so. A
-method that only runs steps therefore returns what `_run` returns. The types that callers see are
-those of `protocols`.
+`_run` carries out the steps of a method. It returns their result or, in an asynchronous store, a
+coroutine. A method that only runs steps therefore returns what `_run` returns. The types that
+callers see are declared in `protocols`.
 """
 
 from collections.abc import Iterable
@@ -84,8 +84,8 @@ class OpenPattern:
 class StoreMethods(Verbs):
     """See `protocols.Store`. Its patterns are attributes of the instance.
 
-    The instance's other attributes begin with an underscore, because a pattern may have any name
-    that does not.
+    The instance's other attributes begin with an underscore, because no pattern may have such a
+    name.
     """
 
     _query_class: ClassVar[type[QueryMethods]]

@@ -62,14 +62,15 @@ class StoreSteps(ObservedCalls):
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
-        """The pattern on the keys to be read at present; None if it takes a request to know them.
+        """The pattern, planned on the keys that are read now; None if only a request can tell them.
 
-        Overridden, like `resolved`, by a store that follows a migration.
+        In a store that follows a migration, which overrides this and `resolved`, the phase of the
+        migration decides whether the keys of the old or of the new items are read.
         """
         return bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """Like `known`, but makes a request if one is needed."""
+        """Like `known`, but makes the request if one is needed."""
         yield from ()
         return bound
 
@@ -156,7 +157,11 @@ class StoreSteps(ObservedCalls):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """A page of a query. One item more than `size` is read, to know if there is a next page."""
+        """A page of a query. One item more than `size` is read, to know if there is a next page.
+
+        `at` is the cursor of the page before. DynamoDB reads at most `max_read` items for the page.
+        With `collect`, items that cannot be loaded are in the page's errors.
+        """
         if size < 1:
             raise BadValue(f"a page must have at least 1 item, not {size}")
         if bound.limit is not None:

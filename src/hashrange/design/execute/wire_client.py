@@ -19,7 +19,7 @@ import msgspec
 
 @dataclass
 class Answer:
-    """Says whether the answer of the call under way is in wire form."""
+    """Whether the answer of the call in progress is in wire form."""
 
     wired: bool = False
 

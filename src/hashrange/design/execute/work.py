@@ -21,11 +21,11 @@ from hashrange.model.values import Item, equal
 
 ATTEMPTS = 10
 PAUSE, PAUSE_MAX = 0.01, 0.5
-"""Seconds. The pause after a first lost race is at most PAUSE; that doubles up to PAUSE_MAX."""
+"""In seconds. PAUSE limits the pause after the first lost race; the limit doubles to PAUSE_MAX."""
 
 
 class Seen(NamedTuple):
-    """An item as it was read. `raw` is None if there was none."""
+    """An item as it was read. `raw` is None if the item did not exist."""
 
     entity: Entity
     key: Item
@@ -65,8 +65,8 @@ class Work(PendingWrites):
 def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
     """Commit an attempt, with checks of all that it has read. Returns False after a lost race.
 
-    Raises Conflict if it was the last attempt. An error of the client is raised at once, since
-    the transaction may have been done.
+    Raises Conflict if the last attempt loses a race. An error of the client is raised at once,
+    since DynamoDB may have carried out the transaction.
     """
     if not work.writes and len(work.seen) < 2:
         return True

@@ -1,7 +1,7 @@
-"""A migrator's writes: it adds mirrors, removes mirrors without an old item, deletes old items.
+"""A migrator's writes: it adds mirrors, deletes mirrors without an old item, deletes old items.
 
-Each transaction checks the migrator's term, and that every item is still as it was read. An item
-that was changed meanwhile is read again.
+Each transaction checks that no other migrator has taken over (the migrator's term), and that every
+item is still as it was read. An item that has changed since then is read again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Job:
 
 
 class Backfill:
-    """Writes items of one table for a migrator, as long as the migrator has the term of `state`."""
+    """Writes items of one table for a migrator, until another migrator takes over from it."""
 
     def __init__(self, side: Side, state: State) -> None:
         self.side = side
@@ -56,9 +56,10 @@ class Backfill:
         return {"FilterExpression": text, **expression.parameters()}
 
     def job(self, image: Item, *, always: bool = False) -> Job | None:
-        """The job that mirrors an old item that was last written before programs wrote mirrors.
+        """The job that mirrors an old item. None if there is nothing to do.
 
-        With `always`, any old item is mirrored. None if there is nothing to do.
+        Without `always`, there is nothing to do for an item that was written after programs began
+        to write mirrors.
         """
         twin = self.side.twin_of(image)
         if twin is None or (stamp_of(image) >= self.state.swept_from and not always):
@@ -112,7 +113,7 @@ class Backfill:
         return []
 
     def _alone(self, key: Item) -> Steps[int]:
-        """Mirror one item that was changed meanwhile, as it is stored now; returns 1 or 0 items."""
+        """Read a changed item once more, and mirror it. Returns the number of mirrored items."""
         for _ in range(ATTEMPTS):
             [image] = yield from batches.get_all(self.side.model.name, [key], consistent=True)
             job = self.job(image) if image is not None else None
@@ -129,7 +130,10 @@ class Backfill:
     # ---- mirrors that stand alone ----
 
     def lone(self, images: Sequence[Item]) -> Steps[None]:
-        """Delete mirrors of an earlier start if the old item is gone or now has another mirror."""
+        """Delete mirrors whose old item is gone or now has another mirror.
+
+        They were left by an earlier start of the migration.
+        """
         for image in images:
             twin = self._mirrored_by(image)
             if twin is not None and stamp_of(image) < self.state.swept_from:
@@ -164,7 +168,7 @@ class Backfill:
         return equal({"M": self.requests.key(twin.mirror(old))}, {"M": mirror})
 
     def mend(self, keys: Sequence[Item]) -> Steps[None]:
-        """Mirror old items again, and delete mirrors without an old item, whatever their epochs."""
+        """Mirror the old items with these keys again. Delete the mirrors that have no old item."""
         images = yield from batches.get_all(self.side.model.name, keys, consistent=True)
         for image in images:
             if image is None:
@@ -179,7 +183,7 @@ class Backfill:
     # ---- contracting ----
 
     def contract(self, image: Item) -> Steps[int]:
-        """Delete an old item, or point a marker to its new owner. Returns how many were deleted.
+        """Delete an old item, or let a marker name its new owner. Returns the number deleted.
 
         Raises MigrationError if a program that does not follow the migration wrote the item.
         """

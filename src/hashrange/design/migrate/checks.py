@@ -30,7 +30,7 @@ def problems(
 ) -> list[str]:
     """Every reason why the old model cannot become the new one; none if it can.
 
-    `accepted` are patterns that may become less consistent.
+    `accepted` are the names of patterns that may become less consistent.
     """
     texts = [*_table(old, new), *_entities(old, new)]
     for twin in twins:

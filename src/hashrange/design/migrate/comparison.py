@@ -1,4 +1,4 @@
-"""Compares all old and new items, which reveals a program that does not follow the migration."""
+"""Compares old items with their mirrors, to find writes that did not follow the migration."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Pair = tuple[Item, Item]
 
 
 class Comparison:
-    """Compares pages of stored items with their counterparts."""
+    """Compares the stored items of a page with the items that correspond to them."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
@@ -61,7 +61,7 @@ class Comparison:
     def _agree(self, old: Item | None, new: Item | None) -> bool:
         """Whether the new item is the mirror of the old one.
 
-        An expired item counts as deleted, since DynamoDB may delete either of the two first.
+        An expired item counts as deleted, since DynamoDB deletes the two items at different times.
         """
         old, new = self._live(old), self._live(new)
         if old is None or new is None:
@@ -70,7 +70,7 @@ class Comparison:
         return twin is not None and equal({"M": visible(twin.mirror(old))}, {"M": visible(new)})
 
     def _is_mirror_of(self, old: Item | None, key: Item) -> bool:
-        """Whether the old item's mirror has this key, or would have it."""
+        """Whether `key` is the key that the old item's mirror must have."""
         twin = None if old is None else self.side.twin_of(old)
         if old is None or twin is None:
             return False
@@ -96,7 +96,7 @@ class Comparison:
         return [] if agrees else [key]
 
     def _marked(self, twin: Twin, image: Item) -> Steps[list[Item]]:
-        """The item's key, if one of its unique markers does not name both owners."""
+        """[the item's key] if a unique marker lacks the item or its mirror as an owner; else []."""
         if not twin.own.unique:
             return []
         key = self.requests.key(image)

@@ -1,9 +1,9 @@
 """Counts what could make a migration fail, before it starts: hot items and large transactions.
 
-From the phase `dual` on, a write of an item that the migration changes first reads the item, and is
-repeated if another program has written the item in between. A transaction also grows by mirrors,
-markers and checks. Programs that count add their counts to one item of the table once a minute, so
-that `plan` knows the rates of all of them together.
+From the phase `dual` on, each write of an item that the migration changes begins with a read of the
+item, and starts again if another program has written the item since. A transaction also grows by
+mirrors, markers and checks. Programs that count add their counts to one item of the table once a
+minute, so that `plan` knows the rates of all of them together.
 """
 
 import json
@@ -41,7 +41,10 @@ ATTEMPTS = 4
 
 
 class Rate(NamedTuple):
-    """The writes of one item in the minute `window`, and the `peak` of its writes in a minute."""
+    """The number of writes of one item in the minute `window`.
+
+    `peak` is the highest number of writes in any minute, and `peak_window` is this minute.
+    """
 
     window: int
     writes: int
@@ -50,7 +53,10 @@ class Rate(NamedTuple):
 
 
 class Largest(NamedTuple):
-    """A transaction: how many actions it has, how many it can have in `dual`, and its minute."""
+    """The largest transaction: its number of actions, and the minute in which it was sent.
+
+    `may_have` is the number of actions that it can have in the phase `dual`.
+    """
 
     actions: int = 0
     may_have: int = 0
@@ -70,7 +76,7 @@ class Counts:
     largest: Largest = NO_TRANSACTION
 
     def added(self, window: int, writes: Counter[str], largest: Largest) -> "Counts":
-        """These counts, with the writes of a program in one minute added."""
+        """These counts, to which the writes of one program in the minute `window` are added."""
         oldest = window - KEPT_SECONDS // WINDOW_SECONDS
         items = {key: rate for key, rate in self.items.items() if rate.peak_window >= oldest}
         for key, number in writes.most_common(ITEMS_KEPT):
@@ -143,7 +149,7 @@ class Counting:
         self._largest = Largest()
 
     def note(self, call: ApiCall) -> Steps[None]:
-        """Count a write, and report once a minute. A report that fails is made a minute later."""
+        """Count a write. Store the counts once a minute; after a failure, a minute later."""
         ours = [m for m in members_of(call) if _counts(self.side, m)]
         now = self.now()
         with self._lock:
@@ -163,7 +169,7 @@ class Counting:
                 self._largest = max(self._largest, largest, key=lambda one: one.may_have)
 
     def _report(self, window: int, writes: Counter[str], largest: Largest) -> Steps[bool]:
-        """Add the counts of a minute to the stored ones. False if they could not be stored."""
+        """Add the counts of a minute to the stored counts. Returns False if this fails."""
         model = self.side.model
         for _ in range(ATTEMPTS):
             try:
@@ -188,8 +194,8 @@ def _counts(side: Side, member: Member) -> bool:
 
 
 def most_actions(side: Side, call: ApiCall) -> Largest:
-    """How many actions a transaction has, and how many it can have in the phases in which both the
-    old and the new item are written."""
+    """The number of actions of a transaction, and the number that it can have at most in a phase
+    in which both the old and the new item are written."""
     members = members_of(call)
     total, guards = 0, set()
     owners = Counter(_owner(member) for member in members)
@@ -218,7 +224,7 @@ def _owner(member: Member) -> str:
 
 
 def _may_move(twin: Twin) -> bool:
-    """Whether an update can change the mirror's key, so that the former mirror is deleted."""
+    """Whether an update can change the mirror's key, so that it also deletes the former mirror."""
     own = {twin.fields[name].name for name in twin.own.key.fields}
     return not set(twin.other.key.fields) <= own
 

@@ -12,7 +12,7 @@ Show = Callable[[str, dict[str, Any]], object]
 def dry_run(steps: Steps[T], connection: Connection, show: Show) -> T:
     """Run the steps: reads are sent, and writes are shown and answered as if they had succeeded.
 
-    Waits are left out. An index that would be created answers as if it were there.
+    Pauses are left out. An index that would be created is described as if it existed.
     """
     return run(through(steps, _Pretended(show).answered), connection)
 

@@ -21,7 +21,10 @@ PRICES = "us-east-1"
 
 @dataclass(frozen=True)
 class Step:
-    """One phase. `units` are write units, `reads` read units. `hours` is None without a rate."""
+    """The work of one phase and its cost.
+
+    `units` are write units, and `reads` are read units. `hours` is None if no rate was given.
+    """
 
     phase: str
     text: str
@@ -76,9 +79,10 @@ def estimate(
 ) -> Steps[MigrationPlan]:
     """The steps of a migration and their costs.
 
-    `rate` is in items per second. `side` is that of the old model. `waits` is the number of seconds
-    until no old write can be under way. Raises DesignError if there is no such table, or if
-    programs have counted more writes of an item, or larger transactions, than a migration allows.
+    `rate` is the number of items per second. `side` is the view of a program of the old model.
+    `waits` is the number of seconds after which no write of an earlier phase can arrive. Raises
+    DesignError if there is no such table, or if programs have counted more writes of an item, or
+    larger transactions, than a migration allows.
     """
     described = yield from describe(old.name)
     counts = yield from counted(old.model)

@@ -1,4 +1,4 @@
-"""Writes in wire form, evaluated in this process on the image of an item that was read."""
+"""Evaluates writes in wire form in this process, on the stored form of an item that was read."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -65,7 +65,10 @@ def alone(call: ApiCall) -> bool:
 
 
 def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
-    """The failure of a request. `images` has the items of those members whose conditions fail."""
+    """The error of a request whose conditions fail.
+
+    `images` has the stored item of each member whose condition fails, by the member's number.
+    """
     if alone(call):
         error = ConditionalCheckFailedException(_FAILED)
         return ApiFailure("ConditionalCheckFailedException", _FAILED, error, Item=images[0])
@@ -83,9 +86,9 @@ def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
 def answer(
     call: ApiCall, old: Item | None, new: Item | None, response: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The response to a program's request, made from the `response` of the transaction sent for it.
+    """The response to a program's request, made from the response to the transaction sent for it.
 
-    `old` and `new` are the item of a single write, before and after it.
+    If the request is a single write, `old` and `new` are the item before and after the write.
     """
     if not alone(call):
         return dict(response)

@@ -23,10 +23,10 @@ WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 ATTEMPTS = 12
 LONGEST_PAUSE_SECONDS = 0.5
 HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
-"""The phases in which all new items exist. A read that began before a `back` may end in VERIFY."""
+"""The phases in which all new items exist: also VERIFY, in which a read can end after a `back`."""
 COUNTED = frozenset({Phase.OLD, Phase.EXPAND})
 _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
-"""The codes of reasons for which a transaction is prepared again from what is stored now."""
+"""If a transaction is cancelled for these reasons, it is prepared again from the stored items."""
 
 
 class NewGeneration(str):
@@ -58,13 +58,16 @@ class FollowingSteps(StoreSteps):
     # ---- patterns ----
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
-        """The pattern on the keys of the generation that is read now; None if the lease is over."""
+        """The pattern, planned on the keys of the old or the new items, as the phase requires.
+
+        None if the lease is over, so that the phase is not known.
+        """
         if not self.lease.holds():
             return None
         return self._shadow(bound) if self.lease.state.phase in READS_NEW else bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """Like `known`, but renews the lease if it is over."""
+        """Like `known`, but renews a lease that is over."""
         state = yield from self.lease.current()
         return self._shadow(bound) if state.phase in READS_NEW else bound
 
@@ -82,7 +85,7 @@ class FollowingSteps(StoreSteps):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """A page of a query. A cursor continues in the generation of items that it was made in."""
+        """A page of a query. A cursor continues in the items, old or new, for which it was made."""
         now = yield from self.resolved(bound)
         other = bound if now is not bound else self._shadow(bound)
         try:
@@ -134,9 +137,9 @@ class FollowingSteps(StoreSteps):
         raise MigrationError("the phase of the migration changed during each attempt to read")
 
     def _readable(self, call: ApiCall, state: State) -> ApiCall:
-        """The request with the table's real name.
+        """The request, with the table's name in place of a NewGeneration.
 
-        Raises MigrationError if the generation that it reads is not complete in this phase.
+        Raises MigrationError if it reads new items, and not all of these exist in this phase.
         """
         name = call.payload.get("TableName") or next(iter(call.payload.get("RequestItems", [""])))
         if not isinstance(name, NewGeneration):
@@ -153,7 +156,7 @@ class FollowingSteps(StoreSteps):
     # ---- writes ----
 
     def _write_batch(self, call: ApiCall) -> Steps[dict[str, Any]]:
-        """A batch as single writes, since each may have a mirror."""
+        """Send the writes of a batch one by one, since each may have a mirror."""
         kinds = {"PutRequest": "PutItem", "DeleteRequest": "DeleteItem"}
         for table, requests in call.payload["RequestItems"].items():
             for request in requests:
@@ -201,7 +204,7 @@ class FollowingSteps(StoreSteps):
             raise
 
     def _fenced(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
-        """Send a write of one generation. Returns None if the epoch of `state` is over."""
+        """Send a write without mirrors. Returns None if an item has a later epoch than `state`."""
         try:
             return (yield from self._send(fenced(self.side, state, call)))
         except ApiFailure as failure:
@@ -212,7 +215,7 @@ class FollowingSteps(StoreSteps):
             raise
 
     def _translated(self, call: ApiCall, state: State) -> Steps[dict[str, Any] | None]:
-        """Send a write as a transaction of both generations.
+        """Send a write as a transaction that also writes mirrors, markers and checks.
 
         Returns None if the transaction must be prepared again.
         """
@@ -233,7 +236,7 @@ class FollowingSteps(StoreSteps):
     def _cancelled(
         self, call: ApiCall, parts: Sequence[Part], failure: ApiFailure
     ) -> dict[str, Any] | None:
-        """The answer to a cancelled transaction: an empty one if its token was used before.
+        """An empty response if the transaction was cancelled because its token was used before.
 
         Returns None if the request must be prepared again.
         """

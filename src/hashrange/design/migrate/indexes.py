@@ -13,8 +13,8 @@ from hashrange.model.values import Item
 POLL_SECONDS = 0.2
 LONGEST_POLL_SECONDS = 10.0
 POLLS_MAX = 9000
-"""The most polls of one index. They take about a day in all, since DynamoDB takes hours to fill an
-index of a large table."""
+"""How often one index is polled at most. All polls together take about a day, since DynamoDB takes
+hours to fill an index of a large table."""
 _CANARY_VALUES = {"N": "-1E+125", "B": "fmNhbmFyeQ=="}
 
 
@@ -82,10 +82,10 @@ class Indexes:
     # ---- canaries ----
 
     def try_all(self, term: int) -> Steps[None]:
-        """Wait until an item that is written now has reached every new index.
+        """Write an item, a canary, for each new index, and wait until the index has it.
 
-        The item, a canary, is deleted afterwards. Each migrator has its own canaries, so that a
-        migrator that was replaced does not delete those of its successor.
+        The canary is then deleted. `term` is in its key: each migrator has its own canaries, so
+        that a migrator that was replaced does not delete those of its successor.
         """
         for source in self.added:
             item = self._canary(source, f"{source.name}#{term}")

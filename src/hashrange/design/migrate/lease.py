@@ -1,7 +1,8 @@
 """A program's lease on the phase of a migration, and the clock that ends it.
 
-A lease says how long the phase that was read can be relied on. It is tested before each attempt
-is signed, including those that a client repeats by itself, and again after each answer.
+A lease says how long a program can rely on the phase that it has read. It is tested before each
+attempt of a request is signed, also before attempts that a client makes by itself, and again after
+each answer.
 """
 
 import time
@@ -24,9 +25,9 @@ Clock = Callable[[], float]
 
 
 class Lease:
-    """A program's lease: the last state that it read, and for how long this holds.
+    """A program's lease: the last state that the program has read, and how long it is valid.
 
-    It holds for `seconds` by `clock`, which must be monotonic.
+    The state is valid for `seconds` by `clock`, which must be monotonic.
     """
 
     def __init__(
@@ -46,9 +47,9 @@ class Lease:
         self.until = float("-inf")
 
     def current(self) -> Steps[State]:
-        """The state, read again if the lease is over. Raises MigrationError.
+        """The state; if the lease is over, the state is read again.
 
-        A program gets no lease in a phase in which it must not run.
+        Raises MigrationError, also in a phase in which the program must not run: it gets no lease.
         """
         if not self.holds():
             asked = self.clock()

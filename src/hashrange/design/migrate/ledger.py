@@ -1,4 +1,7 @@
-"""The item that holds a migration's state: read by all, written by the migrator that has the term.
+"""The item that holds a migration's state.
+
+All programs read it. Only one migrator writes it: the one that took the latest term, a number that
+increases whenever a migrator takes over.
 
 Each change is one transaction, conditional on the term, phase and epoch that were read. If the
 answer to a change is lost, the state is read again to find out whether the change was made.
@@ -57,7 +60,7 @@ class Ledger:
         return after
 
     def check(self, state: State) -> dict[str, Any]:
-        """An action that fails if another migrator has the term by now."""
+        """An action that fails if another migrator has taken over."""
         expression = Expression()
         condition = expression.as_read("term", {"N": str(state.term)})
         parameters = {"Key": own_key(self.model, STATE), "ConditionExpression": condition}
@@ -81,7 +84,7 @@ class Ledger:
         return {"Put": {"TableName": self.model.name, **parameters, **expression.parameters()}}
 
     def _guards(self, before: State, after: State) -> list[dict[str, Any]]:
-        """Puts of all guard items, if the epoch changes or the guards are new."""
+        """Actions that put all guard items, if the epoch or the number of guards changes."""
         if (before.epoch, before.guards) == (after.epoch, after.guards):
             return []
         epoch = {"epoch": {"N": str(after.epoch)}}

@@ -143,7 +143,10 @@ class Migration:
     # ---- the migrator ----
 
     def plan(self, connection: Any, *, rate: float | None = None) -> MigrationPlan:
-        """What each step costs, by the table's present number of items. Changes nothing."""
+        """What each step costs, given the table's present number of items. Changes nothing.
+
+        At `rate` items per second, the plan also has the hours that a step takes.
+        """
         waits = self.lease_seconds + (0 if self.guards else self.signature_seconds)
         steps = estimate(self.old, self.twins, self._indexes, rate, self._old_side, waits)
         return run(steps, connect(connection))
@@ -166,11 +169,11 @@ class Migration:
     def resume(
         self, connection: Any, *, rate: float | None = None, report: Report | None = None
     ) -> State:
-        """Go on with the work of the phase, after a pause or an interruption."""
+        """Continue the work of the phase after a pause or an interruption."""
         return run(self.migrator(rate, report).resume(), connect(connection))
 
     def pause(self, connection: Any) -> State:
-        """Let the migrator that is working stop after its present page."""
+        """Let the working migrator stop after the page of items that it is working on."""
         return run(self.migrator().pause(), connect(connection))
 
     def back(self, connection: Any, *, report: Report | None = None) -> State:
@@ -178,7 +181,7 @@ class Migration:
         return run(self.migrator(report=report).back(), connect(connection))
 
     def verify(self, connection: Any) -> list[Item]:
-        """The keys of the items whose two forms differ, from a comparison of all items."""
+        """Compare all items. Returns the keys of those whose old and new forms differ."""
         return run(self.migrator().verify(), connect(connection))
 
     def finish(self, connection: Any, *, report: Report | None = None) -> State:
@@ -186,12 +189,12 @@ class Migration:
         return run(self.migrator(report=report).finish(), connect(connection))
 
     def status(self, connection: Any) -> State:
-        """The table's state."""
+        """The state of the migration, as the table has it."""
         return run(Ledger(self.old.model).read(), connect(connection))
 
     def migrator(self, rate: float | None = None, report: Report | None = None) -> Migrator:
-        """The migrator. Its methods are the commands above as generators of requests (`Steps`),
-        which `run` executes."""
+        """The migrator: its methods are generators of requests (`Steps`), one for each command
+        above, and `run` executes them."""
         more: dict[str, Any] = {} if report is None else {"report": report}
         return Migrator(
             self._old_side,

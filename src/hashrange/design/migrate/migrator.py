@@ -1,9 +1,9 @@
 """Taking a table from one phase to the next, and doing the work of each phase.
 
-A migrator takes a new term before it changes the phase, so that a migrator that it has replaced can
-write nothing more. After each change it waits until every program has read the new phase. If
-programs write differently in the new phase, it also waits until no request that was signed in the
-old phase can still arrive.
+A migrator takes a new term (the next number) before it changes the phase, so that a migrator that
+it has replaced can write nothing more. After each change it waits until every program has read the
+new phase. If programs write differently in the new phase, it also waits until no request that was
+signed in the old phase can still arrive.
 """
 
 import json
@@ -35,7 +35,7 @@ from hashrange.design.migrate.sides import Side
 from hashrange.model.values import Item
 
 CHANGES_EPOCH = frozenset({Phase.DUAL, Phase.CONTRACTING, Phase.OLD})
-"""The phases in which programs write other items than in the phase before."""
+"""The phases at whose beginning the epoch increases: programs then begin to write differently."""
 WAITS_FOR_SIGNATURES = frozenset({Phase.DUAL, Phase.CONTRACTING})
 """The phases whose work must not begin while a request of the previous epoch can still arrive."""
 BACK_FROM = frozenset({Phase.EXPAND, Phase.DUAL, Phase.BACKFILL, Phase.VERIFY, Phase.READ_NEW})
@@ -60,7 +60,7 @@ Report = Callable[[Progress], object]
 class Migrator:
     """The commands of one migration, each a generator of requests (`Steps`).
 
-    `rate` is how many items a second it writes at most.
+    The migrator writes at most `rate` items a second.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Migrator:
 
     @patient
     def resume(self) -> Steps[State]:
-        """Go on with the work of the phase, after a pause or an interruption."""
+        """Continue the work of the phase after a pause or an interruption."""
         return (yield from self._work((yield from self._taken())))
 
     @patient
@@ -245,7 +245,8 @@ class Migrator:
     ) -> Steps[State]:
         """Call `write` with each page of the table, from where an interrupted scan stopped.
 
-        `write` returns the number of items that it wrote. `what` is a word for them, in reports.
+        `write` returns the number of items that it wrote. `what` says in reports what was done with
+        them, e.g. "mirrored".
         """
         while True:
             backfill = Backfill(self.side, state)
@@ -302,7 +303,7 @@ class Migrator:
                 return list(differing.values())
 
     def _verified(self, state: State) -> Steps[None]:
-        """Compare all items and mend those that differ, until a whole pass finds no difference."""
+        """Compare all items and mend those that differ, until one pass finds no difference."""
         differing: list[Item] = []
         for number in range(PASSES_MAX):
             differing = yield from self._compared()

@@ -2,8 +2,8 @@
 
 Programs of the old model write one item in `old` and `expand`, and both from `dual` to `new`.
 They read the new items in `read-new` and `new`. Programs of the new model may run from `new` on.
-In `contracting` they delete the old item with each write. The epoch rises when programs begin to
-write other items, and the term when a migrator takes over.
+In `contracting` they delete the old item with each write. The epoch is a number that increases when
+programs begin to write differently. The term is a number that increases when a migrator takes over.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -45,16 +45,17 @@ COUNTS = "~counts"
 
 
 class MigrationError(DesignError):
-    """A migration cannot go on like this. The message says how it can."""
+    """A migration cannot go on. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class State:
     """What the table knows of its migration.
 
-    `settled` is False after a change of the epoch, until no request of the previous epoch can still
-    arrive. `swept_from` is the epoch in which programs began to write mirrors. `done` is True when
-    the work of the phase is complete, and `position` is the place at which interrupted work
+    `plan` is the migration's fingerprint. `settled` is False after a change of the epoch, until no
+    request of the previous epoch can still arrive. `swept_from` is the epoch in which programs
+    began to write mirrors. `done` is True when the work of the phase is complete. `items` is the
+    number of items written in this phase, and `position` is the place at which interrupted work
     continues. `guards` is the number of guard items, 0 if there are none.
     """
 

@@ -1,6 +1,6 @@
 """The policy that keeps out programs that do not follow a migration, and a probe of it.
 
-A program that follows sets the epoch of an item (the attribute `~epoch`) in every write of a
+A program that follows a migration sets an item's epoch (the attribute `~epoch`) in every write of a
 changed item. A policy can check this, because `dynamodb:Attributes` lists the attributes that a
 request names. So a write to the partition keys of changed items is denied unless it names the
 epoch, whatever role sends it.
@@ -37,7 +37,7 @@ def unprotected(side: Side) -> str | None:
 
 
 def policy(side: Side, arn: str) -> dict[str, Any]:
-    """A resource policy for the table. Without `Principal`, it can serve as a policy of a role."""
+    """A resource policy for the table. Without its `Principal`, it can be attached to a role."""
     keys = {"dynamodb:LeadingKeys": sorted({*map(_pattern, _columns(side)), *side.marker_patterns})}
     unstamped = {"ForAllValues:StringNotEquals": {"dynamodb:Attributes": [EPOCH]}}
 

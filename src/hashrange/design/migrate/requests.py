@@ -1,4 +1,4 @@
-"""The physical writes of a migration, which set the epochs of items and are conditional on them."""
+"""The writes that a migration sends: each sets an item's epoch, if the item has no later epoch."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -55,7 +55,10 @@ class Requests:
     def own(
         self, key: Item, old: Item | None, new: Item | None, owned: Iterable[str]
     ) -> dict[str, Any]:
-        """Change an item from `old`, as it was read, to `new`. `as_read` explains `owned`."""
+        """Change an item from `old` to `new`, on condition that it is still as read.
+
+        None means that there is no item. `as_read` explains `owned`.
+        """
         expression = Expression()
         condition = self.as_read(old, owned, expression)
         if new is None and old is None:
@@ -80,7 +83,8 @@ class Requests:
     def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
         """Write the epoch into an item and change nothing else.
 
-        The texts of the action are made once for all items that have the same attributes.
+        Items that have the same attributes share the texts of the action. `as_read` explains
+        `owned`.
         """
         known = owned, *image
         shared = self._stamps.get(known)
@@ -120,7 +124,7 @@ class Requests:
         return self._action("ConditionCheck", {"Key": key}, condition, expression)
 
     def unchanged(self, key: Item, image: Item | None, owned: Iterable[str]) -> dict[str, Any]:
-        """A check that the item is as it was read."""
+        """A check that the item is still as read. `as_read` explains `owned`."""
         expression = Expression()
         condition = self.as_read(image, owned, expression)
         return self._action("ConditionCheck", {"Key": key}, condition, expression)

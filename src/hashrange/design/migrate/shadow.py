@@ -1,7 +1,7 @@
 """The old model's patterns on the keys of the new one, for programs of the old model.
 
-The shadow of a re-keyed entity has the old entity's class, and the new one's name, keys and
-attributes. Its items are read from the new generation and cannot be told from the old ones.
+The shadow of a re-keyed entity is an entity with the old entity's class, and with the name, keys
+and attributes of the new one. It reads the new items, and returns them as objects of the old class.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from hashrange.model.values import Item as WireItem
 class ShadowEntity(Entity):
     """An entity of the old model with the keys and attributes of the new one.
 
-    `twin` takes the view of the old model.
+    In `twin`, the old model's entity is `own`.
     """
 
     twin: Twin | None = None
@@ -62,9 +62,9 @@ class ShadowEntity(Entity):
 
     @cached_property
     def _read_as_old(self) -> Reader:
-        """A function that reads a new item's values as those of the old entity.
+        """A function that reads the values of the old entity's fields from a new item.
 
-        It raises KeyError for an item that cannot be read in one step.
+        It raises KeyError if values have to be converted, which `load` then does.
         """
         assert self.twin is not None
         return _refuse if self.twin.retyped else self.reader(self._renamed)
@@ -81,7 +81,7 @@ def _refuse(raw: WireItem) -> dict[str, Any]:
 
 
 def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:
-    """The old model, in which each entity that `twins` re-key has the keys of the new model.
+    """The old model, in which each re-keyed entity of `twins` has the keys of the new model.
 
     The result has the indexes of both models.
     """
@@ -159,7 +159,7 @@ def _column(column: KeyColumn, names: Mapping[str, str]) -> KeyColumn:
 
 
 def shadows(model: TableModel, patterns: Sequence[Pattern]) -> dict[str, PatternCall]:
-    """Each pattern on the shadow model. Raises Unserved for one that no new key serves."""
+    """Plan each pattern on the shadow `model`. Raises Unserved if no new key serves a pattern."""
     calls = {pattern.name: PatternCall(pattern, model) for pattern in patterns}
     for call in calls.values():
         call.cursor_name += " in the new items"
@@ -167,6 +167,6 @@ def shadows(model: TableModel, patterns: Sequence[Pattern]) -> dict[str, Pattern
 
 
 def less_consistent(old: TableModel, new: TableModel, pattern: Pattern) -> bool:
-    """Whether the table serves the pattern in the old model, and an index in the new model."""
+    """Whether the table serves the pattern in the old model, but an index does in the new model."""
     before, after = PatternCall(pattern, old).complete, PatternCall(pattern, new).complete
     return before.plan.source.name is None and after.plan.source.name is not None

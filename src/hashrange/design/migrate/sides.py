@@ -14,9 +14,10 @@ from hashrange.model.values import Item
 
 @dataclass(frozen=True)
 class Side:
-    """The view of a program of the old or the new model. Its `twins` take the same view.
+    """The view of a program whose own model, `model`, is the old or the new one.
 
-    `guards` is the number of guard items, 0 if there are none.
+    The `twins` take the same view: in each of them, `own` is an entity of this model. `guards` is
+    the number of guard items, 0 if there are none.
     """
 
     model: TableModel
@@ -29,7 +30,7 @@ class Side:
         return tuple(column.attribute for column in self.model.table.columns)
 
     def twin_of(self, image: Item) -> Twin | None:
-        """The changed entity to which an item or a key seems to belong.
+        """The twin of the changed entity to which an item or a key seems to belong.
 
         A key without a type may also fit an entity that is not changed.
         """
@@ -54,16 +55,16 @@ class Side:
         return named and texts[1:] in ([], [MARKER_TYPE])
 
     def seen(self, marker: Item) -> Item:
-        """A stored marker as the program's own model expects it, with an owner of that model."""
+        """A stored marker as the program's own model expects it: naming the owner in this model."""
         if not self.is_new or OTHER_OWNER not in marker:
             return marker
         owned = {**marker, OWNER_ATTRIBUTE: marker[OTHER_OWNER]}
         return {name: value for name, value in owned.items() if name != OTHER_OWNER}
 
     def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
-        """A marker of the program's own model as it is stored: with the owners in both models.
+        """A marker of the program's own model as it is stored: with its owners in both models.
 
-        `mirrored` maps an owner's key in the own model to the owner's key in the other model.
+        `mirrored` maps the key of an owner to the key of its mirror.
         """
         owner = marker[OWNER_ATTRIBUTE]
         other = {"M": mirrored[identity(owner["M"])]}

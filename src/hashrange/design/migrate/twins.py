@@ -26,7 +26,8 @@ from hashrange.model.values import Item as WireItem
 class FieldOf:
     """The field `name` of the other entity that corresponds to a field of the own entity.
 
-    `there` converts a value of the own field for the other field, and `back` does the reverse.
+    `there` converts a value of the own field to a value of the other field, and `back` converts it
+    back.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Twin:
     # ---- conversion ----
 
     def mirror(self, image: WireItem) -> WireItem:
-        """The other model's stored item. BadValue if converting it back gives another item."""
+        """The other model's stored item. Raises BadValue if it does not convert back to `image`."""
         item = self.own.load(image)
         other = self._converted(item)
         if not self._returns(item, other):
@@ -80,7 +81,7 @@ class Twin:
         return {**self._foreign(image), **self.other.dump(other)}
 
     def complete(self, image: WireItem) -> WireItem:
-        """The stored item, with the other model's attributes if the models share one item."""
+        """The stored item. If the models share it, attributes of the other model are added."""
         if not self.keeps_key:
             return image
         bare = {n: v for n, v in image.items() if n not in self._added}
@@ -117,7 +118,7 @@ class Twin:
         return all(mine[name] == valid[name] for name in mine if name != AS_READ)
 
     def _foreign(self, image: WireItem) -> WireItem:
-        """The attributes that neither model knows; the mirror keeps them too."""
+        """The attributes of an item that neither model knows, and that the mirror also gets."""
         kept = {
             name: value
             for name, value in image.items()
@@ -133,13 +134,13 @@ class Twin:
 
 
 def replacement(entity: Entity) -> Replaces | None:
-    """The entity's declaration of the old entity that it replaces; None if it replaces none."""
+    """The declaration, by `entity`, of the old entity that it replaces; None if there is none."""
     declared = [v for base in entity.model.__mro__ for v in vars(base).values()]
     return next((v for v in declared if isinstance(v, Replaces)), None)
 
 
 def twins(old: TableModel, new: TableModel) -> Iterator[Twin]:
-    """The changed entities, seen from the old model. `checks` says which of them are possible."""
+    """The changed entities, in the view of the old model. `checks` finds the impossible changes."""
     for entity in new.entities:
         declared = replacement(entity)
         if entity.name in old.by_name:

@@ -1,9 +1,9 @@
 """The writes of a program in each phase: its own items, and the mirrors in the same transaction.
 
-In phases in which programs write one item, a write is changed only so that it also sets the item's
-epoch, on condition that the item has no later one. In phases in which they write both, a write
-is evaluated here on the image that was read, and sent as a transaction that is conditional on this
-image: whole items are written, so that no mirror can lack a part.
+In phases in which programs write one item, a write only gets an addition: it also sets the item's
+epoch, on condition that the item has no later epoch. In phases in which programs write both items,
+the item is read first, and the write is evaluated here. It is sent as a transaction, on condition
+that the item is still as read. Whole items are written, so that no mirror can lack a part.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,8 @@ from hashrange.model.values import Item
 class Part(NamedTuple):
     """An action of a transaction.
 
-    `member` is the number of the caller's write that the action carries out, or else None.
+    `member` is the number of the caller's write that the action carries out, or None. `receipt` is
+    True if the action stores the request's token, so that a repetition of the request is noticed.
     """
 
     action: dict[str, Any]
@@ -39,7 +40,8 @@ class Part(NamedTuple):
 class Changed:
     """A write or check of the request that concerns a changed item or its unique marker.
 
-    `old` and `new` are the stored item before and after the write.
+    `number` is the position of `member` in the request. `old` and `new` are the stored item before
+    and after the write.
     """
 
     number: int
@@ -52,7 +54,10 @@ class Changed:
 
 @dataclass
 class Translation:
-    """The transaction of one request. `changed` are the writes that are not sent as they are."""
+    """The transaction that carries out one request.
+
+    `changed` has the writes that concern changed items. `parts` has the actions by item.
+    """
 
     side: Side
     state: State
@@ -64,7 +69,7 @@ class Translation:
 
     @property
     def images_of_first(self) -> tuple[Item | None, Item | None]:
-        """(before, after): the stored item of the first write in `changed`."""
+        """(before, after): the stored item that the first write in `changed` writes."""
         first = next(iter(self.changed), None)
         return (None, None) if first is None else (first.old, first.new)
 
@@ -108,7 +113,10 @@ class Translation:
     # ---- to the transaction ----
 
     def write(self, token: str | None) -> list[Part]:
-        """The actions, with mirrors, markers, guards and a receipt. Raises BadValue."""
+        """The actions, with mirrors, markers, checks of guards and a receipt of the token.
+
+        Raises BadValue.
+        """
         mirrored: dict[str, Item] = {}
         for change in self.changed:
             if change.twin is not None and not self.side.is_marker(change.key):
@@ -150,7 +158,7 @@ class Translation:
             self._remove(old_key)
 
     def _mirror(self, twin: Twin, image: Item | None) -> Item | None:
-        """The mirror of an image. None if no mirror can be made and it would only be deleted."""
+        """The mirror of a stored item. None if no mirror can be made, and none is to be written."""
         if image is None:
             return None
         try:
@@ -179,7 +187,11 @@ class Translation:
         self._put(change.key, self.requests.own(change.key, change.old, new, owned))
 
     def _mirrored(self, change: Changed, key: Item, image: Item, *, fresh: bool) -> None:
-        """Put a mirror. If a program of the new model makes a new mirror, its key must be free."""
+        """Put the mirror `image` of a changed item.
+
+        `fresh` says that the mirror is new at this key. If a program of the new model puts a new
+        mirror, the key must be free.
+        """
         name = identity(key)
         if fresh and self.side.is_new and name not in self.parts:
             action = self.requests.mirror(image, absent=True)
@@ -199,7 +211,7 @@ class Translation:
         self.parts[identity(key)] = Part(action)
 
     def _guards(self) -> Iterator[Part]:
-        """Checks that guards still have this epoch. Before the first start there are no guards."""
+        """Checks that the guards have the epoch of `state`. Before the first start, none exist."""
         most = self.side.guards
         numbers = {crc32(identity(c.key).encode()) % most for c in self.changed} if most else set()
         for number in sorted(numbers):
@@ -214,7 +226,7 @@ def is_changed(side: Side, member: Member) -> bool:
 
 
 def needs_images(side: Side, state: State, call: ApiCall) -> bool:
-    """Whether a request has to be translated, rather than only made to set and check the epoch."""
+    """Whether a request has to be translated; otherwise it only has to set and check the epoch."""
     touched = any(
         m.kind != "ConditionCheck" and m.table == side.model.name and is_changed(side, m)
         for m in members_of(call)

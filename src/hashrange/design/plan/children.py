@@ -42,7 +42,7 @@ def children_of(model: TableModel, parent: Entity) -> list[Children]:
 
 @dataclass(frozen=True)
 class Tree:
-    """The problems in the tree below an entity. `lost` are the children that nothing finds.
+    """The problems in the tree below an entity. `lost` are the children that no key finds.
 
     `doubts` has (entity, reason) for each entity that may or may not be in this tree.
     """
@@ -121,6 +121,6 @@ def _plan(
 
 
 def _finds_all(plan: Plan) -> bool:
-    """Whether the plan finds all items. It does, unless a field of the key can be None."""
+    """Whether the plan finds all items: no field of the key that it uses can be None."""
     fields = plan.route.entity.fields
     return not any(fields[name].optional for name in plan.route.key.fields)

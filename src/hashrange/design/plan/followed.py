@@ -11,7 +11,7 @@ from hashrange.design.errors import DeclarationError
 def held_key(
     pattern: Pattern, relation: Entity, followed: Entity, model: TableModel
 ) -> Mapping[str, str]:
-    """The relation's fields that hold the followed entity's primary key, by that key's fields.
+    """Maps each primary key field of `followed` to the field of `relation` that holds its value.
 
     Raises DeclarationError unless there is exactly one such reference.
     """

@@ -72,7 +72,10 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def plan_row(plan: Plan | Unplanned, types: Sequence[str]) -> PlanRow:
-    """The row of a pattern. `types` are the names of all entities, for patterns by type."""
+    """The row of a pattern.
+
+    `types` are the names of all entities: the partition key values of an index by type.
+    """
     pattern = plan.pattern
     if isinstance(plan, Unplanned):
         return PlanRow(pattern.title, "none", "refused", "", "", str(plan.error))

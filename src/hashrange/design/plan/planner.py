@@ -35,7 +35,9 @@ _RANK = {"table": 0, "LSI": 1, "GSI": 2}
 
 
 def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
-    """The plan with all arguments. Unplanned if calls with or without optional ones have no plan.
+    """The plan for calls with all arguments.
+
+    Unplanned if some call, with or without optional arguments, has no plan.
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
@@ -113,7 +115,7 @@ class _Planner:
         return condition
 
     def _scattered(self, field: str) -> Argument:
-        """An argument for @st.scatter, with every value of the field. Raises DeclarationError."""
+        """The argument for every value of a field (@st.scatter). Raises DeclarationError."""
         values: dict[Any, None] = {}
         for entity in self.entities:
             if field not in entity.fields:
@@ -180,7 +182,7 @@ class _Planner:
         return self._plan(source, "Query", routes, common, outsiders)
 
     def _expect_countable(self, source: Source, outsiders: Sequence[Entity]) -> None:
-        """Raise KeyRefusal if a count would include other entities."""
+        """Raise KeyRefusal if a count would include items of other entities."""
         attribute, project = self.model.type_attribute, source.project
         known = attribute is not None and (project == "ALL" or attribute in project)
         if self.pattern.shape == "count" and outsiders and not known:
@@ -295,7 +297,7 @@ class _Planner:
     def _asked(
         self, route: Route, common: tuple[Part, ...] | None, column: KeyColumn, number: int
     ) -> list[CharRun] | None:
-        """The texts that the query reads in the n-th sort column; None if it reads all texts."""
+        """The texts that the query reads in sort column `number`; None if it reads all texts."""
         if column.tag != "S":
             return None
         clean = self.model.clean
@@ -361,7 +363,7 @@ class _Planner:
 
 
 def _leaves_out(plan: Plan) -> bool:
-    """Whether the index lacks items because a key field that is not an argument can be None."""
+    """Whether the index can lack items, because a key field that no argument gives can be None."""
     return any(
         route.entity.fields[name].optional and name not in route.bound
         for route in plan.routes

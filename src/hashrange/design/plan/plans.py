@@ -22,7 +22,7 @@ OperationName = Literal["GetItem", "Query", "Scan", "SearchVectors"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How one pattern is served, with one route for each entity that comes back.
+    """How one pattern is served, with one route for each entity that it returns.
 
     `common` is the known beginning of the sort key that several routes share. `outsiders` are other
     entities in the same range of keys. `given` are the names of the arguments.
@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def test(self) -> SortTest | None:
-        """The test of a single route; several routes have `common` instead."""
+        """The condition on the sort key of a single route; several routes have `common` instead."""
         return self.route.test if self.common is None and self.routes else None
 
     @property
@@ -82,13 +82,13 @@ class Plan:
 
     @property
     def route_shards(self) -> int:
-        """The number of shards to query if the shard is not known, else 0."""
+        """The number of shards to query: all, if no argument gives the shard; else 0."""
         shards = self.route.shards if self.routes and self.route.shard is None else None
         return shards.shards if shards is not None else 0
 
     @property
     def queries_max(self) -> int:
-        """The largest number of queries of a call, as far as the declarations limit it.
+        """The largest number of queries of one call, as far as the model's declarations tell.
 
         A list of values counts as one query if the declarations do not list the field's values.
         """
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def open_ended(self) -> bool:
-        """Whether there may be items in units of time before those that are read (@st.buckets)."""
+        """Whether there may be items in earlier units of time than a call reads (@st.buckets)."""
         bucket = self.route.bucket if self.routes else None
         return bucket is not None and bucket.low is None
 

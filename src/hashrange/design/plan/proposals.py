@@ -26,7 +26,7 @@ BUCKETS = 24
 _WIDTHS = {int: ":010d", Decimal: ":013.2f"}
 _SIGNS = {"at least": ">=", "after": ">", "at most": "<=", "before": "<"}
 KeyText = str | tuple[str, ...] | None
-"""A template, fields that are key attributes themselves, or None for no sort key."""
+"""A template; or fields that are key attributes themselves; or None if there is no sort key."""
 
 
 def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
@@ -42,7 +42,7 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
 
 def _several_partitions(pattern: Pattern, model: TableModel) -> Iterator[str]:
-    """Decorators, as text. With each, one of the table's present keys would serve the pattern."""
+    """Decorators, as text: with any of them, a key that the table has would serve the pattern."""
     for fact, text in _spread(pattern, model):
         try:
             spread = replace(pattern, facts=replace(pattern.facts, **fact))
@@ -72,7 +72,11 @@ def _spread(pattern: Pattern, model: TableModel) -> Iterator[tuple[dict[str, Any
 
 @dataclass(frozen=True)
 class _Candidate:
-    """An index, and the pattern that it would serve. `hash` is None for a local index."""
+    """An index that might be proposed, and the pattern that it would serve.
+
+    `hash` is None for a local index. `filter` is the text of @st.where that the pattern would need.
+    `eventual` says that the pattern would have to do without @st.consistent.
+    """
 
     name: str
     hash: KeyText
@@ -170,8 +174,8 @@ def _keys(
 ) -> Iterator[tuple[KeyText, KeyText]]:
     """Candidates for (partition key, sort key).
 
-    They are made of the arguments with equality, then one range, then the rest of the primary key.
-    Arguments in the filter `text` are left out.
+    A key begins with the arguments with equality; then come one range and the rest of the primary
+    key. Arguments in the filter `text` are left out.
     """
     entity = entities[0]
     arguments = [a for a in pattern.arguments if f":{a.name}" not in text.split()]

@@ -39,7 +39,7 @@ class SortTest:
         return part
 
     def end(self, side: int) -> Argument | None:
-        """The lower (0) or upper (1) bound of the values."""
+        """The lower bound of the values (side 0) or the upper bound (1)."""
         return self.high if side else self.low
 
     @property
@@ -54,8 +54,8 @@ class Route:
 
     `equals` are the completely known sort columns, `test` is the comparison on the next one.
     `shards` is a shard placeholder of the partition key whose field is not known, so that every
-    shard is queried. `bound` maps fields to arguments. `beginnings` has the fields of which the
-    partition key shows only the first characters, with their number; their arguments are prefixes.
+    shard is queried. `bound` maps fields to arguments. If the partition key shows only the first
+    characters of a field, `beginnings` has their number, and the field's argument is a prefix.
     """
 
     entity: Entity
@@ -83,7 +83,7 @@ class Route:
 
     @property
     def equal_fields(self) -> set[str]:
-        """The fields that an argument equals. A field in a period of time is not among them."""
+        """The fields that must equal an argument; not those that must be in a period of time."""
         return {field for field, argument in self.bound.items() if argument.operator == "="}
 
     @property
@@ -121,7 +121,7 @@ def find_route(
     """The route that uses all arguments. Raises KeyRefusal.
 
     It can also use some of `filtered`, arguments that a filter compares with their fields. With
-    `buckets`, the partition key has a unit of time that no argument gives.
+    `buckets`, the partition key must have a unit of time that no argument gives.
     """
     return _Walk(entity, key, arguments, filtered, buckets).route()
 
@@ -242,7 +242,7 @@ class _Walk:
         return self.bucket is not None
 
     def _use_bucket(self) -> None:
-        """Set the bucket's range. If the bucket shows whole values, no sort key needs the range."""
+        """Set the bucket's range. If the bucket shows whole values, its range needs no sort key."""
         if self.bucket is None:
             if self.buckets:
                 needed = "a time in the partition key, such as {at:%Y-%m}, that no argument gives"

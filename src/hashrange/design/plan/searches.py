@@ -19,7 +19,8 @@ def find_search(
 ) -> tuple[VectorIndex, tuple[Route, ...]]:
     """The vector index that serves the pattern, and a route for each of the entities.
 
-    Raises KeyRefusal, and DeclarationError for a decorator that has no effect on a search.
+    Raises KeyRefusal if no index serves it, and DeclarationError for a decorator that has no effect
+    on a search.
     """
     _expect_searchable(pattern)
     index = _index(pattern, entities, model)

@@ -18,7 +18,8 @@ _MICROSECOND = timedelta(microseconds=1)
 class _Unit(NamedTuple):
     """A unit of time, whose periods are numbered without a gap.
 
-    `number` gives the number of the period of a moment, `start` the first moment of a period.
+    `number` gives the number of the period in which a moment is. `start` gives the first moment of
+    the period with this number.
     """
 
     name: str
@@ -50,7 +51,11 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Bucket:
-    """A placeholder for a unit of time in a partition key, and the range that a pattern reads."""
+    """A placeholder for a unit of time in a partition key, and the range that a pattern reads.
+
+    `python` is the type of the field: date or datetime. `whole` says that the placeholder shows the
+    whole value. `low` and `high` are the ends of the range.
+    """
 
     placeholder: Placeholder
     unit: _Unit
@@ -68,11 +73,17 @@ class Bucket:
         return start if self.python is datetime else start.date()
 
     def first(self, value: Any) -> int | None:
-        """The number of the bucket where a range from `value` begins; None if nothing is above."""
+        """The number of the bucket where a range from `value` begins.
+
+        None if the range excludes `value`, and there is no later value.
+        """
         return self._inside(self.low, value, self._step)
 
     def last(self, value: Any) -> int | None:
-        """The number of the bucket where a range to `value` ends; None if nothing is below."""
+        """The number of the bucket where a range to `value` ends.
+
+        None if the range excludes `value`, and there is no earlier value.
+        """
         return self._inside(self.high, value, -self._step)
 
     def _inside(self, end: Argument | None, value: Any, step: timedelta) -> int | None:

@@ -22,7 +22,7 @@ Comparison = tuple[str, tuple[AttributeValue, ...]]
 def comparison(
     test: SortTest, values: Mapping[str, Any], arguments: Arguments
 ) -> Comparison | None:
-    """The operator and operands of the sort key's condition; None if no key can satisfy it."""
+    """The operator and operands of the condition on the sort key; None if no key can satisfy it."""
     if test.column.natural is not None:
         return _natural(test, arguments)
     known = test.column.template.render_known(test.parts, values)
@@ -34,7 +34,7 @@ def comparison(
 
 
 def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
-    """The text with which the placeholder's text must begin, from a prefix or a period of time."""
+    """The text that the argument `begins`, a prefix or a period of time, stands for in the key."""
     value = arguments[begins.name]
     units = PERIODS.get(begins.operator)
     written = test.column.template.formats[test.placeholder]
@@ -47,7 +47,10 @@ def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
 
 
 def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
-    """A BETWEEN, which includes both ends, of two texts that begin with `known`."""
+    """The condition for a range: usually BETWEEN, whose two texts begin with `known`.
+
+    Since BETWEEN includes both of them, an end that is excluded is replaced by the text next to it.
+    """
     written = test.column.template.formats[test.placeholder]
     first, last = (1, 0) if written.descending else (0, 1)
     low, high = known, known + HIGHEST
@@ -77,10 +80,12 @@ def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | N
 def _stored_end(
     test: SortTest, side: int, arguments: Arguments, written: Format
 ) -> tuple[Any, bool]:
-    """(value, excluded): of the values that have a text, the one at or next to an end of the range.
+    """(value, excluded): the value in the key that is at or next to an end of the range.
 
-    `side` is 0 for the lower end and 1 for the upper one. `excluded` says that the value is the end
-    itself and that `after` or `before` excludes it. The value is None if there is none.
+    `side` is 0 for the lower end and 1 for the upper end. Not every value can be written in a key,
+    e.g. not every second if the key shows days: then the value is the nearest one inside the range,
+    or None if there is none. `excluded` is True if the value is the end itself, and the operator of
+    the end is `after` or `before`.
     """
     end = test.end(side)
     assert end is not None
@@ -151,7 +156,7 @@ def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
 def _asked(
     end: Argument | None, arguments: Arguments, side: int, kind: FieldType
 ) -> tuple[str, Any]:
-    """The operator and the value of an end; the operator is empty if the range has no such end."""
+    """(operator, value) of one end of a range; the operator is empty if the range is open there."""
     if end is None:
         return "", None
     value = arguments[end.name]

@@ -25,7 +25,8 @@ Positions = list[Item | None]
 class Position(NamedTuple):
     """Where a page ends: a group of partitions, and the last key that was read from each of them.
 
-    `now` is the time of the first page, at which a range without an upper end ends.
+    `now` is the time of the first page. With @st.buckets, a range without an upper end is read up
+    to the bucket of `now`.
     """
 
     group: int
@@ -34,7 +35,7 @@ class Position(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """A cursor with a valid signature. `now` is None unless its pattern has @st.buckets."""
+    """The content of a cursor. `now` is None unless the pattern has @st.buckets."""
 
     pattern: str
     digest: str
@@ -53,9 +54,9 @@ def encode(
 
 
 def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) -> Cursor:
-    """The cursor in a text, with a time if `timed`.
+    """Decode the text `cursor`, which has the time of the first page if `timed`.
 
-    Raises InvalidCursor, also if the time is later than `present`.
+    Raises InvalidCursor if it was not signed with `key`, or if its time is later than `present`.
     """
     try:
         data = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -87,7 +88,8 @@ def position(
 ) -> Position:
     """The position that a cursor holds. `names` are the attributes that each of its keys must have.
 
-    Raises InvalidCursor unless the cursor is from `pattern`, and lies inside the ranges `asked`.
+    Raises InvalidCursor unless the cursor was made for `pattern` and the ranges `asked`, and its
+    keys are inside these ranges. `now` is the time of the first page.
     """
     if cursor.pattern != pattern or cursor.digest != _digest(asked):
         raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")

@@ -18,8 +18,8 @@ from hashrange.model.values import Item
 class ReadItem(NamedTuple):
     """A stored item, and the number of the partition that it was read from.
 
-    `position` is the item at which a cursor would continue. If `raw` comes from a follow-up read,
-    `position` is the item of the relation that led to `raw`.
+    A cursor continues behind the item `position`. This is `raw` itself or, if `raw` was got by a
+    follow-up read (@st.through), the item that holds the key of `raw`.
     """
 
     raw: Item
@@ -63,7 +63,7 @@ class Loader:
         )
 
     def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
-        """Like `LoadedItems.take`, for an iteration that needs no positions."""
+        """The results of stored items. Counts skipped items in `items`. Raises ItemError."""
         attribute, makers = self.model.type_attribute or "", self._makers
         hides = self.model.hide_expired
         loaded: list[Any] = []
@@ -117,7 +117,7 @@ class _ViewLoader:
 
     @cached_property
     def _absent(self) -> dict[str, Any]:
-        """For each field whose attribute may be absent, the value that the field has then."""
+        """For each field whose attribute may be absent, the value that it then has."""
         values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
         return {name: value for name, value in values.items() if value is not STORED}
 
@@ -134,9 +134,10 @@ class _ViewLoader:
 
 @dataclass
 class LoadedItems:
-    """Results, each with the number of items read up to it, and what is not among the results.
+    """The results of a read, and what the read met besides.
 
-    `skipped` counts items of entities that the table does not know. `errors` are of items that
+    `results` has each result with the number of items read up to and including its own. `skipped`
+    counts items of entities that the table does not know. `errors` has an error for each item that
     could not be loaded.
     """
 
@@ -146,7 +147,7 @@ class LoadedItems:
     errors: list[ItemError] = field(default_factory=list)
 
     def take(self, rows: Sequence[ReadItem], loader: Loader, collect: bool) -> Iterator[Any]:
-        """Load items, and yield and keep their results.
+        """Load items. Their results are yielded, and kept in `results`.
 
         With `collect`, an ItemError is kept in `errors`; without it, the error is raised.
         """

@@ -163,7 +163,10 @@ class PlanReader:
     # ---- positions ----
 
     def after(self, rows: Sequence[ReadItem]) -> Position:
-        """The position after the last of `rows`, which must be all items read since the start."""
+        """The position after the last of `rows`: a page that has read these items ends there.
+
+        `rows` must begin with the first item that was read.
+        """
         positions = list(self.positions)
         group = self.start
         for row in rows:
@@ -173,7 +176,7 @@ class PlanReader:
         return self._in_group(group, positions)
 
     def here(self, rows: Sequence[ReadItem]) -> Position:
-        """Like `after`, but also after items that DynamoDB has read since then and filtered out."""
+        """Like `after`, but also behind the items after `rows` that DynamoDB has filtered out."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)

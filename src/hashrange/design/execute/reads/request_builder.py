@@ -96,9 +96,9 @@ class RequestBuilder:
     def queries(
         self, arguments: Arguments, reverse: bool = False, now: datetime | None = None
     ) -> list[tuple[KeyRange | None, dict[str, Any]]]:
-        """(range, request) for each partition to read; an empty list if the range is empty.
+        """(range, request) for each partition to read; an empty list if no key can be in the range.
 
-        A range without an upper end ends at `now`.
+        With @st.buckets, a range without an upper end is read up to the bucket of `now`.
         """
         forward = self.plan.pattern.facts.latest == reverse
         queries = self._queries(arguments, forward, now or self.clock())
@@ -139,8 +139,8 @@ class RequestBuilder:
 
     @cached_property
     def _forms(self) -> dict[str | None, "_Form"]:
-        """A cache of requests, which are complete except for the values of a call. It has one for
-        each operator on the sort key."""
+        """A cache: for each operator on the sort key, the request, complete except for the values
+        of a call."""
         return {}
 
     def _form(self, asked: KeyRange | None) -> "_Form":
@@ -192,7 +192,7 @@ class RequestBuilder:
         return tuple(dict.fromkeys(wanted))
 
     def _add_filter(self, request: dict[str, Any], names: dict[str, str]) -> Item:
-        """Add the filter to the request. Returns the filter's values that no call changes."""
+        """Add the filter to the request. Returns its values that are the same in every call."""
         texts, types = [], {}
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
@@ -219,7 +219,7 @@ class RequestBuilder:
 
     @cached_property
     def _filters_types(self) -> bool:
-        """Whether other entities can be in the range, and the index has the type to filter by."""
+        """Whether a filter by type is needed, and possible because the index has the type."""
         project, attribute = self.plan.source.project, self.model.type_attribute
         if not self.plan.outsiders and self.plan.operation != "Scan":
             return False
@@ -271,7 +271,7 @@ class RequestBuilder:
         return bool(route.bucket or route.shards or route.scattered)
 
     def _ranges_of(self, arguments: Arguments, group: int, bucket: int | None) -> list[KeyRange]:
-        """The ranges in one bucket, one for each shard, as members of `group`."""
+        """The ranges to read in one bucket, one for each shard; all get the number `group`."""
         plan = self.plan
         values = self._values(arguments)
         test = self._sort_test(values, arguments)
@@ -342,7 +342,7 @@ class _Form(NamedTuple):
 
 
 def _key_condition(asked: KeyRange, names: dict[str, str]) -> tuple[str, list[str]]:
-    """The condition's text and the placeholders of its values. Adds its attributes to `names`."""
+    """The condition for a range, and the placeholders in it. Adds its attributes to `names`."""
     names |= {f"#k{n}": name for n, (name, _) in enumerate(asked.equals)}
     placeholders = [f":k{n}" for n in range(len(asked.equals))]
     texts = [f"#k{n} = {placeholder}" for n, placeholder in enumerate(placeholders)]

@@ -68,7 +68,10 @@ class SearchBuilder(RequestBuilder):
         return request
 
     def _condition(self, arguments: Mapping[str, Any]) -> tuple[dict[str, str], Item]:
-        """The condition's (names, values), by placeholder and in the same order."""
+        """(names, values) of the condition, each by placeholder.
+
+        The n-th name is compared with the n-th value.
+        """
         names: dict[str, str] = {}
         values: Item = {}
         entity = self.plan.entities[0]

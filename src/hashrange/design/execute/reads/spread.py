@@ -19,7 +19,7 @@ def present() -> datetime:
 
 
 def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
-    """The arguments of each query. An argument with several values has one of them in each query.
+    """The arguments of each query: an argument with several values is replaced by one of them.
 
     Raises BadValue.
     """
@@ -35,7 +35,7 @@ def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
 
 
 def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
-    """The distinct values, in the order of their stored forms, whatever the caller's order is.
+    """The distinct values, in the order of their stored forms, not in that of the caller.
 
     Raises BadValue if there are too many.
     """

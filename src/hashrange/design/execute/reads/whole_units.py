@@ -8,7 +8,9 @@ from hashrange.design.declare.patterns import Argument
 
 
 def whole_units(argument: Argument, value: Any, python: Any) -> Any:
-    """The end of a range (both ends for `between`), moved so that the range has only whole units.
+    """The value of an argument that ends a range, moved so that the range has only whole units.
+
+    For `between`, this is a pair: both ends.
 
     `python` is the type of the field: a date or a datetime.
     """

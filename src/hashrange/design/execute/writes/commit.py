@@ -72,7 +72,10 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
 
 
 def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters for a transaction, which returns an item only if its condition fails."""
+    """The parameters of an operation as a member of a transaction.
+
+    A transaction returns an item only if the condition on it fails.
+    """
     kept = {name: value for name, value in parameters.items() if name != "ReturnValues"}
     if "ConditionExpression" in kept:
         kept["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"

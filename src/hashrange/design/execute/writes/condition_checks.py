@@ -19,9 +19,9 @@ def condition_check(
     where: Where,
     values: Mapping[str, Any],
 ) -> WriteAction:
-    """A check that the stored item with this key satisfies `where`. `item` is for the error.
+    """A check that the stored item with this key satisfies `where`.
 
-    Raises DeclarationError for a wrong condition.
+    `item` is the item that the error names. Raises DeclarationError for a wrong condition.
     """
     text = where if isinstance(where, str) else ""
     if isinstance(where, Condition):
@@ -52,7 +52,7 @@ def condition_check(
 def split_values(
     entity: Entity, where: Where | None, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide keyword arguments into the values of the condition's parameters, and the rest."""
+    """(values of the condition's parameters, other arguments): the keyword arguments, divided."""
     if not isinstance(where, str):
         return {}, dict(arguments)
     parsed = conditions.parse(where, entity.fields, entity.attributes, f"condition({entity})", "#c")

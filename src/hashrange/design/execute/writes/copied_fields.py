@@ -31,11 +31,11 @@ class CopiedFields:
         pending: Mapping[str, WireItem],
         old: WireItem | None = None,
     ) -> Steps[tuple[Item, list[WriteAction]]]:
-        """The item with missing copies filled in, and checks that the owners have not changed.
+        """(item, checks): the item with missing copies filled in, and checks of their owners.
 
-        `pending` are owners that the same transaction writes, by key. `old` is the item before the
-        write. If `old` refers to another owner than `item`, copies that were not changed are taken
-        from the new owner.
+        A check fails if the owner has changed. `pending` has the owners that the same transaction
+        writes, by key. `old` is the item before the write. If `old` refers to another owner than
+        `item`, copies that were not changed are taken from the new owner.
         """
         if not entity.copies:
             return item, []
@@ -86,7 +86,7 @@ class CopiedFields:
         return WriteAction("ConditionCheck", parameters, key)
 
     def changed(self, entity: Entity, old: WireItem, item: Item) -> bool:
-        """Whether a copy in `item`, or a field that refers to its owner, differs from `old`."""
+        """Whether a copy, or a field that refers to an owner, differs between `old` and `item`."""
         if any(isinstance(getattr(item, name), Copy) for name in entity.copies):
             return True
         owners = self.model.references.owners(entity)

@@ -19,7 +19,7 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class Copies:
-    """An entity's copied fields of one owner, and the route that finds them by the owner's key.
+    """An entity's copied fields of one owner, and the route to its items by the owner's key.
 
     `reference` says which of the entity's fields hold the owner's key.
     """
@@ -96,7 +96,7 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
 
 
 def in_transaction(model: TableModel, written: PreparedWrite) -> bool:
-    """Whether all copies of the changed fields are written together with their owner."""
+    """Whether copies of the changed fields are all written in the transaction of their owner."""
     return all(
         copy.sync == "transaction"
         for entity in model.entities
@@ -130,7 +130,7 @@ def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
 def copy_route(reference: Reference) -> Route | None:
     """The route that finds the copying entity's items by the fields that refer to the owner.
 
-    These fields must make up the partition key of a key or index. None if no key is like that.
+    These fields must make up the partition key of the table or an index; otherwise None.
     """
     entity = reference.child
     arguments = [
@@ -151,7 +151,7 @@ def copy_route(reference: Reference) -> Route | None:
 
 
 def chunks(writes: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
-    """The writes in chunks with at most `most` actions each."""
+    """Divide the writes into chunks that have at most `most` actions each."""
     chunk: list[PreparedWrite] = []
     for written in writes:
         if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:

@@ -1,4 +1,4 @@
-"""Several actions on one item become one, since a transaction writes each item once."""
+"""Merging several actions on one item into one, since a transaction writes an item only once."""
 
 from collections.abc import Callable, Sequence
 
@@ -51,7 +51,7 @@ def _merge(first: WriteAction, second: WriteAction) -> WriteAction:
 
 
 def _merge_markers(first: WriteAction, second: WriteAction) -> WriteAction:
-    """Merge two actions on one marker: if one item gives it up, the other item can take it."""
+    """Merge the actions of two items on one marker: one may delete it, and the other put it."""
     if first.kind == second.kind == "Put":
         raise second.error_of(None)
     put = first if first.kind == "Put" else second

@@ -17,8 +17,8 @@ from hashrange.design.execute.writes.writer import NONE_PENDING, Pending, Prepar
 def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
     """The actions for a write of an item, ready to be committed.
 
-    `pending` has the items that the same transaction writes and that others copy, by key, in their
-    stored form.
+    `pending` has the stored form, by key, of each item that the same transaction writes and whose
+    fields other items copy.
     """
     item = write.item
     assert item is not None
@@ -43,7 +43,7 @@ def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> S
 
 
 def _in_part(writer: Writer, write: Write, item: Item) -> PreparedWrite:
-    """The actions for a write of some fields of an item, or only a check of the item."""
+    """The actions of a write that changes only some fields of an item, or only checks the item."""
     entity = writer.entity(item)
     key = entity.primary_key(vars(item))
     values, actions = write.values, []
@@ -72,7 +72,7 @@ def _check(
 ) -> WriteAction:
     """A check that the stored item satisfies the caller's condition.
 
-    If the item was read, its key as read is used: the key in `item` may have changed since.
+    If the item was read, the check uses the key as read: the key in `item` may have changed since.
     """
     assert write.where is not None
     raw = as_read(item)

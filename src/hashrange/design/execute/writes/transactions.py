@@ -20,7 +20,7 @@ from hashrange.design.execute.writes.writer import PreparedWrite, Writer
 from hashrange.model.values import Item as WireItem
 
 ATTEMPTS = 5
-"""How often a transaction with an `update` is tried before its Conflict is raised."""
+"""How often a transaction with an `update` is tried. If the last try fails, Conflict is raised."""
 
 
 class PendingWrites(Verbs):
@@ -58,8 +58,8 @@ def transact(
 
 
 class _Transaction:
-    """One attempt. `pending` has the items that it writes and that other items copy, by key, in
-    their stored form."""
+    """One attempt. `pending` has the stored form, by key, of each item that it writes and whose
+    fields other items copy."""
 
     def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers
@@ -91,7 +91,7 @@ class _Transaction:
         return writers[0] if writers else self.writers[0]
 
     def _is_owner(self, write: Write) -> bool:
-        """Whether other items copy from the item. Such owners are prepared first, before copies."""
+        """Whether other items copy from the written item. If so, it is prepared before them."""
         writer = self._writer(write)
         if write.item is None:
             assert write.bound is not None
@@ -122,7 +122,10 @@ class _Transaction:
     def _landing(
         self, writer: Writer, item: Item, written: PreparedWrite, image: WireItem
     ) -> Steps[None]:
-        """Add the writes of the item's copies. Keep `image` for copies that are written later."""
+        """Note that an item is written. Add the writes that update copies of its changed fields.
+
+        `image`, its stored form, is kept for items that copy from it and are prepared later.
+        """
         if written.renamed:
             copies = yield from outdated_copies(writer, written.item)
             self.actions += [action for copy in copies for action in copy.actions]
@@ -183,7 +186,7 @@ class PendingReads:
 
 
 def read_together(pending: PendingReads, took: Explanation) -> Steps[None]:
-    """Get the items of all reads from one snapshot. An item that is read twice is got once."""
+    """Get the items of all reads from one snapshot. Each item is requested once."""
     gets: dict[str, dict[str, Any]] = {}
     names = []
     for read in pending.reads:

@@ -24,7 +24,9 @@ from hashrange.model.values import Item as WireItem
 
 
 def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str, int]]:
-    """Delete the item and all items below it, or only count them; returns numbers by entity.
+    """Delete the item and all items below it; with `preview`, only count them.
+
+    Returns the number of items of each entity.
 
     Raises BadValue, before anything is deleted, if some of the items cannot be found, or if it is
     not clear which items are below it.
@@ -53,7 +55,7 @@ def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str,
 
 @dataclass(frozen=True)
 class _Known:
-    """Stands for all items of an entity whose fields have these values."""
+    """All items of an entity whose fields have these values."""
 
     entity: Entity
     values: Mapping[str, Any]
@@ -102,9 +104,10 @@ class _Deletion:
     def _uncovered(
         self, entity: Entity, values: Mapping[str, Any], covered: Sequence[_Known]
     ) -> Iterator[tuple[Children, _Known]]:
-        """The children of an item with what is known of their fields, except those in `covered`.
+        """The children of an item, and the values that their fields get from it.
 
-        `values` need not have all fields of the item.
+        Children that an entry of `covered` contains are left out. `values` need not have all
+        fields of the item.
         """
         for child in self._children(entity):
             held = {field: values[name] for name, field in child.held.items() if name in values}

@@ -84,7 +84,10 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
         item[model.ttl_attribute] = marker.expiry
 
     def take_over() -> Steps[list[WriteAction] | None]:
-        """If the present owner is gone or expired: put the marker, and check the owner again."""
+        """Actions that put the marker, if its present owner is gone or has expired; otherwise None.
+
+        They also check the owner once more.
+        """
         stored = yield from get_one(model.name, marker.key)
         if stored is None:
             return [_put(model, marker, owners)]
@@ -106,7 +109,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
     def leave() -> Steps[list[WriteAction] | None]:
-        """If another item has taken the marker over: no action. Otherwise None: the write fails."""
+        """No actions if another item has taken over the marker; otherwise None: the write fails."""
         stored = yield from get_one(model.name, marker.key)
         taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
         return [] if taken else None

@@ -98,7 +98,7 @@ class UpdateParts(NamedTuple):
         return conditions
 
     def outside(self, stored: Item | None) -> ConditionFailed | None:
-        """The error if the update would bring a field of `stored` out of its declared bounds."""
+        """The error if the update would take a field of `stored` beyond its declared bounds."""
         for name, amount in self._bounded() if stored is not None else ():
             after = _sum((stored or {}).get(name), amount)["N"]
             for sign, bound in self.bounds[name].limits:
@@ -113,7 +113,7 @@ class UpdateParts(NamedTuple):
     # ---- with another write of the same item ----
 
     def applied_to(self, image: Item) -> Item:
-        """A stored item after the update. Raises BadValue for a nested value."""
+        """A stored item after the update. Raises BadValue if the update assigns a nested value."""
         if self.assigns:
             raise BadValue("a transaction cannot assign a nested value of an item that it puts")
         changed = {n: v for n, v in {**image, **self.sets}.items() if n not in self.removes}

@@ -76,7 +76,7 @@ def _expect_empty_sets(entity: Entity, image: WireItem, amounts: Mapping[str, An
 def _parameters(
     writer: Writer, entity: Entity, key: WireItem, image: WireItem, parts: UpdateParts
 ) -> dict[str, Any]:
-    """The request. `image` is a new item before the addition of `parts`."""
+    """The request's parameters. `image` is a new item before the addition of `parts`."""
     expression = Expression()
     begun = {n: v for n, v in image.items() if n not in key and n not in parts.sets}
     conditions = [

@@ -17,7 +17,8 @@ class Write(NamedTuple):
 
     The verb writes `item`, or the item whose key the arguments of the pattern `bound` give.
     `values` has the parameters of the condition `where` and the amounts, members or elements of a
-    verb such as `add`. `place` is (path in the item, value to assign there).
+    verb such as `add`. `change` is the function with which `update` changes the item. `place` is
+    (path in the item, value to assign there).
     """
 
     verb: str

@@ -21,7 +21,7 @@ ErrorOf = Callable[[Item | None], ConditionFailed]
 class WriteAction:
     """One write. `error_of` makes the error of a failed condition from the stored item.
 
-    `remedy` is asked once if the condition fails. It returns actions to try instead, or None.
+    If the condition fails, `remedy` is called once. It returns actions to try instead, or None.
     """
 
     kind: Kind
@@ -34,7 +34,7 @@ class WriteAction:
     parts: UpdateParts | None = None
     marker: bool = False
     holds: Callable[[Item], bool] | None = None
-    """For a check that a caller asked for: whether a stored item satisfies the condition."""
+    """Whether a stored item satisfies the condition; only for a check that a caller asked for."""
     base_condition: str = ""
     """The condition of an update, without the conditions that keep fields within their bounds."""
 

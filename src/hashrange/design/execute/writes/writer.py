@@ -1,8 +1,8 @@
 """Turning writes of items into actions. Only this module writes key attributes.
 
 Every write computes the complete new stored item, so that no index key, marker or copy can be
-forgotten. An update sends the attributes that differ from the item as read, on the condition that
-the attributes that they depend on have not changed since.
+forgotten. An update sends the attributes that have changed since the item was read. It has a
+condition: the stored attributes on which these changes depend are still as read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,9 +37,9 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass
 class PreparedWrite:
-    """The actions of one write, and the item and stored item after it.
+    """The actions of one write, and the item after it: as an object, and in stored form.
 
-    `renamed` are the changed fields that other items copy. In a new item, all fields count.
+    `renamed` are the changed fields that other items copy; a new item counts as changed.
     `checks` are for the condition that the caller gave.
     """
 
@@ -51,7 +51,7 @@ class PreparedWrite:
 
     @property
     def updates(self) -> bool:
-        """Whether this is an Update. If so, the stored item can have changes of other writers."""
+        """Whether the item is written by an Update, which keeps the changes of other writers."""
         return bool(self.actions) and self.actions[0].kind == "Update"
 
     def done(self) -> Item:
@@ -164,8 +164,8 @@ class Writer:
     def save(
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
-        """Update what has changed since the read. With `trusted`, copies are not checked, since
-        they come from their owner."""
+        """Update the fields that have changed since the item was read. With `trusted`, its copied
+        fields are not checked, since they were just taken from their owner."""
         entity = self._known(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
@@ -196,7 +196,7 @@ class Writer:
     def _unchanged(
         self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
     ) -> list[str]:
-        """Conditions that the item exists, and that what the change depends on is as read."""
+        """Conditions: the item exists, and what the changed attributes depend on is as read."""
         conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
         if entity.version is not None:
             attribute = entity.attributes[entity.version]
@@ -290,7 +290,7 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        """The fields that other items copy, if changed or if the item is new (copies may exist)."""
+        """The changed fields that other items copy; all of a new item, since copies may exist."""
         if entity.name not in self.copied:
             return _NO_FIELDS
         attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}
@@ -307,7 +307,7 @@ class Writer:
     def _still(
         self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
     ) -> list[str]:
-        """Conditions that the values used by markers and copies, or `everything`, are as read."""
+        """Conditions: the attributes used by markers and copies (or all attributes) are as read."""
         if old is None:
             return [expression.as_read(self.hash_name, None)]
         if entity.version is not None:
@@ -323,7 +323,7 @@ class Writer:
         return [exists, *(expression.as_read(name, old.get(name)) for name in sorted(names))]
 
     def unchanged(self, entity: Entity, old: WireItem | None) -> tuple[Expression, Sequence[str]]:
-        """Placeholders, and conditions that use them: the item is as read, or is still absent."""
+        """(placeholders, conditions): the item is as read or, if `old` is None, does not exist."""
         expression = Expression()
         return expression, self._still(entity, old, expression, everything=True)
 
@@ -336,7 +336,7 @@ class Writer:
         return expression.as_read(attribute, {"N": str(version)})
 
     def _counted(self, entity: Entity, item: Item) -> Item:
-        """A copy with the next version and time. The caller's item is changed after the write."""
+        """A copy with the next version and the time. `item` itself is changed after the write."""
         item = entity.stamped(item)
         if entity.version is None:
             return item
