@@ -1,8 +1,9 @@
 """Decoders of typed JSON, built one at a time.
 
 When msgspec sees a type for the first time, it stores what it learns in the type itself, step by
-step, and other threads can run meanwhile. If another thread uses the same type then, the process
-crashes. So a type is given to msgspec only by `decoder`, or by `prepare` before any other use.
+step, while other threads can run. If another thread uses the type before msgspec is done, the
+process crashes. So a type is given to msgspec only by `decoder`, or by `prepare` before any other
+use.
 """
 
 from functools import cache

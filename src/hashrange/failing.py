@@ -32,7 +32,8 @@ def told_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """If a library is missing, add to the error the command that installs it with the extra."""
+    """If a library is missing, add to the error the command that installs hashrange with this
+    extra."""
     try:
         yield
     except ModuleNotFoundError as error:

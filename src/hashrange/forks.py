@@ -4,9 +4,9 @@ A child process has one thread, so locks that other threads held are never relea
 that they began is never finished. SQLite's connections and file locks do not survive a fork either:
 they have to be closed before the fork and opened again after it, in both processes.
 
-When the main thread has ended, Python shuts the interpreter down while daemon threads still run.
-If a daemon thread returns from SQLite after that, the process may crash. So the threads' work must
-have ended by then, and no more may begin.
+When the main thread has ended, Python shuts the interpreter down while daemon threads still run. If
+a daemon thread returns from SQLite after that, the process may crash. So the work of these threads
+must end before the shutdown, and no more may begin.
 """
 
 import atexit

@@ -71,7 +71,7 @@ class Get(Struct, gc=False):
 
     With `weight_max`, all rows are as of one moment, even in a store whose machines share no
     snapshot. Once the weights of the rows together exceed it, later rows may be cut to their
-    headers. With `bytes_max`, never used in transactions, TOO_LARGE replaces larger values.
+    headers. With `bytes_max`, which transactions never use, TOO_LARGE replaces each larger value.
     """
 
     keys: tuple[Key, ...]
@@ -156,7 +156,7 @@ class Max(Struct, gc=False):
     """Raise a counter to at least `value`; it never decreases. Only `CLOCK` is written in this way.
 
     These writes commute, like additions. A store with a clock of its own, in milliseconds since the
-    epoch, may ignore the write and answer reads with its own time. `CLOCK` is never added to.
+    epoch, may ignore the write and answer reads with its own time. `Add` is never used for `CLOCK`.
     """
 
     name: bytes
@@ -202,7 +202,7 @@ Write = Put | Delete | Add | Max | Append | CreateSpace | DropSpace | Purge
 
 
 class Snapshot(Protocol):
-    """The store at one moment, for one run of an operation. It must be closed, by any thread."""
+    """The store at one moment, for one run of an operation. It must be closed, in any thread."""
 
     def read(self, read: Read, /) -> Answer: ...
     def close(self) -> None: ...
@@ -302,10 +302,10 @@ class AsyncTransaction(Protocol):
         changed. Even after this error, the transaction has to be rolled back."""
 
     async def commit(self, writes: Sequence[Write], /) -> None:
-        """Write in this order. Raises `Conflict` if anything that was read has changed."""
+        """Commit the writes in order. Raises `Conflict` if anything that was read has changed."""
 
     async def confirm(self) -> None:
-        """End it without writes. Raises `Conflict` unless all reads are as of one moment."""
+        """Write nothing, and end. Raises `Conflict` unless all reads are as of one moment."""
 
     async def rollback(self) -> None: ...
 
@@ -351,7 +351,7 @@ class AsyncStore(Protocol):
         """See `Store`."""
 
     def verify(self) -> AsyncIterator[str]:
-        """See `Store`. Writes continue meanwhile."""
+        """See `Store`. Writes can continue during the check."""
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""
@@ -374,9 +374,9 @@ class Conflict(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """It is not known whether this commit took effect: all of its writes did, or none. A sync
-    failed, or the connection was lost. It must not be tried again, because the writes might be made
-    twice, and no caller may be told that it failed or succeeded."""
+    """A sync failed, or the connection was lost, so it is not known whether the commit took effect:
+    either all of its writes or none. The commit must not be tried again, because the writes might
+    be made twice, and no caller may be told that it failed or succeeded."""
 
 
 class Busy(StoreError):

@@ -65,7 +65,8 @@ TAG_KEYS = ("aws:principaltag/", "aws:requesttag/", "aws:resourcetag/")
 
 
 def check_key(key: str) -> None:
-    """Raises ValueError if a condition key of DynamoDB, or a global one, does not exist."""
+    """Raises ValueError for a name that looks like a condition key of DynamoDB or a global one, but
+    is none."""
     lower = key.lower()
     service, colon, name = lower.partition(":")
     if not colon or not name:

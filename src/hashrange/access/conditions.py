@@ -36,7 +36,7 @@ SET_KEYS = frozenset(
 
 
 class ConditionError(Exception):
-    """`place` is the place of the error within the Condition element."""
+    """A Condition element is invalid. `place` is the place of the error in this element."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(message)
@@ -44,8 +44,8 @@ class ConditionError(Exception):
 
 
 class Condition(Struct, frozen=True):
-    """One line of a Condition element: an `operator` between a key and values. One matching value
-    is enough.
+    """One line of a Condition element: an operator (`name`), a condition key, and values. It is
+    enough if one value matches.
 
     `quantifier` is ForAllValues, ForAnyValue, or empty.
     """
@@ -67,8 +67,8 @@ class Condition(Struct, frozen=True):
 
     @property
     def fits_at_once(self) -> bool:
-        """Whether a function that `Operator.fixed` makes of the values is the whole test of a
-        single value of the key. Then one function can test for several such conditions."""
+        """Whether one function, which `Operator.fixed` makes of the values, decides the condition
+        for a single value of the key. Then one such function can test for several conditions."""
         operator = self.operator
         fixed = operator.fixed is not None and not operator.negated
         return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)

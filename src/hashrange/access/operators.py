@@ -75,7 +75,8 @@ def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> 
 
 
 _DIGITS_MAX = 400
-"""The limit for a number: longer ones take time, and no condition key has them."""
+"""The largest number of digits in a number: longer ones take time, and no condition key has
+them."""
 
 
 def _number(text: str) -> Decimal:

@@ -26,7 +26,7 @@ RESOURCE = "a resource-based policy"
 
 
 class Source(Struct, frozen=True):
-    """The statement that decided, and the policy that it is in."""
+    """The statement that decided about a request, and the policy that has this statement."""
 
     policy: str
     statement: str
@@ -72,7 +72,8 @@ class Test(Struct, frozen=True):
 
 
 def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]:
-    """The tests that a statement must pass. With `resource`, one of them is about the resource."""
+    """The tests of whether a statement applies to a request: all must hold. With `resource`, one of
+    the tests is about the resource."""
     lenient = not statement.allows
     tests = [
         Test(each.asks, each.test(lenient), each if each.fits_at_once else None)

@@ -25,7 +25,8 @@ class PolicyError(Exception):
 
 
 class Statement(Struct, frozen=True):
-    """`place` is its number and Sid, for messages. `actions` are in lower case.
+    """A statement of a policy. `place` is its number and Sid, for messages. `actions` are in lower
+    case.
 
     `principals` are those of a resource policy: ARNs, account numbers and `*`.
     """
@@ -200,7 +201,8 @@ def _check_members(members: dict[str, Any], known: set[str], place: str) -> None
 
 
 def _either(statement: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
-    """The texts of an element or of its Not-element, and whether it is the latter."""
+    """The texts of the element `name`, or of NotAction for Action and so on, and whether it is such
+    a Not-element."""
     present = [each for each in (name, f"Not{name}") if each in statement]
     if len(present) != 1:
         raise PolicyError(f"{place}: must have either {name} or Not{name}")

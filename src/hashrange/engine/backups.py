@@ -20,7 +20,7 @@ from hashrange.model.tables import Table
 SYSTEM_NAME = "{}$DeletedTableBackup"
 SYSTEM_SUFFIX = "00000000"
 SYSTEM_SECONDS = 35 * 24 * 60 * 60
-"""How long the rows of a deleted table with point-in-time recovery are kept, as a backup."""
+"""If a deleted table had point-in-time recovery, its rows are kept for this time, as a backup."""
 _READ_ROWS = 200
 
 
@@ -37,7 +37,7 @@ def listed() -> Fetch[list[Backup]]:
 
 
 def find(arn: str) -> Fetch[Backup | None]:
-    """The backup of this ARN. Backups outlive their tables."""
+    """The backup with this ARN; None if there is none. A backup outlives its table."""
     table_arn, _, id_ = arn.rpartition("/backup/")
     row = system.backup_row(id_, fetch.plain_name(table_arn))
     backup = yield from fetch.system_row(row, Backup)
@@ -60,8 +60,9 @@ def begin(
 ) -> Fetch[tuple[Backup, Table, list[AnyChange]]]:
     """Begin a backup of the table as it is now. The rows are copied afterwards.
 
-    Returns the backup, the table's changed definition, and the changes that store them. `spaces` is
-    the number of ids of new spaces that the same decision uses for something else.
+    Returns the backup, the table's changed definition, and the changes that store both. `restoring`
+    is the table that is restored from the backup, if there is one. `spaces` is the number of new
+    spaces that the same decision creates for something else; the backup does not use their ids.
     """
     [(items, size)] = yield from fetch.statistics([table])
     own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
@@ -84,7 +85,8 @@ def begin(
 
 
 def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
-    """Copy some rows, or undo some changes in the copy."""
+    """The changes of the next step of a backup: it copies some rows or, once all rows are copied,
+    undoes some changes in the copy."""
     copying = backup.copying
     assert copying is not None, "the copy is not complete"
     if copying.copied_to is not None:
@@ -111,8 +113,8 @@ def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
 def _released(backup: Backup, copying: Copying) -> Fetch[tuple[tuple[int, ...], list[AnyChange]]]:
     """Find what is no longer needed when a copy is complete or deleted.
 
-    Returns the spaces that only this copy still uses, and the change of the table if its history
-    ends.
+    Returns the spaces that only this copy still uses. If the table's history need not be written
+    any longer, the change of the table's definition is returned as well.
     """
     others = [each for each in (yield from listed()) if each.arn != backup.arn]
     if any(each.copying and each.copying.source == copying.source for each in others):
@@ -140,9 +142,9 @@ def is_copied(table: Table) -> Fetch[bool]:
 
 
 def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """The changes that delete a table. With recovery to a point in time, its rows become a backup.
+    """The changes that delete a table. If it has point-in-time recovery, its rows become a backup.
 
-    Copies of the table that are being made continue: the spaces that they read remain.
+    Copies of the table that are being made continue, so the spaces that they read are kept.
     """
     if table.history is None:
         return [TableChange(table, None)]
@@ -198,8 +200,8 @@ def _puts(table: Table, rows: Sequence[Row]) -> Fetch[list[ItemChange]]:
 
 
 def trim_step(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """Delete some changes that are too old for the table's recovery period, and that no export
-    needs."""
+    """Trim the table's history: delete some changes that are too old for the table's recovery
+    period, and that no export needs. Nothing is deleted while a copy of the table is being made."""
     past, recovery = table.history, table.recovery
     if past is None or recovery is None or (yield from is_copied(table)):
         return []

@@ -10,7 +10,7 @@ from hashrange.engine.writes import ItemWrite, Old
 from hashrange.model.errors import ApiError
 
 Refusal = tuple[int, ApiError]
-"""The number of a put in its sequence, and the reason for its refusal."""
+"""The position of a refused put in the sequence of puts, counted from 0, and the reason."""
 
 
 def put_all(

@@ -1,7 +1,7 @@
 """Capacity: the units that reads and writes cost, and the receipt of a request.
 
-The rules are in docs/reference/capacity.md. Reads are counted in units of 4 KB, writes in units
-of 1 KB. A transaction pays twice for tables, but not for their indexes.
+The rules are in docs/reference/capacity.md. Reads are counted in units of 4 KB, writes in units of
+1 KB. A transaction consumes twice as many units in tables, but not in their indexes.
 """
 
 from typing import ClassVar
@@ -26,11 +26,12 @@ def write_units(size_bytes: int) -> float:
 
 
 class Charge(Struct, gc=False):
-    """Units that a request consumed in one place of a table or index.
+    """Units that a request consumed at one row, or in one range of rows, of a table or index.
 
-    `index` is None for the table itself. `key` is the key of a row, or the beginning of a range of
-    rows: it says which partition was used. `written` tells write units from read units. `raw` is
-    the raw key of the row, or of its partition if several were read; empty if it is not known.
+    `index` is None for the table itself. `key` is the key of the row, or the beginning of the
+    range; it says which partition was used. `written` tells write units from read units. `raw` is
+    the raw key of the row or, for a range, the raw partition key of the rows; empty if it is not
+    known.
 
     The receipt of a GetItem is its Charge, without a `Receipt` around it: no other request is as
     frequent and as short.
@@ -107,7 +108,11 @@ class Receipt(Struct, gc=False):
         consistent: bool,
         raw: bytes = b"",
     ) -> None:
-        """Charge the read of rows of one partition, rounded once; `start` is the first key."""
+        """Charge the read of a range of rows, which begins at the key `start`, in one partition.
+
+        The units follow from `size_bytes`, the sum of the sizes of these rows. `raw` is their raw
+        partition key, empty if it is not known.
+        """
         index = source if isinstance(source, Index) else None
         units = read_units(size_bytes, consistent)
         self.charges.append(Charge(table, index, start, units, False, raw))

@@ -76,7 +76,7 @@ def _put_or_delete(change: ItemChange, old_size: int, new_size: int, effects: Ef
 
 
 def _weigh_collection(change: ItemChange, effects: Effects) -> None:
-    """Store the size of the item's collection after all changes, and note it on the receipt."""
+    """Store the size of the item's collection after all changes, and add it to the receipt."""
     assert change.collection_size is not None
     space, partition = place = collection_key(change.table, change.key)
     receipt = effects.receipt

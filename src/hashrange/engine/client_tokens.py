@@ -1,8 +1,9 @@
 """Client tokens, which make transactions idempotent.
 
-They are rows that a transaction reads, and writes in its own commit.
+Tokens are rows that a transaction reads, and writes in its own commit. A token is valid for ten
+minutes.
 
-Source: TransactWriteItems, ClientRequestToken: valid for ten minutes.
+Source: ClientRequestToken of TransactWriteItems.
 """
 
 from hashlib import blake2b
@@ -23,9 +24,9 @@ class UsedToken(Struct):
     """The last use of a token.
 
     `now` is the time of this use, in epoch seconds. `sizes` are the sizes in bytes for which the
-    actions are charged if the request is repeated; the list is empty if an older version has stored
-    the token. If `sizes` is None, the transaction was cancelled: the same request is decided again,
-    but the token cannot be used for another request.
+    actions are charged if the request is repeated; the list is empty if an older version of
+    hashrange has stored the token. If `sizes` is None, the transaction was cancelled: the same
+    request is decided again, but the token cannot be used for another request.
     """
 
     fingerprint: bytes

@@ -1,9 +1,10 @@
 """An estimate of the cost of an evaluation, made beforehand, from the rows that it will look at.
 
 The weight of a request is the number of times that it goes through each row that it reads: once to
-decode the row, and once for each operator of its expressions; 0 if it passes stored rows on
-unchanged. A row counts in units: about one for each value in it, and one for each 256 bytes. Weight
-times units is the cost, and a unit of it takes about 0.2 to 0.5 microseconds of processor time.
+decode the row, and once for each operator of its expressions. The weight is 0 if the request passes
+stored rows on unchanged. A row counts in units: about one for each value in it, and one for each
+256 bytes. The cost is the weight times these units; one unit of cost takes about 0.2 to 0.5
+microseconds of processor time.
 """
 
 from hashrange import kv
@@ -12,8 +13,8 @@ UNITS_MAX = 8 * 1024
 """Other requests wait for an evaluation of at most this cost, which takes a few milliseconds."""
 
 PAUSE_BYTES = 64 * 1024
-"""An evaluation of many rows lets other requests run each time that the bytes of the rows since its
-last pause, times the weight, exceed this."""
+"""An evaluation of many rows pauses for other requests whenever the bytes of the rows that it has
+evaluated since its last pause, times the weight, exceed this."""
 
 _SHORT_BYTES = 1024
 _CHEAP_BYTES = 16 * 1024

@@ -44,7 +44,7 @@ class ItemChange(Struct, gc=False):
     _json: bytes | None = None
 
     def json(self) -> bytes:
-        """The new image as it is stored: all rows that hold it share one encoding."""
+        """The new image as stored JSON, which is encoded once for all rows that hold it."""
         if self._json is None:
             assert self.new is not None, "there is a new image"
             self._json = encode_item(self.new)
@@ -52,7 +52,7 @@ class ItemChange(Struct, gc=False):
 
 
 class TableChange(NamedTuple):
-    """A table's definition before and after: None where it does not exist.
+    """A table's definition before and after a change; None if there is no such table.
 
     A backup keeps using the spaces `kept`, which the table no longer has.
     """
@@ -106,7 +106,7 @@ class Propagate(NamedTuple):
 
 
 class StreamChange(NamedTuple):
-    """A stream's definition before and after: None where it does not exist."""
+    """A stream's definition before and after a change; None if there is no such stream."""
 
     old: Stream | None
     new: Stream | None
@@ -127,7 +127,11 @@ class Trim(NamedTuple):
 
 
 class Recount(NamedTuple):
-    """Rows that move from the counters of one partition of a space to those of another."""
+    """Rows that are counted in another partition of a space from now on.
+
+    `rows` rows, with `size` bytes together, are subtracted from the counters of the partition with
+    the number `taken_from` and added to those of the partition with the number `added_to`.
+    """
 
     space: int
     taken_from: int
@@ -144,7 +148,8 @@ class Empty(NamedTuple):
 
 
 class Lease(Struct, frozen=True):
-    """The process that has a duty, and until when, in epoch seconds. A lease may be renewed.
+    """The process `holder` has a duty until the time `until`, in epoch seconds. It may renew the
+    lease.
 
     `asked` is the time at which another process last asked the holder to look for work.
     """
@@ -162,15 +167,15 @@ class LeaseChange(NamedTuple):
 
 
 class JobChange(NamedTuple):
-    """An import, export or bulk put before and after: None where it does not exist."""
+    """An import, export or bulk put before and after a change; None if there is no such job."""
 
     old: Job | None
     new: Job | None
 
 
 class BackupChange(NamedTuple):
-    """A backup before and after (None where it does not exist), and the spaces that this change
-    makes and drops."""
+    """A backup before and after a change (None if there is no such backup), and the spaces that the
+    change creates (`made`) and drops."""
 
     old: Backup | None
     new: Backup | None
@@ -186,14 +191,15 @@ class CopyRows(NamedTuple):
 
 
 class FeedChange(NamedTuple):
-    """A Kinesis destination with its feed before and after: None where it does not exist."""
+    """A Kinesis destination, with its feed, before and after a change; None if there is no such
+    destination."""
 
     old: KinesisDestination | None
     new: KinesisDestination | None
 
 
 class FeedPosition(NamedTuple):
-    """The position of a feed: the key of the log to read next, for each slot."""
+    """The position of a feed: for each slot of the log, the key to read next."""
 
     feed: Stream
     positions: dict[int, bytes]

@@ -11,8 +11,8 @@ from hashrange.model.limits import VECTOR_REQUEST_BYTES_MIN
 from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 
 Counters = dict[bytes | kv.Key, int]
-"""What to add to each counter, by name, and to the size of each item collection, by key. When a
-database is verified, the dict has their expected values instead."""
+"""For each counter, by name, what to add to it; for each item collection, by key, what to add to
+its size. When a database is verified, the dict has the expected values instead."""
 
 
 class Effects(Struct, gc=False):
@@ -40,7 +40,7 @@ class Effects(Struct, gc=False):
         self.receipt.charges.append(Charge(change.table, index, key.key, units, True, key.raw))
 
     def charge_vector(self, change: ItemChange, index: VectorIndex, size: int) -> None:
-        """Charge for an entry of `size` bytes in a vector index. A transaction pays once for it."""
+        """Charge for an entry of `size` bytes in a vector index. Transactions do not pay double."""
         if change.expired:
             return
         if self.receipt.vector_bytes is None:
@@ -58,7 +58,7 @@ class Effects(Struct, gc=False):
 
 
 def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, size: int) -> None:
-    """Add `rows` to ItemCount, and `size` to the bytes, of the partition that counts `key`."""
+    """Add `rows` and `size` (bytes) to the counters of `source` that include the row at `key`."""
     if not rows and not size:
         return
     partition = source.counted_in(key)

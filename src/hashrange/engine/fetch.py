@@ -58,15 +58,16 @@ CHUNK_ROWS = 128
 
 FIRST_KEYS = 4
 STEP_BYTES = 1024 * 1024
-"""Many rows are read by key in steps: `FIRST_KEYS` rows at first, and then about `STEP_BYTES`,
-estimated from the average size of the rows so far."""
+"""If many rows are read by key, the first step reads `FIRST_KEYS` rows. Each later step reads about
+this many bytes, estimated from the average size of the rows that were read before."""
 
 PAUSE = kv.Get(())
 """A read of nothing, which lets other requests run in the middle of a long evaluation."""
 
 
 class Views(Protocol):
-    """Keeps views, which never change, in memory for searches: see `engine.vectors.views`."""
+    """Keeps vector views in memory for later searches: see `engine.vectors.views`. A view never
+    changes."""
 
     def kept(self, place: kv.Key, /) -> Sequence[Any]:
         """The views kept for a place (the space and the group of rows), the newest first."""
@@ -81,7 +82,7 @@ class Views(Protocol):
 
 
 class _NoViews:
-    """Keeps nothing."""
+    """`Views` that keep nothing."""
 
     def kept(self, place: kv.Key, /) -> Sequence[Any]:
         return ()
@@ -203,7 +204,7 @@ def items_of_one_moment(
 
 
 def keys_per_step(read: int, stored_bytes: int) -> int:
-    """The number of rows to read next, after `read` rows of `stored_bytes` together."""
+    """How many rows to read next, after `read` rows that have `stored_bytes` together."""
     return max(1, STEP_BYTES * read // max(1, stored_bytes)) if read else FIRST_KEYS
 
 
@@ -218,7 +219,7 @@ def rows(
 def stored_rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[Sequence[StoredRow], Bounds | None]]:
-    """Like `rows`, with each row as it is stored."""
+    """Like `rows`, but returns the key and the stored value of each row."""
     limit = CHUNK_ROWS if rows_max is None else min(rows_max, CHUNK_ROWS)
     page: kv.Page = yield kv.Range(
         source.space, bounds.start, bounds.end, reverse, limit, bytes_max
@@ -238,7 +239,7 @@ def system_row(key: bytes, type_: type[T]) -> Fetch[T | None]:
 
 
 def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
-    """ItemCount and size in bytes of tables and indexes."""
+    """For each of these tables and indexes, its ItemCount and its size in bytes."""
     by_partition = yield from partition_statistics(sources)
     return [
         (sum(items for items, _ in counts), sum(size for _, size in counts))
@@ -247,7 +248,8 @@ def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
 
 
 def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tuple[int, int]]]]:
-    """The number of rows and their size in bytes, for each partition of tables and indexes."""
+    """For each of these tables and indexes, the number and the bytes of the rows in each
+    partition."""
     names: list[bytes] = []
     for source in sources:
         for partition in source.partitions:
@@ -284,7 +286,7 @@ def items_and_collections(
 
 
 def table_names(after: str, limit: int) -> Fetch[list[str]]:
-    """At most `limit` names of tables after `after`, in order."""
+    """The names of at most `limit` tables, in order, that come after the name `after`."""
     start = system.table_row(after) + b"\x00" if after else system.TABLES
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, system.AFTER_TABLES, rows_max=limit)
     return [key[len(system.TABLES) :].decode() for key, _ in page.rows]

@@ -1,14 +1,15 @@
 """The history of a table: for each change of an item, the item as it was before.
 
 It is written while recovery to a point in time is enabled, or a copy of the table is being made. To
-find the state of the table at a cut, the changes after it are undone, the latest first. A cut is a
-time, or the beginning of an epoch. An epoch never begins within a commit.
+find the state of the table at a moment, the *cut*, the changes after the cut are undone, the latest
+first. A cut is a time, or the beginning of an epoch. The epoch is a number in the table's
+definition that increases when a copy or an export begins. So an epoch never begins within a commit.
 
-All records of a history are in one slot, so over every store they are in the order of the commits,
-and their times never decrease: the changes up to a time are those of the first commits. Over a
-store with many writers a record has the time of its decision, and is committed later. But a change
-of the table's definition, such as another epoch, is a barrier: everything committed after it was
-also decided after it.
+All records of a history are in one slot. So on every store they are in the order of the commits,
+and their times never decrease: the changes up to a time are those of the first commits. On a store
+with many writers, a record has the time at which its change was decided, and is committed later.
+But a change of the table's definition, such as the beginning of an epoch, is a barrier: everything
+that is committed after it was also decided after it.
 
 A record is a row. Its key begins like the keys of a change log (`engine.keyspace.logs`), its raw
 key is the item's, and its weight is the size of the old image. Its content is the number of the
@@ -49,9 +50,9 @@ def append(history: History, change: ItemChange, effects: Effects) -> None:
 
 
 class Undone(NamedTuple):
-    """The old rows of some changes by their keys (None: there was no item).
+    """The rows of items as they were before some changes, by key (None: there was no item).
 
-    `before` is the key at which to continue; None if the cut has been reached.
+    `before` is the key of the history at which to continue; None if the cut has been reached.
     """
 
     rows: dict[bytes, bytes | None]
@@ -59,7 +60,7 @@ class Undone(NamedTuple):
 
 
 def undo(table: Table, copying: Copying) -> Fetch[Undone]:
-    """Undo some changes, going backwards."""
+    """The rows that undo the next changes in a copy, from the latest change backwards."""
     page: kv.Page = yield kv.Range(
         copying.history,
         b"",
@@ -92,7 +93,8 @@ class Change(NamedTuple):
 def changes(
     table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
 ) -> Iterator[list[Change]]:
-    """The changes after the time `after` and, unless `until` is None, up to that time.
+    """The changes after the time `after` and, unless `until` is None, up to the time `until`, in
+    lists.
 
     Times are in milliseconds. The changes of an item are in order. The function `page` answers the
     reads. A table without a history has no changes.

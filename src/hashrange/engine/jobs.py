@@ -18,11 +18,12 @@ KEPT_SECONDS = 90 * 24 * 60 * 60
 FORGOTTEN_MAX = 100
 _READ_ROWS = 200
 _TOKEN_BYTES = 56
-"""The least number of hexadecimal digits in a token of a list."""
+"""The length of a list's token, which is written as 112 hexadecimal digits, the fewest that are
+allowed."""
 
 
 def find(kind: Kind, arn: str) -> Fetch[Job | None]:
-    """The job of this ARN. Jobs outlive their tables."""
+    """The job with this ARN; None if there is none. A job outlives its table."""
     job = yield from by_id(kind, arn.rpartition("/")[2])
     return job if job is not None and job.arn == arn else None
 
@@ -62,8 +63,8 @@ def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
 class Known(NamedTuple):
     """The jobs of a kind that matter when another job is requested.
 
-    `same` is the job that was requested with the same token. `old` has the changes that forget some
-    old jobs.
+    `same` is an earlier job that was requested with the token of the new one. `old` has the changes
+    that forget some old jobs.
     """
 
     same: Job | None
@@ -89,7 +90,8 @@ def known(kind: Kind, token: str | None, moment: Moment) -> Fetch[Known]:
 
 
 def check_room(known: Known, most: int, what: str) -> None:
-    """Raises LimitExceededException if as many jobs as allowed are in progress."""
+    """Raises LimitExceededException if `most` jobs or more are in progress. `what` names such jobs
+    in the message."""
     if len(known.in_progress) >= most:
         raise LimitExceededException(f"Subscriber limit exceeded: at most {most} {what} at once")
 
@@ -101,9 +103,10 @@ def new_id(moment: Moment) -> str:
 def page(
     jobs: list[Job], moment: Moment, table_arn: str | None, limit: int, token: str | None
 ) -> tuple[list[Job], str | None]:
-    """At most `limit` jobs that are younger than 90 days, and the token of the next page.
+    """A page of `jobs`: at most `limit` that are younger than 90 days and, unless `table_arn` is
+    None, of this table. Also returns the token of the next page.
 
-    Raises ValidationException for a token that no page has had.
+    Raises ValidationException if `token` cannot be the token of a page.
     """
     wanted = [
         job
@@ -132,5 +135,5 @@ def _parse_token(token: str) -> str:
 
 
 def cancelled(job: Job) -> Job:
-    """The job, marked to end after the current step, unless it has ended."""
+    """The job, marked to end after its current step; unchanged if it has ended already."""
     return replace(job, status="CANCELLING") if job.in_progress else job

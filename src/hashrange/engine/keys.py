@@ -130,7 +130,7 @@ def check_present(table: Table, item: Item) -> None:
 
 
 def of_item(table: Table, item: Item) -> RowKey:
-    """The row key of an item to be put, whose index keys are checked as well."""
+    """The row key of an item to be put. The item's index keys are checked as well."""
     for name in table.key:
         value = item.get(name)
         if value is None:

@@ -9,11 +9,11 @@ from hashrange.engine.keyspace import system
 def take(
     duty: str, holder: str, seconds: float, asks: bool, moment: Moment
 ) -> Fetch[tuple[Lease, LeaseChange | None]]:
-    """Take or renew the lease for `holder`, unless another process has it.
+    """Take or renew the lease of a duty for `holder`, unless another process has it.
 
-    Returns the lease, whichever process has it, and its change, if any. The lease is renewed only
-    after half of its time, so that not every call writes. If another process has the lease and
-    `asks` is true, a note for that process is left in the lease.
+    Returns the lease, whichever process has it, and its change, if any. A new lease lasts
+    `seconds`. It is renewed only after half of this time, so that not every call writes. If another
+    process has the lease and `asks` is true, a note for that process is left in the lease.
     """
     held = yield from fetch.system_row(system.lease(duty)[1], Lease)
     if held is not None and held.holder == holder and held.until - moment.now > seconds / 2 > 0:

@@ -62,7 +62,7 @@ def sources(table: Table) -> list[Table | Index]:
 
 
 def with_partitions(table: Table, owner: Table | Index, partitions: Sequence[Partition]) -> Table:
-    """The table with other partitions of itself or of an index."""
+    """The table, in which `owner` (the table itself or one of its indexes) has these partitions."""
     return table.with_changed(replace(owner, partitions=tuple(partitions)))
 
 
@@ -109,8 +109,8 @@ def split(place: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
 def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, latest: int) -> Stream:
     """A reader of the log with two open slots in place of the one that has the key `at`.
 
-    A slot is divided only between item collections, because readers rely on the order of an
-    item's records, and only while there are numbers for slots. All `readers` of the log get the
+    A slot is divided only between item collections, because readers rely on the order of an item's
+    records, and only while numbers for two more slots are free. All `readers` of the log get the
     same slots. No record of the log has a time after `latest`.
     """
     taken = {slot.number for each in readers for slot in each.slots}
@@ -146,7 +146,7 @@ def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
 
 
 def _width(owner: Table | Index, partition: Partition) -> tuple[int, int]:
-    """The number of values of the hash in a partition, and the first of these values."""
+    """How many values of the hash belong to a partition, and the first of these values."""
     start, end = _hash_at(partition.start), end_of(owner, partition)
     return (1 << 8 * HASH_BYTES if end is None else _hash_at(end)) - start, start
 

@@ -48,18 +48,18 @@ def of_scan(segment: int | None, total: int | None) -> Bounds:
 
 
 def partition_starts(table: Table, source: TableOrIndex) -> tuple[bytes, ...]:
-    """The keys at which the partitions begin. A local index shares those of its table."""
+    """The keys at which the partitions begin. A local index has the partitions of its table."""
     owner = source if isinstance(source, Index) and not source.local else table
     return owner.partition_starts
 
 
 def last_key(table: Table, source: TableOrIndex, stored: bytes) -> Item:
-    """The LastEvaluatedKey of a page that ends with this row, given as it is stored."""
+    """The LastEvaluatedKey of a page that ends with the row whose stored value is `stored`."""
     return key_item(table, source, Row(stored).raw)
 
 
 def partition_raw(source: TableOrIndex, stored: bytes) -> bytes:
-    """The raw partition key of a row, given as it is stored."""
+    """The raw partition key of the row whose stored value is `stored`."""
     return first_of_raw(Row(stored).raw, len(source.hash))
 
 

@@ -22,14 +22,15 @@ from hashrange.model.values import Item, equal
 
 OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 OUTSIDE_OF_RANGE = "The query can return at most one row and cannot be restarted"
-"""The message for a key in another partition if the key condition also tests a sort key."""
+"""The message for a start key in another partition if the key condition also tests a sort key."""
 NOT_IN_RANGE = "The provided starting key does not match the range key predicate"
 OTHER_ITEM = "The provided exclusive start key is invalid"
-"""The message for another partition key if the table has no sort key."""
+"""The message for a start key with another partition key if the table has no sort key."""
 
 
 def check_index_types(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the types of key attributes of indexes. This is the first check of a Scan."""
+    """Checks the types of the start key's attributes that are index keys. This is the first check
+    of a Scan."""
     for index in [source] if isinstance(source, Index) else table.sorted_indexes:
         for name in dict.fromkeys((*index.key, *table.key)):
             if name in key and table.types[name] not in key[name]:
@@ -50,7 +51,8 @@ def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
 
 
 def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the table's key. The only other attributes allowed are those of the index's key."""
+    """Checks the table's key in a start key. The start key may have no other attributes than those
+    of the table's key and of the index's key."""
     if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
@@ -101,7 +103,10 @@ def resume_scan(
     segment: int | None,
     total: int | None,
 ) -> Bounds:
-    """The rest of the bounds of a Scan's segment after a checked key."""
+    """The rest of the bounds of a Scan's segment after a start key that has been checked.
+
+    Raises ValidationException if the key is not in the segment.
+    """
     at = start_key(table, source, key)
     if not bound.holds(bounds, at):
         raise ValidationException(
@@ -112,9 +117,9 @@ def resume_scan(
 
 
 def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """The rest of the bounds, whatever they are, after a start key, which is checked completely.
+    """The rest of the bounds after a start key that has not been checked yet.
 
-    Raises ValidationException.
+    Raises ValidationException if the key is invalid or outside the bounds.
     """
     check_partition(table, source, key)
     check_sort(table, source, key)

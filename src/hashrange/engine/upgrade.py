@@ -32,7 +32,8 @@ def _guarded_rows() -> Upgrading[list[kv.Write]]:
     """Upgrade from version 1, where numbers that decisions rely on were in counters: the number of
     spaces, and the sizes of item collections.
 
-    The partition digests of a table's rows lead to the counters of its item collections.
+    The names of the counters of a table's item collections follow from the partition digests of its
+    rows.
     """
     made, version = yield kv.Counters((b"spaces", b"catalog"))
     if not made:
@@ -78,7 +79,7 @@ def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
 
 
 def _partitions() -> Upgrading[list[kv.Write]]:
-    """Upgrade from version 2, which had no partitions, and stored only the number of a log's slots.
+    """Upgrade from version 2, which had no partitions, and stored only how many slots a log has.
 
     Tables and global indexes get the partitions of their warm throughput. All rows stay in the
     counters of the first partition until upkeep has counted the other partitions.

@@ -134,7 +134,7 @@ def _check_condition(table: Table, condition: Condition) -> None:
 
 
 def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
-    """Make the reads that `decide` needs about the item that a write will change.
+    """Read what `decide` needs to know about the item that a write will change.
 
     Raises a throttling error if the write is not admitted.
     """

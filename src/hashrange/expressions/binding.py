@@ -22,7 +22,8 @@ from hashrange.model.limits import EXPRESSION_OPERATORS_MAX
 class Binding:
     """Binds one expression. Its methods raise ValidationException.
 
-    `used` are the substitutions that it asked for, `operations` the operations that it bound.
+    `used` are the names and values that the expression has asked for, `operations` the operations
+    that were bound.
     """
 
     def __init__(self, parameter: Parameter, substitutions: Substitutions) -> None:
@@ -37,7 +38,8 @@ class Binding:
         return Path(tuple(map(self._part, path.parts)))
 
     def tree(self, nodes: Sequence[Node]) -> Node:
-        """The bound tree of nodes, each of which follows its operands. Any depth is allowed."""
+        """The bound tree of a parsed tree, given by its nodes, each after its operands. Any depth
+        is allowed."""
         bound: list[Node] = []
         for node in nodes:
             if isinstance(node, Operation):
@@ -58,7 +60,8 @@ class Binding:
         return self.tree(action.operand) if action.operand else None
 
     def check_defined(self, update: checks.CheckedUpdate) -> None:
-        """Check that all names of an update are defined, and then that all its values are."""
+        """Check that all names in an update are defined, and then that all values in it are
+        defined."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
         for leaf in leaves:
             if isinstance(leaf, AliasedPath):

@@ -48,14 +48,17 @@ _OPERANDS = {"size", *UPDATE_FUNCTIONS}
 
 
 class CheckedCondition(NamedTuple):
-    """`nodes` are the nodes of the tree, each after its operands."""
+    """The nodes of the tree, each after its operands, and the number of operators among them."""
 
     nodes: Sequence[Node]
     operators: int
 
 
 class CheckedAction(NamedTuple):
-    """`operand` has the nodes of the operand, each after its own operands. REMOVE has none."""
+    """One action of an update.
+
+    `operand` has the nodes of the operand, each after its own operands. It is empty for REMOVE.
+    """
 
     section: Section
     target: Path | AliasedPath

@@ -24,7 +24,8 @@ from hashrange.model.values import AttributeValue, Item
 
 
 class PreparedCondition:
-    """A bound tree, given by its root, and its properties, which do not depend on values."""
+    """A bound tree, given by its root, and what follows from the tree without values of a
+    request."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
@@ -36,7 +37,7 @@ class PreparedCondition:
 
     @cached_property
     def searched(self) -> Mapping[str, Argument | Value]:
-        """The values that attributes must have, or the arguments in place of these values.
+        """For each attribute, the value that it must have, or the argument for this value.
 
         Raises ValidationException if it is not a search condition.
         """
@@ -79,7 +80,7 @@ class Condition(Struct, gc=False, eq=False):
         return KeyCondition(self._prepared.key_condition, self._values)
 
     def as_search_condition(self) -> dict[str, AttributeValue]:
-        """The values that attributes must have.
+        """For each attribute, the value that it must have.
 
         Raises ValidationException if it is not a search condition.
         """
@@ -89,7 +90,7 @@ class Condition(Struct, gc=False, eq=False):
         }
 
     def matches(self, item: Item | None) -> bool:
-        """Whether the condition holds. An item of None does not exist."""
+        """Whether the condition holds for an item. None stands for an item that does not exist."""
         return self._prepared.test(item or {}, self._values)
 
     @property

@@ -70,7 +70,7 @@ class PreparedKeyCondition:
         self._legacy = legacy
 
     def check_partition(self, source: TableOrIndex) -> None:
-        """See `KeyCondition`."""
+        """See `KeyCondition.check_partition`."""
         if self._latest is not None and self._latest.source is source:
             return
         count, keys = len(self._tests), len(source.hash) + len(source.range)
@@ -139,7 +139,7 @@ class PreparedKeyCondition:
     def _range_tests(
         self, names: Sequence[str], types: Mapping[str, str]
     ) -> tuple[list[KeyTest], KeyTest | None]:
-        """The equalities of leading range attributes, and the other test, if there is one.
+        """The equality tests of the first range attributes, and the test of the next one, if any.
 
         Raises ValidationException unless the equalities come first and at most one test follows.
         """
@@ -184,7 +184,7 @@ class KeyCondition(Struct, gc=False, eq=False):
         """The rows of a table or index to be read. `types` has S, N or B for each attribute.
 
         Raises ValidationException if the tests do not fit the key schema. `check_partition` must
-        have been called before; other checks of a request come between the two.
+        have been called before this method; other checks of a request come between the two calls.
         """
         _, operands, hashes, equals, operator = self._prepared.arrangement(source, types)
         values = self._values
@@ -201,7 +201,8 @@ class KeyCondition(Struct, gc=False, eq=False):
         return self._prepared.attributes
 
     def equals(self, name: str) -> AttributeValue | None:
-        """The value that an attribute must have; None if it has another test or none."""
+        """The value that an attribute must have; None if the attribute has another test or no
+        test."""
         operand = self._prepared.equal(name)
         return (
             self._values[operand.name]

@@ -154,7 +154,8 @@ _RESULT_TYPES = {
     "-": "N",
     "list_append": "L",
 }
-"""The result types of operations as operands. Other result types depend on the item."""
+"""The result types of operations that are operands. Other operations have types that depend on the
+item."""
 
 VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
 """The operators whose operands are checked not only by their types, but by their values."""

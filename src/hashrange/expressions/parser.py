@@ -32,7 +32,8 @@ Rule: TypeAlias = trampoline.Rule[Node]
 
 
 class ParsedUpdate(NamedTuple):
-    """`sections` are in the order of the text, including repeated ones."""
+    """A parsed UpdateExpression. `sections` are in the order of the text, including repeated
+    ones."""
 
     sections: tuple[Section, ...]
     actions: tuple[ParsedAction, ...]
@@ -199,7 +200,7 @@ class _Parser:
         raise self.fail()
 
     def _is_group_content(self, start: int) -> bool:
-        """Whether the operand that began at `start` fills a pair of parentheses, as in `(a) = :v`.
+        """Whether the operand that began at `start` is alone in parentheses: `(a)` in `(a) = :v`.
 
         An operand without a comparison is allowed only there.
         """

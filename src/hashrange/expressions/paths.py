@@ -12,7 +12,8 @@ from hashrange.model.values import AttributeValue, Item
 
 
 class PathTree(dict[str | int, "PathTree | int"]):
-    """The keys of one level are all names, or all indexes in ascending order."""
+    """A tree of document paths. The keys of one level are all names, or all indexes in ascending
+    order."""
 
 
 def check_disjoint(parameter: Parameter, paths: Sequence[Path]) -> None:

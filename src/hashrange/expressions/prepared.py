@@ -1,9 +1,9 @@
 """Expressions bound once for all requests that differ in their values alone.
 
-A program sends the same few texts with the same names, over and over. A text is cached in its
-bound form, so that its next request only fills in its values. Whether operands fit depends on the
-types of the values, which are part of the cache's key. For `VALUES_MATTER` it depends on the values
-themselves, so these operations are checked each time.
+A program sends the same few texts with the same names, over and over. A text is cached in its bound
+form, and later requests with the text only fill in their values. Whether operands fit depends on
+the types of the values, which are part of the cache's key. Whether the operands of `VALUES_MATTER`
+fit depends on the values themselves, so such operations are checked in each request.
 """
 
 from typing import Any, NamedTuple
@@ -24,9 +24,10 @@ _kept: BoundedCache["Prepared"] = BoundedCache()
 
 
 class Prepared(NamedTuple):
-    """`used`: the substitutions it asks for. `late`: operations to check in each request.
+    """A text in its bound form. `used` are the names and values that it asks for.
 
     `content` is a PreparedCondition, a PreparedUpdate or a Projection, depending on the parameter.
+    `late` are the operations that have to be checked in each request.
     """
 
     content: Any

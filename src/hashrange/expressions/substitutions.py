@@ -26,7 +26,8 @@ class Substitutions:
     """Checked names and values, and which of them are used.
 
     Raises ValidationException; makes the values canonical in place. With `legacy`, the message
-    about an invalid value names its key, as in operations with legacy validation.
+    about an invalid value names its placeholder, such as `:v`, as in operations with legacy
+    validation.
     """
 
     def __init__(
@@ -113,8 +114,8 @@ def _check_names(names: Mapping[str, str]) -> None:
 def _legacy_size(values: Mapping[str, AttributeValue]) -> int:
     """Check values as legacy validation does, make them canonical, and return their size.
 
-    An error message names the key of the faulty value. Legacy validation is assumed to allow one
-    more level of nesting, because these values are not in an item.
+    An error message names the placeholder of the faulty value, such as `:v`. Legacy validation is
+    assumed to allow one more level of nesting, because these values are not in an item.
     """
     size = 0
     for key, value in values.items():

@@ -1,7 +1,7 @@
-"""A trampoline for rules that may nest: it keeps the depth in a list, not on Python's stack.
+"""A trampoline for rules that may nest: waiting rules are in a list, not on Python's stack.
 
-A rule is a generator that gets the result of another rule by `node = yield other_rule()`. So a
-text that consists only of parentheses does no harm.
+A rule is a generator that gets the result of another rule by `node = yield other_rule()`. So a text
+that consists only of parentheses does no harm.
 """
 
 from collections.abc import Generator

@@ -41,14 +41,15 @@ _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 
 TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 _FEW = 8
-"""With at most this many changes, sizes are only checked for the whole item."""
+"""If an update has at most this many changes, only the size of the whole item is checked."""
 
 Compute = Callable[[Item, Values], AttributeValue]
 """Returns the value of an operand, or raises ValidationException."""
 
 
 class Change(NamedTuple):
-    """A path and a function that returns its new value, or None to remove it."""
+    """A document path and a function that returns the new value at this path, or None to remove
+    it."""
 
     target: Path
     result: Read
@@ -123,7 +124,8 @@ class Update(Struct, gc=False, eq=False):
         values_may_be_too_deep: bool = False,
         read: frozenset[str] = frozenset(),
     ) -> Self:
-        """An update made from changes that contain their values, and the attributes they read."""
+        """An update made from changes that contain their values. `read` are the attributes that
+        they read."""
         return cls(PreparedUpdate(changes, (), values_may_be_too_deep, read))
 
     @property
@@ -143,7 +145,8 @@ class Update(Struct, gc=False, eq=False):
 
     @property
     def literal_types(self) -> dict[str, str]:
-        """The types of top-level attributes, as far as the text and its values determine them."""
+        """The types that top-level attributes get, as far as the text and its values determine
+        them."""
         return self._prepared.literal_types
 
     def literals(self) -> Iterator[tuple[str, AttributeValue]]:

@@ -4,8 +4,8 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.window import Window
 
 Place = tuple[int, int | None, bool]
-"""The units that a bucket is for: their space, the number of their partition (None: the whole table
-or index), and whether they are for writes."""
+"""The place of a bucket: the space, the number of the partition (None: the whole table or index),
+and whether the units are for writes."""
 
 
 class Bucket:

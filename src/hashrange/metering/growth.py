@@ -1,8 +1,8 @@
 """Adapts on-demand tables and indexes to a new peak.
 
-The peak is the highest minute so far. If twice the peak is above the warm throughput, the warm
-throughput is raised after `growth_seconds`; splits follow. Source: developer guide, On-demand
-capacity mode.
+The peak is the load in the busiest minute so far. If twice the peak is above the warm throughput,
+the warm throughput is raised after `growth_seconds`; splits follow. Source: developer guide,
+On-demand capacity mode.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,8 @@ class Growth:
         self._raising: Raise | None = None
 
     def note(self, total: float, warm: float, now: float) -> int | None:
-        """Note the units so far. Returns the new warm throughput if it must be raised now."""
+        """Note the total of the units consumed. Returns the new warm throughput if it must be
+        raised now."""
         if now >= self._since + MINUTE:
             self._end(total, warm, now)
         raising = self._raising

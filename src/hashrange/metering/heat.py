@@ -1,12 +1,12 @@
 """Finds partitions that should be split because of their load.
 
-The load of each partition is watched in windows of `heat_seconds`. If one was hot in a window, a
-division is derived from a sample of its keys, and checked in the next window: if the partition is
-hot again and the division would have helped, the partition is split. A partition is divided in two
-if each side gets at least a quarter of the load; otherwise the hottest key is isolated, if requests
-to the partition's other keys would then no longer be refused. So neither a single hot key without
-neighbours nor rising keys lead to a split, because a split would not help. These rules are assumed:
-DynamoDB does not publish its own.
+The load of each partition is watched in windows of `heat_seconds`. If a partition was hot in a
+window, a division is derived from a sample of its keys, and checked in the next window: if the
+partition is hot again and the division would have helped, the partition is split. A partition is
+divided in two if each side gets at least a quarter of the load; otherwise the hottest key is
+isolated, if requests to the partition's other keys would then no longer be refused. A single hot
+key without neighbours does not lead to a split, nor do keys that keep rising, such as times: a
+split would not help. These rules are assumed: DynamoDB does not publish its own.
 """
 
 from collections.abc import Sequence

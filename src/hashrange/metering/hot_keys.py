@@ -2,8 +2,8 @@
 
 Source: Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in data
 streams" (2005). If all places are taken, a new key replaces the key with the smallest count, and
-takes over this count. So counts may be too high, by at most the smallest, but no frequent key is
-missed.
+takes over this count. So counts may be too high, by at most the smallest count, but no frequent key
+is missed.
 """
 
 from heapq import heappush, heapreplace

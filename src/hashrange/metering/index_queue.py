@@ -1,10 +1,10 @@
 """The entries of a lagging global index, which become visible as their units are served.
 
 A write of an entry is charged to the buckets of the index. If that leaves a debt, the entry waits
-in a queue: it is visible when all units up to and including its own have been served. So an index
-of one unit shows one entry of 1 KB in a second. Entries become visible in the order in which they
-were written. Source: developer guide, Global secondary indexes: propagation is asynchronous. The
-order is assumed.
+in a queue, and is visible when all units up to and including its own have been served. So an index
+with one write unit shows one entry of 1 KB in a second. Entries become visible in the order in
+which they were written. Source: developer guide, Global secondary indexes: propagation is
+asynchronous. The order is assumed.
 """
 
 from collections import deque
@@ -15,9 +15,10 @@ from hashrange.metering.buckets import Bucket, Place
 
 
 class Waiting(NamedTuple):
-    """An entry that has waited since a time.
+    """An entry that has waited since `time`.
 
-    `due` are the units that buckets must serve before the entry is visible, by their places.
+    `due` has the places of buckets, each with the units that the bucket must serve before the entry
+    is visible.
     """
 
     time: float
@@ -49,7 +50,7 @@ class IndexQueue:
         return not self._waiting
 
     def waiting(self, key: bytes) -> Waiting | None:
-        """The latest change of an entry that may still wait."""
+        """The latest change of the entry at `key`, if it may still wait; otherwise None."""
         return self._latest.get(key)
 
     def waits(

@@ -5,7 +5,7 @@ its units; an on-demand one has a bucket only if OnDemandThroughput sets a maxim
 has a bucket for the units that a partition serves. Reads and writes are counted separately.
 
 Buckets are charged at once, because they decide the admission of the next request. Other effects of
-charges are only counted, for many charges together, which costs half.
+charges are computed later, for many charges together, which takes half the time.
 """
 
 from bisect import bisect_right
@@ -226,8 +226,8 @@ class Meter:
                     (self.late.discard if queue.is_empty() else self.late.add)(source.source.space)
 
     def _count(self, sampled: bool) -> None:
-        """Count the charges that wait. With `sampled`, only some are counted by partition and key,
-        and stand for the others too."""
+        """Count the charges that wait. With `sampled`, only some of them are counted by partition
+        and key, and represent the others."""
         charges, self._charges = self._charges, []
         table: Table | None = None
         index: Index | None = None

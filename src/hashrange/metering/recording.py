@@ -52,8 +52,8 @@ class Recorded(Account, gc=False):
 class RecordingMeter(Meter):
     """A meter that writes a trace. Operations ask it even if throughput is not enforced.
 
-    It decides with the same times that it writes to the trace: whole microseconds since the first
-    time.
+    It decides with the same times that it writes to the trace: whole microseconds since the trace
+    began.
     """
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None], writer: TraceWriter):
@@ -153,7 +153,7 @@ class RecordingMeter(Meter):
 
 
 def meter_of(settings: Settings, wake_upkeep: Callable[[], None]) -> Meter | None:
-    """The meter of one process, if its settings ask for one. Raises StoreError."""
+    """The meter of one process; None if its settings do not need one. Raises StoreError."""
     if settings.throughput == "off":
         return None
     if settings.record is None:

@@ -226,7 +226,10 @@ def limit_places(limits: Sequence[Any]) -> list[tuple[int, str]]:
 
 
 def row_key(source: Table | Index, attributes: Mapping[str, AttributeValue]) -> RowKey | None:
-    """The beginning of the item collection of an item or entry; None if its key is not known."""
+    """The row key at which the item collection of an item or index entry begins.
+
+    None if `attributes` lacks an attribute of the partition key.
+    """
     if not all(name in attributes for name in source.hash):
         return None
     raw = raw_key([attributes[name] for name in source.hash])

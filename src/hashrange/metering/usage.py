@@ -26,7 +26,8 @@ WRITE_WEIGHT = 3
 
 
 class SourceReport(Struct, frozen=True):
-    """Since the start: units of a table (`index` None) or global index, and refusals by reason.
+    """The units of a table (`index` None) or a global index since the process started, and its
+    refusals by reason.
 
     A read or write that was refused for two reasons counts once in `read_throttles` or
     `write_throttles`.
@@ -93,7 +94,8 @@ class SourceUsage:
         return self.write_units if written else self.read_units
 
     def count_sampled(self, charge: Charge) -> float:
-        """Count a charge that was drawn at random to stand for several. Returns their units."""
+        """Count a charge that was drawn at random to represent several. Returns the units of them
+        all."""
         units = charge.units * self._drawn_from
         self._drawn_from = 1 if self._counted < ALL_COUNTED else SAMPLED
         before = int(self._random.random() * self._drawn_from)
@@ -102,7 +104,7 @@ class SourceUsage:
         return self.count(charge, units)
 
     def count(self, charge: Charge, units: float) -> float:
-        """Count units by the partition and key of a charge. Returns them."""
+        """Count `units` by the partition and the key of a charge. Returns `units`."""
         self._counted += 1
         index, written = charge.index, charge.written
         owner = charge.table if index is None or index.local else index

@@ -129,6 +129,6 @@ def _isolated(keys: Sequence[bytes], end: Callable[[bytes], bytes | None]) -> Tr
 
 
 def _end_of_collection(start: bytes) -> bytes | None:
-    """Where the next item collection may begin; None after the last one."""
+    """The key at which the next item collection may begin; None after the last one."""
     number = int.from_bytes(start, "big") + 1
     return None if number >> 8 * len(start) else number.to_bytes(len(start), "big")

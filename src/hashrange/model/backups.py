@@ -16,10 +16,10 @@ class Copying(Struct, frozen=True):
     """A copy of a table's rows that is being made while others write the table.
 
     First the rows of the space `source` are copied in their current state, up to the key
-    `copied_to` (None: all have been copied). Then the changes in `history` are undone in the copy,
-    the latest first, down to the cut: those of `epoch` and later epochs, and those after the time
-    `after`, in milliseconds. The changes whose keys are before `undo_before` are still to be undone
-    (None: all of them).
+    `copied_to` (None: all have been copied). Then the changes in `history` that came after the cut
+    are undone in the copy, the latest first. These are the changes of `epoch` and of later epochs,
+    and the changes after the time `after`, in milliseconds. The changes whose keys are before
+    `undo_before` are still to be undone (None: all of them).
     """
 
     source: int
@@ -40,10 +40,10 @@ class Restoring(Struct, frozen=True):
 
 
 class Backup(Struct, frozen=True, kw_only=True):
-    """The rows of a table as of one moment, in `space`, and the table's definition then.
+    """A backup: the rows of a table as of one moment, in `space`, and the table's definition then.
 
-    While it is `copying`, the space does not have the rows as of the cut yet. Times are in epoch
-    seconds.
+    While the backup is `copying`, the space does not have the rows of that moment yet. Times are in
+    epoch seconds.
     """
 
     id: str

@@ -11,11 +11,12 @@ class Eventual(NamedTuple):
     Each item of a read is answered by one of three replicas, drawn at random. One replica never
     lags. The lag of the others is drawn too (log-normal, with the median `lag`). Entries of a
     global index have a lag of their own (`index_lag`), and so has a search of a vector index. No
-    drawn lag exceeds `lag_max`; if throughput is enforced, entries of a lagging index may be later.
-    With `worst`, a read of one item is as old as `lag_max` allows. Of several items, at least one
-    is that old and each of the others is that old or new, so that a batch is torn, and an entry
-    that moves is seen twice or not at all. With the same `seed`, clock and order of requests, the
-    answers are the same.
+    drawn lag exceeds `lag_max`. But if throughput is enforced, and an index has fallen behind its
+    table, its entries may be older. With `worst`, a read of one item is as old as `lag_max` allows.
+    In a read of several items, at least one item is as old as this, and each of the others is
+    either as old or current. So a batch can show a torn state, and an entry that moves can be seen
+    twice or not at all. With the same `seed`, clock and order of requests, the answers are the
+    same.
 
     DynamoDB publishes no distribution of lags; this one is an assumption.
     """

@@ -31,7 +31,8 @@ class ApiError(Exception):
         return type(self).__name__
 
     def body(self) -> dict[str, Any]:
-        """The JSON body: `__type`, the message (if any) under its member, and other members."""
+        """The JSON body: `__type`, the message (if any) as `message_member`, and the other
+        members."""
         message = {self.message_member: self.message} if self.message else {}
         return {"__type": self.namespace + self.code, **message, **self.members}
 
@@ -39,7 +40,7 @@ class ApiError(Exception):
 class ValidationException(ApiError):
     """The request is invalid. Operations with legacy validation give the message `legacy`.
 
-    `explained` tells whether the careful validator has found the fault.
+    `explained` tells whether the careful validator (`model.validation`) has found the fault.
     """
 
     namespace = "com.amazon.coral.validate#"
@@ -113,7 +114,10 @@ class ThrottlingException(ApiError):
 
 
 class ProvisionedThroughputExceededException(ApiError):
-    """`ThrottlingReasons` says which limits of which tables and indexes were reached."""
+    """A provisioned table or index has no units left.
+
+    `ThrottlingReasons` says which limits of which tables and indexes were reached.
+    """
 
 
 class RequestLimitExceeded(ApiError):
@@ -125,7 +129,10 @@ class TableNotFoundException(ApiError):
 
 
 class ConditionalCheckFailedException(ApiError):
-    """`Item` is a member if ReturnValuesOnConditionCheckFailure asked for it."""
+    """The condition of a write does not hold.
+
+    `Item` is a member if ReturnValuesOnConditionCheckFailure asked for it.
+    """
 
 
 class ItemCollectionSizeLimitExceededException(ApiError):
@@ -133,7 +140,10 @@ class ItemCollectionSizeLimitExceededException(ApiError):
 
 
 class TransactionCanceledException(ApiError):
-    """`CancellationReasons` has an entry for each action of the request, in the same order."""
+    """A transaction was refused as a whole.
+
+    `CancellationReasons` has an entry for each action of the request, in the same order.
+    """
 
     message_member = "Message"
 

@@ -1,4 +1,4 @@
-"""Lists of 32-bit numbers, as DynamoDB's lists of numbers, as bytes and as decimal texts."""
+"""Lists of 32-bit numbers in three forms: DynamoDB's lists of numbers, bytes, and decimal texts."""
 
 from collections.abc import Sequence
 from decimal import Decimal

@@ -9,7 +9,7 @@ from hashrange.model.caller import Caller
 Kind = Literal["import", "export", "bulk-operation"]
 
 WHOLE = -1
-"""The position at the end of an object."""
+"""In a position, the number of records that stands for a whole object."""
 
 
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -21,12 +21,13 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     commit can change the content of an export any more. `figures` are the counts in the job's
     description, by the names of their members.
 
-    A job that puts items continues from its position: it has handled all earlier objects, which
-    have `bytes_before` bytes together, then `records` of the object `key`, and then `done` of the
-    next `group` records in the order in which they are stored. `hash` is the HASH attribute of its
-    table. `reports` counts the reports of a bulk put, which list the items that it did not put.
-    `pending` has the lines of the last report, by the report's type, until the next step shows that
-    the report was written. `shows` is the moment as of which an export shows its table.
+    A job that puts items continues from its position: it has handled all objects before the object
+    `key`, which have `bytes_before` bytes together, then the first `records` records of this
+    object, and then `done` of its next `group` records, in the order in which items are stored.
+    `hash` is the HASH attribute of its table. `reports` counts the reports of a bulk put, which
+    list the items that it did not put. `pending` has the lines of the last report, by the report's
+    type, until the next step shows that the report was written. `shows` is the moment as of which
+    an export shows its table.
     """
 
     kind: Kind

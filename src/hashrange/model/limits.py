@@ -49,7 +49,7 @@ ON_DEMAND_READ_UNITS_START = 12_000
 """Warm throughput of a new on-demand table."""
 ON_DEMAND_WRITE_UNITS_START = 4_000
 ON_DEMAND_UNITS_CLEARED = -1
-"""As a maximum, this value removes the maximum. [M]"""
+"""If a maximum is set to this value, there is no maximum any more. [M]"""
 CAPACITY_UNITS_BOUND = 10**12
 """No capacity may exceed this, even with a higher maximum. [seen]"""
 DAY_SECONDS = 24 * 60 * 60

@@ -29,8 +29,9 @@ _spelling = re.compile(
 ).fullmatch
 _EXPONENT_BITS = 64
 _LEGACY_BITS = 32
-"""The width of the service's exponents. If one needs more than 64 bits, the text is not a number.
-Operations with legacy validation use 32 bits, so a number that is too large may seem too small.
+"""The widths of the service's exponents. If an exponent needs more than 64 bits, the text is not a
+number. Operations with legacy validation use 32 bits, so a number that is too large may seem too
+small.
 """
 
 _SHORT = 38
@@ -57,7 +58,7 @@ def canonical(text: str) -> str:
 
 
 def scale(text: str) -> int:
-    """The number of digits after the point, less the exponent as written; 0 if it is malformed.
+    """The number of digits after the point, less the exponent as written; 0 for a malformed text.
 
     1.0 and 1 are equal, but have different scales.
     """
@@ -127,7 +128,7 @@ def _rewrite(text: str) -> str:
 
 
 def _exponent(text: str) -> int:
-    """The exponent as written. One with very many digits is replaced by a smaller huge one."""
+    """The exponent as written. After 64 digits it is cut, which leaves it far out of range."""
     digits = text.lstrip("+-").lstrip("0")[:_EXPONENT_BITS] or "0"
     return -int(digits) if text.startswith("-") else int(digits)
 
@@ -137,7 +138,7 @@ def _fits(number: int, bits: int) -> bool:
 
 
 def _wrapped(number: int) -> int:
-    """The number that 32 bits hold after an overflow."""
+    """The 32-bit number that results if a number overflows."""
     half = 1 << (_LEGACY_BITS - 1)
     return (number + half) % (2 * half) - half
 

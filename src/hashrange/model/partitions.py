@@ -14,7 +14,8 @@ READ_UNITS_PER_PARTITION = 3000
 """The units that a partition of DynamoDB serves per second."""
 
 HASH_BYTES = 8
-"""The number of bytes of the hash with which partitions of a new table begin."""
+"""The length of the keys at which the partitions of a new table begin: the first bytes of the
+hash."""
 
 
 class Partition(Struct, frozen=True, omit_defaults=True):
@@ -55,7 +56,8 @@ def equal_parts(count: int) -> tuple[Partition, ...]:
 def needed(read: float, write: float, on_demand: bool) -> int:
     """The number of partitions that serve this many read and write units per second.
 
-    Reads and writes add up for provisioned throughput. On demand, the larger of the two decides.
+    With provisioned throughput, the partitions for reads and for writes add up. On demand, the
+    larger number of the two decides.
     """
     reads, writes = read / READ_UNITS_PER_PARTITION, write / WRITE_UNITS_PER_PARTITION
     parts = max(reads, writes) if on_demand else reads + writes

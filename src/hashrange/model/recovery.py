@@ -25,8 +25,8 @@ class History(Struct, frozen=True):
 
     @property
     def slot(self) -> int:
-        """The slot of all its records. Histories of several tables are in several slots, which
-        may be on several machines.
+        """The slot of all records of the history. Different tables have histories in different
+        slots, which may be on several machines.
         """
         return self.space % SLOTS_MAX
 

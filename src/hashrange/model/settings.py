@@ -37,7 +37,8 @@ class Settings(NamedTuple):
     - `archive`: the place to which the log of a database file is shipped: a folder, or
       s3://bucket/prefix. Every moment of the last `archive_seconds` can be restored. While the
       place cannot be reached, the log is kept up to `archive_log_bytes` and for
-      `archive_log_seconds`; after that, moments are lost.
+      `archive_log_seconds`; after that, the log is dropped, and the moments in it cannot be
+      restored.
     - `access`: the path of an access file, which says what the principals of access keys may do.
       With None everybody may do everything.
     - `record`: a new file, in which the load is recorded for `hashrange predict`. `record_keys`:

@@ -14,8 +14,8 @@ RETENTION_SECONDS = 24 * 60 * 60
 ITERATOR_SECONDS = 15 * 60
 
 SLOTS_MAX = 256
-"""The largest number of slots of a log, open and closed. With more partitions, some share a
-slot."""
+"""The largest number of slots of a log, open and closed. If there are more partitions, some of them
+share a slot."""
 PARTITION_BYTES = 16
 """The length of the digest with which the row keys of an item collection begin."""
 
@@ -36,10 +36,10 @@ class Slot(Struct, frozen=True, omit_defaults=True):
 
 
 class Log(Struct, frozen=True, dict=True):
-    """A table's change log: the records of its changes, as long as something reads them.
+    """A table's change log: the records of its changes, kept as long as something reads them.
 
-    `space` holds the records, which are divided into `slots`. `since` is the time at which the
-    latest reader began or a slot was opened: added records have at least this time.
+    `space` holds the records, which are divided into `slots`. `since` is the latest time at which a
+    reader began or a slot was opened: records that are added now have at least this time.
     """
 
     space: int
@@ -47,7 +47,7 @@ class Log(Struct, frozen=True, dict=True):
     since: int
 
     def slot_of(self, key: bytes) -> int:
-        """The number of the slot for the records of the item with this row key."""
+        """The number of the slot for the records of the item whose row key is `key`."""
         starts, numbers = self._open
         return numbers[bisect_right(starts, key) - 1]
 

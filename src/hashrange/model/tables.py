@@ -27,7 +27,7 @@ DistanceFunction = Literal["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]
 class Throughput(Struct, frozen=True):
     """ProvisionedThroughput, with the times of its last changes (epoch seconds).
 
-    `decreases` counts the decreases on the UTC day of the last one.
+    `decreases` counts the decreases on the UTC day of the last decrease.
     """
 
     read: int = 0
@@ -42,7 +42,7 @@ class Throughput(Struct, frozen=True):
         return self.decreases
 
     def switched_off(self, now: float) -> "Throughput":
-        """The throughput of an index whose table becomes on demand, which counts as a decrease."""
+        """The throughput of an index whose table becomes on demand. This counts as a decrease."""
         decreases = self.decreases_on_day_of(now) + 1
         return Throughput(0, 0, self.increased_at, decreased_at=now, decreases=decreases)
 
@@ -75,7 +75,7 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     hash: tuple[str, ...]
     range: tuple[str, ...] = ()
     partitions: tuple[Partition, ...] = WHOLE
-    """In the order of their keys. A local index shares those of its table."""
+    """The partitions, in the order of their keys. A local index has the partitions of its table."""
     insights: Insights | None = None
     """Contributor Insights, if they were ever enabled. A local index has none."""
 
@@ -113,10 +113,10 @@ class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
     backfilling: bool | None = None
     """While UpdateTable builds the index, whether the second phase has begun; otherwise None."""
     built_to: bytes = b""
-    """During the build, rows of the table before this key have entries, and others have none. If
-    the index is built from the log, the build has come at least this far."""
+    """During the build, only rows of the table before this key have entries. If the index is built
+    from the log, the build has come at least this far."""
     scanned: bool = False
-    """Whether a build from the log has come to the last item: only records of the log remain."""
+    """Whether a build from the log has appended a record for the last item of the table."""
 
     @property
     def status(self) -> str:
@@ -124,7 +124,7 @@ class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
 
 
 class Index(DeclaredIndex, frozen=True, kw_only=True):
-    """A secondary index. `space` holds a row for each item that has all its key attributes."""
+    """A secondary index. `space` holds a row for each item that has all keys of the index."""
 
     local: bool
     throughput: Throughput = Throughput()
@@ -150,7 +150,7 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 class FormerVectors(Struct, frozen=True, kw_only=True):
     """The remains of a deleted vector index.
 
-    It is assumed that items keep their sizes, in which its vectors count as 32-bit numbers. `hash`
+    It is assumed that items keep their sizes, in which the vectors count as 32-bit numbers. `hash`
     has the HASH attribute and its type. `built_to` is the key that an unfinished build had reached.
     """
 
@@ -239,7 +239,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     collections: int | None = None
     """The hidden space with the size of each item collection, if there are local indexes."""
     index_log: int | None = None
-    """The space of the log that the global indexes follow. None if writes of items update them."""
+    """The space of the log that the global indexes follow; None if each write updates them."""
     ttl_changed_at: float | None = None
     ttl_disabled: str | None = None
     """The attribute of the time to live that was disabled last."""
@@ -272,7 +272,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def declared_indexes(self) -> tuple[Index | VectorIndex, ...]:
-        """The indexes that users know, which UpdateTable can add and have built."""
+        """The indexes that users know by their names: the secondary and the vector indexes."""
         return (*self.indexes, *self.vector_indexes)
 
     @cached_property
@@ -294,7 +294,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return next((index for index in self.vector_indexes if index.name == name), None)
 
     def with_changed(self, changed: "Table | Index | VectorIndex") -> "Table":
-        """The table with `changed` as its definition, or as that of its index of the same name."""
+        """The table with `changed` as its definition, or in place of its index of the same name."""
         if isinstance(changed, Table):
             return changed
         if isinstance(changed, VectorIndex):
@@ -392,7 +392,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def maintained(self) -> "tuple[AnyIndex, ...]":
-        """All indexes that a write of an item maintains, including the hidden one."""
+        """All indexes that a write of an item maintains, with the hidden one for time to live."""
         return (*self.declared_indexes, self.ttl) if self.ttl else self.declared_indexes
 
 

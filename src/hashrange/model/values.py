@@ -126,7 +126,7 @@ def equal(a: AttributeValue, b: AttributeValue) -> bool:
 
 
 def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
-    """Whether a canonical value is equal to one of several others."""
+    """Whether one of the elements, which are canonical values, is equal to `value`."""
     if value in elements:  # a loop in C; its `==` is enough for most types
         return True
     [kind] = value
@@ -352,7 +352,7 @@ _EQUAL: dict[str, Callable[[Any, Any], bool]] = {
     "NS": _equal_sets,
     "BS": _equal_sets,
 }
-"""The types whose equal values may differ in wire form."""
+"""For each type whose equal values may differ in wire form, the function that compares them."""
 
 _ORDER: dict[str, Callable[[str], Any]] = {"S": str, "N": numbers.to_decimal, "B": a2b_base64}
 """The types that have an order, each with a function that returns the key to compare by."""

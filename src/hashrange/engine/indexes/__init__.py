@@ -1,4 +1,4 @@
-"""Indexes: a module for each kind maintains its rows, and no other code knows them.
+"""Indexes. Each kind of index has a module for its rows; no other code knows their content.
 
 maintainer    the functions that each kind has
 secondary     entries of global and local secondary indexes

@@ -21,7 +21,8 @@ from hashrange.model.tables import AnyIndex, Table
 
 
 def next_step(table: Table, index: AnyIndex) -> Fetch[tuple[Backfill, bytes | None]]:
-    """A step, and the key of the table at which the next step starts (None: there is none)."""
+    """The next step of a build, and the key of the table at which the step after it starts (None:
+    there is none)."""
     bounds = Bounds(index.built_to, None)
     rows, left = yield from fetch.rows(table, bounds, False, None, PAGE_BYTES_MAX)
     return Backfill(table, index, rows), left.start if left else None
@@ -38,7 +39,8 @@ def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes 
 def items_of_one_slot(
     table: Table, keys: Sequence[bytes]
 ) -> Fetch[tuple[Sequence[Row], Sequence[bytes]]]:
-    """The items with the leading `keys` that are in one slot, and the remaining keys."""
+    """The items with the first `keys`, up to a key that is in another slot, and the remaining
+    keys."""
     slot = kv.slot_of(keys[0])
     first = list(takewhile(lambda key: kv.slot_of(key) == slot, keys))
     values = yield kv.Get(tuple([(table.space, key) for key in first]))

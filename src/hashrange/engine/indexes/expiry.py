@@ -85,7 +85,8 @@ def _put(ttl: TimeToLive, seconds: int, raw: bytes) -> kv.Put:
 
 
 def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]:
-    """Deletions of some expired items, decided on their current state."""
+    """Deletions of at most `items_max` expired items, each decided on the current row of the
+    item."""
     ttl = table.ttl
     if ttl is None:
         return []

@@ -14,8 +14,8 @@ from hashrange.model.tables import AnyIndex, Table
 class Checked(NamedTuple):
     """The result of a check: the key and the size of the row that an item should have in an index.
 
-    The key is None if it should have none. `problem` describes the fault of the row in a few words;
-    None if there is none.
+    `key` is None if the item should have no row there. `problem` says in a few words what is wrong
+    with the stored row; None if nothing is wrong.
     """
 
     key: RowKey | None = None
@@ -24,10 +24,10 @@ class Checked(NamedTuple):
 
 
 class Maintainer(Protocol):
-    """The module of one kind of index. `index` is its definition."""
+    """The module of one kind of index. The argument `index` is the definition of such an index."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
-        """Update the index for a changed item, which the build of the index has reached."""
+        """Update the index for a change of an item that the build of the index has reached."""
         ...
 
     def build(self, table: Table, index: Any, items: Sequence[Row], effects: Effects, /) -> None:
@@ -45,11 +45,12 @@ class Maintainer(Protocol):
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:
-        """Add `rows` rows of `size` bytes to the counters of the index. One of the rows has the key
+        """Add `rows` and `size`, in bytes, to the counters of the index that include its row at
         `key`."""
         ...
 
 
 def is_built(index: AnyIndex, key: RowKey) -> bool:
-    """Whether the index has the rows of the item at `key`: the build has reached it or is over."""
+    """Whether the index has the rows of the item at `key`, because its build is over or has reached
+    the item."""
     return not index.building or key.key < index.built_to

@@ -19,13 +19,14 @@ always shows the items as they were at some earlier time.
 A record names its indexes because another index may be added later. Earlier records do not concern
 that index.
 
-A global index that is added to a table is *built from the log* (`Table.built_from_log`): so the
-definition of the table, whose changes stop all writers, need not say which items have entries.
-Writes append records for the index as soon as the table has it. The build appends one for each item
-that is there, slot by slot. Such records are *early* for the index: the index may not have the
-entry of the record's old image, or may already have a later entry. So a step first reads which
-entries of these items exist. When the build has come to the last item, no more early records are
-added. When the last early record has been carried out, the index has the entries of all items.
+A global index that is added to a table is *built from the log* (`Table.built_from_log`). So the
+definition of the table need not say which items already have entries; each of its changes would
+stop all writers. Writes append records for the index as soon as the table has it. The build appends
+a record for each existing item, slot by slot. Such records are *early* for the index: the index may
+not have the entry of the record's old image, or may already have a later entry. So a step first
+reads which entries of these items exist. When the build has come to the last item, no more early
+records are added. When the last early record has been carried out, the index has the entries of all
+items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,10 +60,10 @@ NO_IMAGE = Raw(b"")
 class Pending(Struct, omit_defaults=True, gc=False):
     """The content of a record.
 
-    `indexes` are the spaces of the indexes that it concerns, and `milliseconds` is when the change
-    was decided. `old` and `new` are the images of the item as they are stored, with their sizes in
-    bytes; a size of 0 means that there was no item. The record is early for the indexes in `early`.
-    A record of a build has only the new image.
+    `indexes` are the spaces of the indexes that the record concerns, and `milliseconds` is when the
+    change was decided. `old` and `new` are the images of the item as they are stored, with their
+    sizes in bytes; a size of 0 means that there was no item. The record is early for the indexes in
+    `early`. A record of a build has only the new image.
     """
 
     indexes: tuple[int, ...]
@@ -175,7 +176,8 @@ def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
 
 
 def _image(row: Row, json: Raw, size: int) -> Row | None:
-    """A row with this image of the item that a record is about; None if there was no item."""
+    """The item that the record `row` is about, as a row with this image; None if there was no
+    item."""
     return Row(encode_row(row.raw, bytes(json), size)) if size else None
 
 
@@ -184,9 +186,9 @@ def shown(
 ) -> dict[kv.Key, tuple[RowKey, Row | None]]:
     """The items of which an index still shows an older state, because a record of the log waits.
 
-    Returns the item's key, and the row as the index shows it (None if there was no item), by the
-    space of the index and the key of the item. `rows` are rows of the log. An early record without
-    an old image does not tell what the index shows.
+    A key of the result is the space of the index and the key of the item. Its value is the item's
+    row key, and the row of the item as the index shows it (None if there was no item). `rows` are
+    rows of the log. An early record without an old image does not tell what the index shows.
     """
     items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:

@@ -9,7 +9,8 @@ from hashrange.model.tables import Index
 
 
 def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
-    """Each secondary index of the item's table, and in words what the change does to its entry."""
+    """For each secondary index of the item's table: the index, and what the change does to the
+    item's entry, in words."""
     for index in change.table.indexes:
         if not (is_built(index, change.key) or index in change.table.built_from_log):
             yield index, "is being built and has not reached the item yet: no write"

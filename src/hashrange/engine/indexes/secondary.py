@@ -1,7 +1,7 @@
 """Global and local secondary indexes: an entry for each item that has the index's key attributes.
 
-The item of an entry's row has the attributes that the index shows: its own key attributes, the
-table's, and the projected ones.
+The item in an entry's row has the attributes that the index shows: the key attributes of the index
+and of the table, and the projected attributes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ class Entry(Struct, gc=False):
 
 
 def derive(index: Index, change: ItemChange, effects: Effects) -> None:
-    """Add, move, rewrite or delete the entry of an item, if it has changed."""
+    """Add, move, rewrite or delete the entry of an item, if the change of the item affects it."""
     old, new = change.old, change.new
     if old is None or new is None:
         _move(index, change, effects)
@@ -55,7 +55,7 @@ def _agree(names: Iterable[str], old: Item, new: Item) -> bool:
 
 
 def _replace(index: Index, change: ItemChange, old: Row, new: Item, effects: Effects) -> None:
-    """Rewrite the entry under the same key."""
+    """Rewrite an entry whose key has not changed."""
     table = change.table
     entry = entry_of(table, index, change.key, new, change.new_size)
     if entry is None:
@@ -87,8 +87,9 @@ def _move(index: Index, change: ItemChange, effects: Effects) -> None:
 
 
 def settle(index: Index, change: ItemChange, sizes: dict[kv.Key, int], effects: Effects) -> None:
-    """Like `derive`, but without relying on the entry that the old image would have. `sizes` has
-    the sizes of the existing entries that the change concerns, by space and key."""
+    """Like `derive`, but does not assume that the index has the entry of the old image and no
+    other. `sizes` has the sizes of the existing entries that the change concerns, by space and
+    key."""
     gone, come = entries_of(index, change)
     if gone and (come is None or come.key.key != gone.key.key):
         size = sizes.pop((index.space, gone.key.key), None)
@@ -159,7 +160,7 @@ def count(
 
 
 def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -> Entry | None:
-    """The entry of an item of `size` bytes; None if it cannot have one: see `index_key`."""
+    """The entry of an item of `size` bytes; None if the item has none (see `index_key`)."""
     row_key = index_key(table, index, item, owner)
     if row_key is None:
         return None
@@ -170,7 +171,7 @@ def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -
 
 
 def _project(table: Table, index: Index, item: Item) -> Item:
-    """The attributes of an item that an index shows, if it does not show all of them."""
+    """The attributes of an item that the index shows. The index is one that does not show all."""
     names = {*table.key, *index.key, *index.include}
     return {name: value for name, value in item.items() if name in names}
 

@@ -1,8 +1,8 @@
-"""One function per kind of bound: each gives the rows start <= key < end (end None: the rest).
+"""One function per kind of bound: each gives the rows start <= key < end (end None: to the end).
 
-`prefix` is the partition's digest and the components of the sort attributes that are known by
-equality; the value in question is the next component. The segments of a parallel Scan are ranges of
-the same hash.
+`prefix` is the digest of the partition key and the components of the sort attributes that are
+tested for equality. `value`, `low` and `high` are values of the next sort attribute. The segments
+of a parallel Scan are ranges of the digest.
 """
 
 from msgspec import Struct
@@ -67,7 +67,7 @@ SORT_BOUNDS = {
 
 
 def segment(number: int, total: int) -> Bounds:
-    """The hash range of one segment of a parallel Scan."""
+    """The bounds of one of the `total` segments of a parallel Scan: a range of digests."""
     step = 1 << 64
     start, end = number * step // total, (number + 1) * step // total
     return Bounds(

@@ -26,7 +26,8 @@ from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item
 
 _EXPONENT_BIAS = 200
-"""Makes every exponent of a legal number (-129 to 126) positive in two bytes."""
+"""Added to each exponent of a legal number (-129 to 126), so that it is positive and fits two
+bytes."""
 _NEGATIVE, _ZERO, _POSITIVE = b"\x00", b"\x01", b"\x02"
 _TYPES = {"S": b"S", "N": b"N", "B": b"B"}
 _head = Struct(">cI").pack
@@ -82,7 +83,8 @@ def digest(raw: bytes) -> bytes:
 
 
 def ordered_number(text: str) -> bytes:
-    """Bytes that order as canonical numbers do: sign, exponent, pairs of digits, end.
+    """Bytes that sort as the numbers do, for a canonical text: sign, exponent, pairs of digits,
+    end.
 
     In a negative number every byte after the sign is complemented. No encoding is a prefix of
     another.
@@ -155,7 +157,8 @@ def owner_key(table: Table, raw: bytes) -> RowKey:
 
 
 def collection_key(table: Table, key: RowKey) -> kv.Key:
-    """The key of the size of the item's collection. The table must have local indexes."""
+    """The key of the row that holds the size of the item's collection. The table must have local
+    indexes."""
     assert table.collections is not None
     return table.collections, key.key[:PARTITION_BYTES]
 
@@ -163,8 +166,8 @@ def collection_key(table: Table, key: RowKey) -> kv.Key:
 def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey | None:
     """The row key of an item's entry in an index.
 
-    None if the item lacks one of the key attributes, or has a value in one that cannot be a key: an
-    item may be older than the index. `owner` is the row key of the item.
+    None if the item lacks a key attribute of the index, or has a value in it that cannot be a key.
+    (An item may be older than the index.) `owner` is the row key of the item.
     """
     types, raw, sort = table.types, b"", b""
     for name in index.hash:
@@ -210,7 +213,7 @@ def key_item(table: Table, source: TableOrIndex, raw: bytes) -> Item:
 
 
 def owner_raw(source: TableOrIndex, raw: bytes) -> bytes:
-    """The raw key of an index entry's item in the table, which is a part of the entry's raw key."""
+    """The part of an index entry's raw key that is the raw key of its item in the table."""
     at = 0
     for _ in source.key:
         at += 5 + int.from_bytes(raw[at + 1 : at + 5], "big")

@@ -1,11 +1,11 @@
-"""Keys of the records of change logs.
+"""Keys of the records of change logs and index logs.
 
-    of a table's log     slot (1) | milliseconds (8) | the store's number (8)
-    of its index log     slot of the store (2) | the store's number (8)
+    change log    slot (1) | milliseconds (8) | number (8)
+    index log     slot of the store (2) | number (8)
 
-The slot of a record in a table's log depends on the hash: see
-`hashrange.model.streams.Slot`. A record of the index log is in the same slot of the store as its
-item.
+The store assigns the number (see `kv.Append`). A slot of a change log is a range of the hash: see
+`hashrange.model.streams.Slot`. A slot of the store has all rows whose keys begin with the same ten
+bits (`kv.slot_of`); a record of an index log is in the same one as the row of its item.
 """
 
 from struct import Struct
@@ -22,17 +22,18 @@ parse = _KEY.unpack
 
 
 prefix = Struct(">BQ").pack
-"""The start of the keys of all records of a (slot, milliseconds): the store adds its number."""
+"""`prefix(slot, milliseconds)` is the start of the keys of all records of this slot and time. The
+store adds the number."""
 
 
 def has_time(start: bytes) -> bool:
-    """Whether keys with this start belong to a table's log: the keys of an index log have no
-    time."""
+    """Whether keys with this start have a time: those of a change log do, those of an index log do
+    not."""
     return len(start) == _KEY.size - _NUMBER_BYTES
 
 
 def time_of(start: bytes) -> int:
-    """The milliseconds in the start of a key, as `prefix` makes it."""
+    """The milliseconds in the start of a key that `prefix` has made."""
     return int.from_bytes(start[1:], "big")
 
 
@@ -46,7 +47,7 @@ def is_same_slot(key: bytes, other: bytes) -> bool:
 
 
 def some_slot(milliseconds: int) -> int:
-    """A slot of the store to begin with, which depends on the time."""
+    """A slot of the store at which to begin a search through all slots; it varies with the time."""
     return milliseconds * _LARGE_ODD_NUMBER % kv.SLOTS
 
 

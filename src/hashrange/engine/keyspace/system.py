@@ -19,9 +19,10 @@
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of the stored rows, 8 bytes
 
-A system row's value is crc32 | weight 0 | content. Counters hold statistics and the clock alone.
-A number that decisions rely on is a row: a row that a transaction has read is unchanged when it
-commits, while a store may keep a counter in several places at once and sum them up.
+A system row's value is crc32 | weight 0 | content. Counters hold only statistics and the clock. A
+number that decisions rely on is a row, because a row that a transaction has read is unchanged when
+the transaction commits. A counter may have changed by then, because a store may keep it as a sum of
+numbers in several places.
 """
 
 from typing import Any, TypeVar
@@ -55,12 +56,12 @@ T = TypeVar("T")
 
 
 def item_count(space: int, partition: int) -> bytes:
-    """The name of the counter of rows; `partition` is the partition's number."""
+    """The name of the counter of a partition's rows; `partition` is the partition's number."""
     return b"n%d.%d" % (space, partition) if partition else b"n%d" % space
 
 
 def size_bytes(space: int, partition: int) -> bytes:
-    """The name of the counter of bytes."""
+    """The name of the counter of a partition's bytes."""
     return b"s%d.%d" % (space, partition) if partition else b"s%d" % space
 
 
@@ -140,7 +141,7 @@ def lease(duty: str) -> kv.Key:
 
 
 def new_version(random: bytes) -> kv.Put:
-    """The row of a catalog that has changed; `random` is 8 bytes."""
+    """The write of a new version of the catalog, whose 8 bytes are `random`."""
     return kv.Put(*CATALOG_VERSION, _with_head(random))
 
 

@@ -43,7 +43,8 @@ def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
 
 
 def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpoints:
-    """The change that stores the positions of handled records; a shard with None is forgotten."""
+    """The change that stores, for each shard, the number of the last record that was handled. A
+    shard with None is forgotten."""
     return Checkpoints(
         {
             system.checkpoint_row(stream.table_name, stream.label, reader, shard): number

@@ -30,7 +30,7 @@ from hashrange.model.tables import KinesisDestination
 from hashrange.model.values import Item
 
 SHARD_MILLISECONDS = 1 << 52
-"""The shards of a feed never roll over."""
+"""The length of a shard of a feed, which is so long that such a shard never rolls over."""
 RECORDS_MAX = 500
 """The largest number of records that are sent at a time: the limit of PutRecords."""
 FEEDS_MAX = 10_000
@@ -54,8 +54,8 @@ class Batch(NamedTuple):
 
 
 def find(table_name: str, label: str) -> Fetch[KinesisDestination | None]:
-    """The destination whose feed has this label; it is found until its last record has been
-    sent."""
+    """The destination whose feed has this label. It is kept until the last record of the feed has
+    been sent."""
     return (yield from fetch.system_row(system.feed_row(table_name, label), KinesisDestination))
 
 
@@ -73,7 +73,7 @@ def positions(feed: Stream) -> Fetch[dict[int, bytes]]:
 
 
 def later(some: dict[int, bytes], others: dict[int, bytes]) -> dict[int, bytes]:
-    """The later of two positions for each slot, so that a slow process never moves a feed back."""
+    """For each slot, the later of two positions. Thus a slow process never moves a feed back."""
     slots = some.keys() | others.keys()
     return {slot: max(some.get(slot, b""), others.get(slot, b"")) for slot in sorted(slots)}
 

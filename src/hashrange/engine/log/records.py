@@ -24,7 +24,8 @@ from hashrange.model.streams import RETENTION_SECONDS, Log
 from hashrange.model.values import equal
 
 CHUNK_BYTES = 1024 * 1024
-"""A read of a log ends with the record that reaches this size, and other requests get a turn."""
+"""A read of a log ends with the record at which the weights of the records that it has read reach
+this sum. Then other requests get a turn."""
 TRIM_ROWS = 500
 NO_IMAGE = Raw(b"")
 NOTHING_READ: Mapping[int, bytes] = {}
@@ -103,10 +104,10 @@ def oldest_wanted(now: int) -> int:
 
 
 def trim(log: Log, now: int, read: Mapping[int, bytes] = NOTHING_READ) -> Fetch[Trim | None]:
-    """Some records of one slot that are no longer needed; None if there are none.
+    """The deletion of some records of one slot that are no longer needed; None if there are none.
 
-    These are records that are too old, and records that every reader has read: those before the key
-    that `read` has for their slot.
+    Such records are too old, or every reader has read them: their keys are before the key that
+    `read` has for their slot.
     """
     for slot in log.slots:
         oldest = logs.prefix(slot.number, oldest_wanted(now))

@@ -52,14 +52,15 @@ class Place(Struct, frozen=True, gc=False):
 
 
 def append(log: Log, key: bytes, milliseconds: int, value: bytes) -> kv.Append:
-    """The write that adds a record to the end of the slot of the item with the row key `key`."""
+    """The write that appends a record to a log, in the slot of the item whose row key is `key`."""
     slot = log.slot_of(key)
     prefix = logs.prefix(slot, max(milliseconds, log.since))
     return kv.Append(log.space, slot, prefix, value)
 
 
 def postponed(record: kv.Append, milliseconds: int) -> kv.Append:
-    """The record with a later time, for a change that is committed later than it was decided."""
+    """The record with this time, unless its own is later, for a change that is committed later than
+    it was decided."""
     decided = logs.time_of(record.prefix)
     prefix = logs.prefix(record.slot, max(milliseconds, decided))
     return kv.Append(record.space, record.slot, prefix, record.value)

@@ -43,7 +43,8 @@ def settled(latest: int, moment: Moment) -> int:
 
 
 def find(arn: str) -> Fetch[Stream | None]:
-    """The stream of this ARN: enabled, or disabled for less than a day."""
+    """The stream with this ARN, if it is enabled or was disabled less than a day ago; otherwise
+    None."""
     table_arn, _, label = arn.partition("/stream/")
     key = system.stream_row(table_arn.rpartition("/")[2], label)
     stream = yield from fetch.system_row(key, Stream)
@@ -51,7 +52,7 @@ def find(arn: str) -> Fetch[Stream | None]:
 
 
 def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[Stream]]:
-    """At most `limit` streams of one table or all, after the one with this ARN.
+    """At most `limit` streams of one table or of all, after the stream with the ARN `after`.
 
     The streams of a table are together, the latest first, as the service lists them.
     """

@@ -58,9 +58,10 @@ class StreamView:
         return shown, size
 
     def _render_first_format(self, record: Record) -> tuple[dict[str, Any], int]:
-        """A record of a file of format 1 was rendered when it was written, and has no raw key.
+        """The stream record for a record of a file of format 1, which has no raw key.
 
-        Such records are at most a day old, so they are read as they are rather than rewritten.
+        Such a record was rendered when it was written. It is at most a day old, so records of this
+        format are read as they are rather than rewritten.
         """
         members = _decode_members(record.row.json)
         content = _decode_members(members["dynamodb"])

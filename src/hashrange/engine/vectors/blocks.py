@@ -1,11 +1,11 @@
 """Rows of a vector index in memory: up to a thousand together, which never change.
 
-With numpy, a block tells which of its rows may be among the nearest in 32-bit arithmetic, whose
-error has a proven bound: the computed dot product of x and q differs from the true one by at most
-g |x| |q|, where g = d u / (1 - d u) for d dimensions and u = 2^-24, plus d times the smallest
-number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Where the products
-could overflow, 64 bits are used. Rows that 32 bits cannot tell apart get closer bounds from their
-differences in 64 bits. Without numpy every row is a candidate.
+With numpy, a block finds which of its rows may be among the nearest by 32-bit arithmetic. The error
+of this arithmetic has a proven bound: the computed dot product of x and q differs from the true one
+by at most g |x| |q|, where g = d u / (1 - d u) for d dimensions and u = 2^-24, plus d times the
+smallest number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Where the
+products could overflow, 64 bits are used. Rows that 32 bits cannot tell apart get closer bounds
+from their differences in 64 bits. Without numpy every row is a candidate.
 """
 
 from collections.abc import Sequence
@@ -18,24 +18,25 @@ from hashrange.model.tables import VectorIndex
 
 ROWS_MAX = 1024
 NUMBERS_MAX = 256 * 1024
-"""A block of this many numbers is prepared in about two milliseconds, while other requests wait."""
+"""A block has at most this many numbers, so that it is prepared in about two milliseconds. During
+this time, other requests wait."""
 Filters = Sequence[tuple[str, Any] | None]
 """For each filter attribute, the type and content of its value; None if it is absent."""
 
 _ROUNDING_32, _ROUNDING_64 = 2.0**-24, 2.0**-53
 _SMALLEST_32, _SMALLEST_64 = 2.0**-149, 2.0**-1074
 _COSINE_ROUNDING = 64 * _ROUNDING_64
-"""More than the error with which `closer` or `Query.scores` computes the cosine distance of near
-vectors. For other vectors the error grows with the distance."""
+"""An upper bound of the error with which `closer` or `Query.scores` computes the cosine distance of
+near vectors. For other vectors the error grows with the distance."""
 _SAFE = 1e37
-"""No partial sum of 32-bit products overflows while the product of the norms is below this."""
+"""While the product of the norms is below this, no partial sum of 32-bit products overflows."""
 _OVERHEAD_BYTES = 400
-"""The memory of a row beside its vector: its key, raw key, filters and their objects."""
+"""The memory of a row without its vector: its key, raw key, filters and their objects."""
 
 
 class Candidates(NamedTuple):
-    """Rows of a block by number, each with the bounds of its rank. Without numpy, the bounds are
-    unknown."""
+    """Rows of a block, by number, each with the lowest and the highest rank that it can have (see
+    `Query.rank`). Without numpy, these bounds are unknown."""
 
     rows: Sequence[int]
     low: Any = None
@@ -94,7 +95,7 @@ class Block:
         return Candidates(rows, low, high)
 
     def closer(self, query: Query, candidates: Candidates) -> Candidates:
-        """The same rows with closer bounds, which are tight even for near duplicates.
+        """The same rows with closer bounds of their ranks, tight even for near duplicates.
 
         The bounds are computed from copies of the rows in 64 bits. For the Euclidean and the cosine
         distance, they follow from sums of squared differences, whose relative error is small.

@@ -18,7 +18,7 @@ _NO_DIRECTION = 1.0
 """The cosine distance if one of the vectors is zero (an assumption)."""
 
 _SQUARING = 2.0**-50
-"""More than the error of a squared score."""
+"""An upper bound of the relative error of a score's square."""
 
 
 class Query:
@@ -71,7 +71,11 @@ class Query:
         return -score if self.distance == "DOT_PRODUCT" else score
 
     def bounds(self, score: float) -> tuple[float, float]:
-        """Lowest and highest rank of a row with this score, on the scale of a block's bounds."""
+        """The lowest and the highest rank that a row with this score can have in a block.
+
+        In a block, the Euclidean distance is squared. The square of the score is rounded, so that
+        the two ranks differ.
+        """
         if self.distance != "EUCLIDEAN":
             return self.rank(score), self.rank(score)
         square = score * score

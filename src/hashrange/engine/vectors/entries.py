@@ -4,13 +4,13 @@
     value    as in every row: the item's raw key, then the vector as 32-bit little-endian numbers,
              then the values of the filters as a JSON list, if the index has filters
 
-    log key    slot of the store (2) | the store's number (8)
+    log key    slot of the store (2) | number (8), see `engine.keyspace.logs`
     log value  as in every row: the key of the changed row as raw key, then the time (8)
 
 A row does not repeat the item: a search reads the items that it returns. With a HASH attribute, the
-records of a log are in the slot of that value, so that a search reads one slot. Without a HASH
-attribute they are in sixteen slots, so that writers seldom wait for each other and a search reads
-few slots.
+log record of a row is in the slot of the row's HASH value, so that a search reads one slot. Without
+a HASH attribute, the records are in sixteen slots, so that writers seldom wait for each other and a
+search reads few slots.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,8 +47,8 @@ class Content(Struct, gc=False):
 
 
 def entry_of(table: Table, index: VectorIndex, owner: RowKey, item: Item) -> Entry | None:
-    """The entry of an item; None if it has none, because an item may be older than the index and
-    not fit it."""
+    """The entry of an item; None if it has none. An item that is older than the index may not fit
+    it."""
     packed = vector_in(index, item)
     group = group_of(table, index, item)
     if packed is None or group is None:
@@ -69,9 +69,9 @@ def vector_in(index: VectorIndex, item: Item) -> bytes | None:
 
 
 def group_of(table: Table, index: VectorIndex, item: Item) -> bytes | None:
-    """The common prefix of the keys of all rows that have the item's HASH value.
+    """The start of the keys of all rows with the item's HASH value.
 
-    None if the item has no HASH value.
+    None if the item has no HASH value that can be a key. Empty if the index has no HASH attribute.
     """
     for name in index.hash:
         value = item.get(name)
@@ -84,12 +84,13 @@ def group_of(table: Table, index: VectorIndex, item: Item) -> bytes | None:
 
 
 def group_with(values: Iterable[AttributeValue]) -> bytes:
-    """The start of the keys of all rows with these values of the HASH attribute: one or none."""
+    """The start of the keys of all rows with a HASH value. `values` has this value, or is empty if
+    the index has no HASH attribute."""
     return b"".join(digest(canonical(value)) for value in values)
 
 
 def projected(table: Table, index: VectorIndex, item: Item) -> Item:
-    """The attributes of an item that an index shows, if it does not show all of them."""
+    """The attributes of an item that the index shows. The index is one that does not show all."""
     names = {*table.key, index.attribute, *index.hash, *index.filters, *index.include}
     return {name: value for name, value in item.items() if name in names}
 
@@ -123,7 +124,8 @@ def content_of(index: VectorIndex, row: Row) -> Content:
 
 
 def slots(index: VectorIndex, group: bytes) -> tuple[int, ...]:
-    """The slots with the log records of a group of rows."""
+    """The slots of the log with the records of a group: of all rows with one HASH value or, without
+    a HASH attribute, of all rows."""
     return (kv.slot_of(group),) if index.hash else SLOTS_WITHOUT_HASH
 
 

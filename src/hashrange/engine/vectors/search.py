@@ -16,12 +16,12 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000
-"""At most this many rows are searched in plain Python, each in about 60 microseconds for 768
+"""Without numpy, a search looks at no more rows than this. Each takes about 60 microseconds for 768
 dimensions."""
 NUMBERS_MAX = 1 << 30
 """A search looks at no more numbers than this: 1.4 million vectors of 768 dimensions."""
 _NUMBERS_PER_PAUSE = 8 * 1024
-"""This many numbers are scored exactly in about half a millisecond."""
+"""About this many numbers are scored exactly between two pauses, which takes half a millisecond."""
 _HELD_ROWS_MAX = 1024
 """If more rows than this may be among the nearest, all of them are scored exactly."""
 NEEDS_NUMPY = (
@@ -97,7 +97,7 @@ class _Best:
         return Candidates(rows, candidates.low[chosen], candidates.high[chosen])
 
     def _leave_out(self) -> None:
-        """Leave rows out that are no longer among the nearest."""
+        """Leave out the rows that can no longer be among the nearest."""
         bound = self._bound()
         kept = [at for at, low in enumerate(self._low) if low <= bound]
         self._rows = [self._rows[at] for at in kept]
@@ -156,7 +156,7 @@ def check_cost(index: VectorIndex, rows: int) -> None:
 
 
 def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
-    """How many rows a search has to look at; 0 if it is only known when they are read."""
+    """How many rows a search has to look at; 0 if that is not known before they are read."""
     if view is not None:
         return sum([len(part.block) for part in view.parts])
     if index.hash:

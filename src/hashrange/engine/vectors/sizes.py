@@ -29,7 +29,8 @@ def stored_size(table: Table, item: Item, key: bytes | None = None) -> int:
 
 
 def former(table: Table, name: str) -> tuple[FormerVectors, ...]:
-    """The table's former vectors after the deletion of an index."""
+    """The remains of deleted vector indexes that the table has after its index `name` is
+    deleted."""
     left = [each for index, each in _of_indexes(table) if index == name]
     return tuple(dict.fromkeys((*table.former_vectors, *left)))
 
@@ -56,7 +57,8 @@ def _all_vectors(table: Table) -> Iterator[FormerVectors]:
 
 
 def _has_entry(vectors: FormerVectors, item: Item) -> bool:
-    """Whether the index has, or had, an entry for the item."""
+    """Whether the vector index to which these properties belong has, or had, an entry for the
+    item."""
     elements = item.get(vectors.attribute, {}).get("L", ())
     return len(elements) == vectors.dimensions and all(
         item.get(name, {}).get(kind) for name, kind in vectors.hash

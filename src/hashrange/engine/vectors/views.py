@@ -54,7 +54,8 @@ class View(Struct, frozen=True):
 
 
 def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | None]:
-    """The view of the snapshot, made from a kept view; None if no kept view can be used."""
+    """The view of a group as of the snapshot, made from a kept view; None if no kept view can be
+    used."""
     place = index.space, group
     for view in moment.views.kept(place):
         if moment.now - view.seen_at > _IDLE_SECONDS_MAX:
@@ -156,7 +157,8 @@ def bounds_of(group: bytes) -> Bounds:
 def _with(
     index: VectorIndex, parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]
 ) -> tuple[Part, ...]:
-    """The parts after each of `rows` has replaced the row with its key. None removes the row."""
+    """The parts of a view, in which each of `rows` replaces the row with its key. None removes the
+    row."""
     most = rows_max(index)
     kept: list[Part] = []
     loose = [row for row in rows.values() if row is not None]

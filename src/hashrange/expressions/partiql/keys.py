@@ -23,10 +23,11 @@ _QUERIES_MAX = 10_000
 
 
 class ReadPlan(NamedTuple):
-    """`queries` is None for a scan. `filter` is the condition that each row still has to meet.
+    """How to read the rows of a WHERE clause: by queries or, if `queries` is None, by a scan.
 
-    No two queries may overlap. `filtered` are the attributes that are tested besides those of the
-    key conditions, in the order of the text.
+    No two queries may overlap. `filter` is the condition that each row still has to meet.
+    `filtered` are the attributes that are tested besides those of the key conditions, in the order
+    of the text.
     """
 
     queries: list[KeyQuery] | None
@@ -43,7 +44,10 @@ class _Test(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """One way in which a clause may hold: its conditions on key attributes, and others."""
+    """One alternative of a WHERE clause: tests of the key attributes, and other conditions.
+
+    All of these have to hold. A clause with OR may have several alternatives.
+    """
 
     hash: _Test
     sort: _Test | None
@@ -53,7 +57,7 @@ class _Way(NamedTuple):
 def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | None:
     """The full key that a WHERE clause names, and the other conditions. None if it names no key.
 
-    Raises ValidationException if it names several.
+    Raises ValidationException if it names several values of a key attribute.
     """
     key: Item = {}
     others: list[Node] = []
@@ -91,8 +95,8 @@ def all_of(conditions: Sequence[Node]) -> Node | None:
 def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
     """How to read the rows that a WHERE clause selects. Raises ValidationException.
 
-    A query has one condition on each key attribute, and nothing else may name the attribute: the
-    service scans if a clause has two different conditions on it, or a negated one.
+    In a query, each key attribute has at most one condition, and no other condition may name it. If
+    a clause has two different conditions on a key attribute, or a negated one, the service scans.
     """
     if where is None:
         return ReadPlan(None, None)
@@ -159,16 +163,16 @@ def _agree(tests: Sequence[_Test]) -> bool:
 
 
 def _plain(test: _Test) -> _Test:
-    """The test, with a list of one value as an equality."""
+    """The test itself, but as an equality if it is an IN with one value."""
     if test.operator == "IN" and len(test.values) == 1:
         return test._replace(operator="=")
     return test
 
 
 def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...]]:
-    """The conditions of each way in which a clause may hold.
+    """The alternatives of a clause: for each, the conditions that must all hold.
 
-    An OR that names no key attribute counts as one condition.
+    An OR that names none of the `keys` counts as one condition.
     """
     if isinstance(node, Operation) and node.operator == "AND":
         ways = [list(islice(_alternatives(n, keys), _QUERIES_MAX + 1)) for n in node.operands]
@@ -179,13 +183,13 @@ def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...
 
 
 def _queries(way: _Way) -> Iterator[KeyQuery]:
-    """One query for each choice of values in the IN lists of one alternative."""
+    """One query for each combination of values in the IN lists of an alternative."""
     sorts = [None] if way.sort is None else _each_value(way.sort)
     return (_query(value, sort) for value, sort in product(way.hash.values, sorts))
 
 
 def _each_value(test: _Test) -> list[_Test]:
-    """The test, with IN as one equality for each value."""
+    """The test or, for IN, an equality with each of its values."""
     if test.operator != "IN":
         return [test]
     return [_Test(test.name, "=", (value,)) for value in test.values]

@@ -42,7 +42,7 @@ def parse(text: str) -> Statement:
 
 
 def place_of_fault(text: str) -> Token | None:
-    """The token at which a text ceases to be a statement. None if it is one."""
+    """The token at which a text ceases to be a statement; None if the text is a statement."""
     parser = None
     try:
         parser = _Parser(text)
@@ -63,7 +63,7 @@ _NO_STATEMENTS = {
     "star": "Path",
     "struct": "Struct",
 }
-"""The names of terms in the message about a term in the place of a statement."""
+"""The names of terms in the message about a term where a statement was expected."""
 
 
 class _Parser(TermParser):
@@ -162,7 +162,7 @@ class _Parser(TermParser):
         return Update(source, assignments, self._where(), self._returning())
 
     def _from_first(self) -> Update:
-        """An update with the WHERE clause before SET and REMOVE."""
+        """An update that begins with FROM, with the WHERE clause before SET and REMOVE."""
         source = self._source("Unexpected term", "Unexpected keyword")
         self._check_no_alias()
         where = self._where()
@@ -244,8 +244,8 @@ class _Parser(TermParser):
 
 
 def _no_statement(term: Term) -> ValidationException:
-    """The error of a term that stands alone. If the term is an operator or a call, the service
-    gives the error of an EXISTS."""
+    """The error for a term in the place of a statement. If the term is an operator or a call, the
+    service gives the error for a misplaced EXISTS."""
     if term.kind in ("operator", "call"):
         return ValidationException(EXISTS_MISPLACED)
     name = term.kind == "path" and len(term.content) == 1

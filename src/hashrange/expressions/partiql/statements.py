@@ -17,7 +17,7 @@ MANDATORY_KEY = "Where clause does not contain a mandatory equality on all key a
 
 
 class Columns:
-    """The columns of a SELECT, which are flat and named by the last name in their paths."""
+    """The columns of a SELECT. The name of a column is the last name in its path."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._columns = [(_column_name(path), reader(path)) for path in paths]
@@ -37,7 +37,7 @@ class Columns:
 
 
 class Select(NamedTuple):
-    """`columns` is None for all attributes. `order` holds the terms of ORDER BY.
+    """A SELECT. `columns` is None for all attributes. `order` holds the terms of ORDER BY.
 
     `fault` is the fault of the columns, which the service reports after faults of the table and
     index.
@@ -51,7 +51,7 @@ class Select(NamedTuple):
     fault: ValidationException | None = None
 
     def check_columns(self) -> None:
-        """Raises ValidationException if its columns cannot be read."""
+        """Raises ValidationException if the columns have a fault."""
         if self.fault is not None:
             raise self.fault
 
@@ -75,7 +75,7 @@ class Delete(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """A condition check: the WHERE clause of `select` has a key and the condition."""
+    """A condition check: the WHERE clause of `select` has the item's key and the condition."""
 
     select: Select
 
@@ -85,7 +85,8 @@ Statement: TypeAlias = Select | Write | Exists
 
 
 def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:
-    """The statement with its canonical parameters in their places."""
+    """The statement with `parameters`, which must be canonical, in the places of its question
+    marks."""
     match parsed:
         case tree.Select():
             return _select(parsed, parameters)

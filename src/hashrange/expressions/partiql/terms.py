@@ -45,7 +45,8 @@ class TermParser:
 
     @property
     def word(self) -> str:
-        """The next token if it is a keyword, a symbol or END; empty if it is a name or a value."""
+        """The text of the next token if it is a keyword, a symbol or END; empty for a name or a
+        value."""
         token = self.token
         return token.text if token.kind in ("keyword", "symbol", END) else ""
 
@@ -208,7 +209,7 @@ class TermParser:
         raise malformed("Unexpected term")
 
     def _sequence(self, kind: Kind, end: str) -> Rule:
-        """Terms with commas between them, after an opening bracket."""
+        """Terms with commas between them, from after an opening bracket up to the symbol `end`."""
         at = self._tokens[self._position - 1]
         terms: list[Term] = []
         while not self.accept(end):

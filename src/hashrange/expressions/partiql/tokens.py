@@ -17,7 +17,8 @@ KEYWORDS = frozenset(
 
 END = "<end>"
 _EXPONENT_MAX = 2**31 - 1
-"""The bounds of a number's exponent and scale, which are checked before the number itself."""
+"""The largest absolute value of a number's exponent and scale, which are checked before the number
+itself."""
 _EXPONENT_DIGITS_MAX = 10
 
 _TOKEN = re.compile(

@@ -23,7 +23,10 @@ Kind = Literal[
 
 
 class Term(NamedTuple):
-    """`at` is the token that messages point to."""
+    """A term of a statement. Its `kind` decides what `content` and `terms` are.
+
+    `at` is the token that messages point to.
+    """
 
     kind: Kind
     content: Any
@@ -50,7 +53,7 @@ class Returning(NamedTuple):
 
 
 class Select(NamedTuple):
-    """`columns` is None for all attributes."""
+    """A parsed SELECT. `columns` is None for all attributes."""
 
     source: Source
     columns: tuple[Term, ...] | None

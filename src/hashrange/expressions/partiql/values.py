@@ -12,7 +12,7 @@ from hashrange.model.values import INVALID, NESTED_TOO_DEEP, AttributeValue, Ite
 Parameters = Sequence[AttributeValue]
 
 ROOT = "root"
-"""The name in messages of the value at which a path begins."""
+"""In messages, the name of the value at which a path begins."""
 _SETS = {"S": "SS", "N": "NS", "B": "BS"}
 _TERM_NAMES = {"path": "VariableReference", "parameter": "Parameter", "literal": "Literal"}
 
@@ -25,7 +25,8 @@ def value_of(
 ) -> AttributeValue:
     """The canonical value of a term. Raises ValidationException if the term is not a value.
 
-    `under` tells where in a value the term is, and `level` how deep.
+    `under` is the path to the term inside a value, for messages, and `level` the nesting level of
+    the term.
     """
     match term.kind:
         case "literal":
@@ -54,7 +55,7 @@ def value_of(
 
 
 def item_of(term: Term, parameters: Parameters) -> Item:
-    """The item that a map describes. In messages, each attribute is the start of a path."""
+    """The item that a map describes. In messages, a path begins at each attribute's value."""
     return {name: value_of(member, parameters) for name, member in _members(term, ROOT)}
 
 

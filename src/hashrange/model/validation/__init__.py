@@ -23,7 +23,7 @@ from hashrange.model.validation import (
 from hashrange.model.values import EMPTY_NAME, NESTED_TOO_DEEP
 
 _JSON_LEVELS_MAX = 4004
-"""The deepest nesting of JSON: a value of 2,000 levels is read, one of 2,001 is not.
+"""The deepest nesting of JSON: enough for a value of 2,000 levels, but not for one of 2,001.
 
 The service gives up somewhere between 2,000 and 5,000.
 """

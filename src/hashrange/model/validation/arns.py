@@ -13,7 +13,7 @@ _FORMAT = (
 
 
 def fault(arn: str, path: str) -> str | None:
-    """The fault of a table's ARN at this path of a request."""
+    """What is wrong with a table's ARN at this path of a request; None if nothing is wrong."""
     parts = arn.split(":", 5)
     if len(parts) < 6 or parts[2] != "dynamodb" or not re.fullmatch("[0-9]{12}", parts[4]):
         return _FORMAT.format(arn, path)

@@ -33,8 +33,8 @@ def check_as_of_old(request: dict[str, Any], name: str) -> None:
 
 
 def _values(content: Any, shape: str) -> list[tuple[str, Any]]:
-    """The outermost attribute values in a member of a request. Each has its name if the member is a
-    map of such values, otherwise an empty text."""
+    """The outermost attribute values in a member of a request. Each comes with its name if the
+    member is a map of such values, otherwise with an empty text."""
     if shapes.of(shape).value == parts.ATTRIBUTE_VALUE:
         return list((content or {}).items())
     values = (part for part in parts.of(content, shape) if part.name == parts.ATTRIBUTE_VALUE)

@@ -1,4 +1,4 @@
-"""The constraints of the service model: which members of a request break which, in order.
+"""Finds the members of a request that break constraints of the service model, in order.
 
 Source: the service model; the wording and the order of constraints observed on the service. An
 element, key or map value that breaks its own constraints is reported at its collection: once,
@@ -52,8 +52,9 @@ def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
 def _of_definitions(violations: Iterable[Violation]) -> Iterator[Violation]:
     """The violations as they are reported for requests about tables.
 
-    There an empty TableName breaks both constraints of names. If both the length and the characters
-    of a table's or an index's name are wrong, the length is reported first.
+    In such requests, an empty TableName breaks two constraints, on the length and on the
+    characters. If both the length and the characters of a table's or an index's name are wrong, the
+    length is reported first.
     """
     for path, group in groupby(violations, attrgetter("path")):
         faults = list(group)
@@ -141,7 +142,8 @@ def _ruling_shape(content: Any, name: str) -> Shape:
 
 
 def _arn_fault(content: str, path: str) -> str | None:
-    """The fault of an ARN that is not too long."""
+    """The fault of a table's ARN that breaks no constraint of the service model; None if it has
+    none."""
     if not content.startswith("arn:") or any(_broken(content, shapes.of("TableArn"))):
         return None
     return arns.fault(content, path)

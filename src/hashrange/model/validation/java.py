@@ -136,8 +136,8 @@ _BUCKETS_LENGTHENED_MAX = 64
 
 
 def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:
-    """Distinct names in the order in which a HashSet iterates over them, if they were added in
-    this order. `buckets` is the capacity with which the HashSet is created."""
+    """Distinct names in the order in which a HashSet iterates over them, if they were added in the
+    order of `names`. `buckets` is the capacity with which the HashSet is created."""
     return [names[at] for at in hash_order(list(map(_hash, names)), buckets)]
 
 

@@ -49,7 +49,7 @@ _UPDATE_ENUMS = {
 """UpdateItem stops at the first of these members that has a violation. If True, the message begins
 with "1 validation error detected"; if False, it is the violation alone."""
 _CHECKED_LATER = {"select", "conditionalOperator", "comparisonOperator", "action"}
-"""Enums that the newer layer does not check with the members; operations do, in their turn."""
+"""Enums that the newer layer does not check with the other members; operations check them later."""
 _BATCH_GET = {
     ("requestItems", _NOT_EMPTY),
     ("keys", _NOT_EMPTY),
@@ -195,7 +195,7 @@ def _is_fault_of_name(violation: Violation) -> bool:
 
 
 def _place_of_statements(operation: str, violation: Violation) -> tuple[int, ...]:
-    """The place of a violation in the order in which those of a PartiQL request are reported."""
+    """The place of a violation in the order in which a PartiQL request reports its violations."""
     member, *of_list = violation.path.split(".")
     order = _STATEMENTS[operation]
     place = order.index(member) if member in order else len(order)
@@ -245,7 +245,7 @@ def _is_first(violation: Violation) -> bool:
 
 
 def _with_one_fault_of_name(violations: list[Violation]) -> list[Violation]:
-    """The violations, with at most one of TableName: that of its length, if there are several."""
+    """The violations, but only one of TableName: if it has several, the one about its length."""
     names = [each for each in violations if each.path == "tableName"]
     if len(names) < 2:
         return violations
