@@ -56,7 +56,7 @@ class Target:
 
     @property
     def is_aws(self) -> bool:
-        """Whether writes go to AWS, even if its address was given instead of its name."""
+        """Whether writes go to AWS. An address of AWS counts too, not only the name `aws`."""
         if self.kind != "server":
             return self.kind == "aws"
         host = urlsplit(self.client.meta.endpoint_url).hostname or ""

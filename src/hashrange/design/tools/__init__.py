@@ -1,1 +1,2 @@
-"""The designer's tools: create, lint, prove and sample."""
+"""Tools for a model: they create its table, check and test it, and compute costs and
+differences."""

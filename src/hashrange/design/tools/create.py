@@ -149,7 +149,8 @@ def _expire(model: TableModel) -> Steps[None]:
 
 
 def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
-    """The differences between the model and a described table, one line each."""
+    """The differences between the model and `there`, the description of a table. Each is one
+    line."""
     tags = {d["AttributeName"]: d["AttributeType"] for d in there["AttributeDefinitions"]}
     indexes: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
     for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):

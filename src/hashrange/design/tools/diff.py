@@ -3,7 +3,7 @@
 Each change is one of five kinds, from harmless to costly:
 
 nothing     stored items stay as they are and can be read
-additive    DynamoDB does the work, or only new items have something new
+additive    DynamoDB does the work (e.g. it fills an index), or only new items are different
 breaking    stored items stay, but programs that use the old model get other answers, or none
 backfill    stored items are written again, with the same primary keys
 new keys    stored items are copied to other primary keys, or to another table

@@ -43,7 +43,8 @@ ATTEMPTS = 20
 NUMBERS = 12
 """The difference between the smallest and the largest generated integer."""
 PLACES, FRACTIONS = 2, 999
-"""The places of generated decimals, and the largest difference in units of the last place."""
+"""The decimal places of generated decimals, and the largest difference between two of them, in
+units of the last place."""
 NONE_SHARE = 0.25
 """The probability that an optional field is None."""
 

@@ -48,7 +48,7 @@ class Refused(Exception):
 
 
 class DatabaseTools:
-    """Each method is a tool: its docstring is what the agent reads. They raise Refused."""
+    """Each method is a tool: its docstring is what the agent reads. The methods raise Refused."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

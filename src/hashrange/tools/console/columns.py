@@ -1,7 +1,7 @@
 """The columns of a table that a user has chosen. The browser keeps them in a cookie.
 
-The cookie has the path of the table's pages and a name of the database, so that each table of each
-database has columns of its own, whatever port the console has.
+The cookie has the path of the table's pages, and its name depends on the database. So each table of
+each database has columns of its own, whatever port the console has.
 """
 
 import json

@@ -107,7 +107,12 @@ def _text(kind: str, content: Any) -> tuple[str, str, bool]:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one attribute. `lines` have a sign and a text each: - old, + new."""
+    """The change of one attribute. `sign` is "+" for a new attribute, "-" for a removed one and "~"
+    for a changed one.
+
+    `lines` are pairs of a sign and a text: "-" marks an old text, "+" a new one, and " " one that
+    both items have.
+    """
 
     name: str
     sign: str

@@ -47,7 +47,8 @@ class Ways:
         return self._alike[name, kind] + quote_plus(_text(value))
 
     def cell(self, name: str, value: Value) -> Markup:
-        """The value, as a link if there is one to the items that share it."""
+        """The value in HTML. If there is a page with the items that have the same value, it is a
+        link to that page."""
         way = self.alike(name, value)
         text = cell_markup(value)
         if not way:

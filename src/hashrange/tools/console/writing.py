@@ -11,7 +11,8 @@ from hashrange.tools.console.outline import difference
 from hashrange.tools.console.shapes import Item, TableShape
 
 WATCHED_MAX = 100
-"""The number of attributes that a condition compares; DynamoDB allows 300 operators and 4 KB."""
+"""The largest number of attributes that a condition compares. DynamoDB allows 300 operators and 4
+KB."""
 
 
 @dataclass
@@ -25,7 +26,8 @@ class LostRace(Exception):
 def write(console: Console, shape: TableShape, read: Item | None, item: Item) -> None:
     """Write an item that was `read` before, or a new one. Raises `LostRace`.
 
-    Only attributes that differ are written, so that attributes that others have added are kept.
+    Only attributes that differ are written, so that attributes that other programs have added are
+    kept.
     """
     if read is None:
         put_new(console, shape, item)

@@ -55,7 +55,8 @@ class Copy:
         self.bookmark.save(msgspec.to_builtins(self.states))
 
     def described(self) -> list[TableInfo]:
-        """The tables of the source. Raises DataError if one is missing."""
+        """The descriptions of the tables to copy, from the source. Raises DataError if a table is
+        missing."""
         return [tables.describe(self.source.client, self.source.name, name) for name in self.names]
 
     def run(self, segments: int, threads: int, rate: float) -> Progress:

@@ -41,7 +41,8 @@ class Position(Struct):
 
 
 class TableState(Struct):
-    """The progress of a table's copy, which `began` and `ended` at these epoch seconds.
+    """The progress of a table's copy. `began` and `ended` are epoch seconds; `ended` is 0 until all
+    items are copied.
 
     `sequences` are the sequence numbers of the last applied records, by shard. `source` and
     `target` are the ids of the two tables.

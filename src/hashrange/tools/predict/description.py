@@ -7,7 +7,8 @@
     "Sensors.measurements" = 20
     "create Measurement" = { rate = 500, keys = "zipf(1.1)", of = 500 }
 
-The units of each call are those of `hashrange design cost`, so the dollars are the same.
+The units of each call are those of `hashrange design cost`, so both commands compute the same
+dollars for the requests.
 """
 
 import re
@@ -169,8 +170,8 @@ class Loads:
         return Keys(name, max(1, min(int(count), KEYS_MAX)))
 
     def _count(self, entity: Entity, fields: set[str]) -> float | None:
-        """The number of combinations of values of the fields: the number of items of the entity
-        whose key has exactly these fields. None if there is no such entity with a count."""
+        """The number of combinations of values of the fields: the declared number of items of an
+        entity whose key has exactly these fields. None if there is no such entity."""
         for other in (entity, *self.model.model.entities):
             if set(other.key.fields) == fields:
                 count = self.model.volumes.count(other)

@@ -56,7 +56,7 @@ class Lapse(Struct):
 
 
 def image(heading: str, *lapses: Lapse) -> str:
-    """The picture as the address of an image."""
+    """The picture as a data URL, for a page to show it."""
     return "data:image/svg+xml;base64," + b64encode(drawn(heading, lapses).encode()).decode()
 
 

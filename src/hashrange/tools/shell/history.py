@@ -41,7 +41,7 @@ class History(FileHistory):
             self.on = False
 
     def _shorten(self) -> None:
-        """Keep the later half of a large file, from the beginning of an entry on."""
+        """If the file is large, keep only its later half, from the beginning of a statement on."""
         if self.path.stat().st_size > BYTES_MAX:
             tail = self.path.read_bytes()[-_KEPT:]
             self.path.write_bytes(tail[max(0, tail.find(b"\n\n# ")) :])

@@ -19,7 +19,7 @@ def parsed(statement: str) -> tree.Statement | None:
 
 
 def source_of(statement: str) -> tuple[str, str | None]:
-    """The table and the index of a statement; ("", None) if they cannot be told."""
+    """The table and the index that a statement names; ("", None) if it cannot be parsed."""
     parse = parsed(statement)
     if parse is None:
         return "", None

@@ -33,7 +33,8 @@ class Screen(Protocol):
 class Session:
     """Runs statements on one database. `say` is called with remarks that are not part of a result.
 
-    `confirm` asks before a write to AWS; without it such writes are refused, unless `yes`.
+    `confirm` asks before a write to AWS. If it is None, such writes are refused, unless `yes` is
+    true.
     """
 
     def __init__(

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 STATEMENT_CHARACTERS_MAX = 65_536
-"""The limit of a statement. DynamoDB accepts 8,192 characters; a longer text lacks a semicolon, or
-has no statements at all."""
+"""The largest length of a statement. DynamoDB accepts 8,192 characters; a text beyond this limit
+lacks a semicolon, or has no statements at all."""
 
 _PIECE = re.compile(
     r"""'[^']*('|\Z)|"[^"]*("|\Z)|--[^\n]*|/\*.*?(\*/|\Z)|;|[^'"\-/;]+|.""", re.DOTALL

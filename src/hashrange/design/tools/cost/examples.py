@@ -34,7 +34,7 @@ COMBINATIONS_MAX = 2000
 
 
 class Examples:
-    """The example items, and stores that contain them."""
+    """The example items, and metered tables that contain them."""
 
     def __init__(self, table: Table, items: Sequence[Item] = ()) -> None:
         self.table = table

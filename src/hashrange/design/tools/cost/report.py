@@ -1,4 +1,4 @@
-"""The result of `st.cost`: lines of calls and storage, and their costs in a month."""
+"""The result of `st.cost`: lines for calls and for stored items, with their costs in a month."""
 
 import json
 import math
@@ -58,7 +58,7 @@ class Cost:
     # ---- money per month ----
 
     def usd_of(self, line: CostLine) -> float | None:
-        """The dollars per month for a line on demand; None if its rate is not declared."""
+        """The dollars per month of a line in on-demand mode; None if its rate is not declared."""
         if line.calls is None:
             return None
         reads = self.prices["on_demand_reads"].of(line.read_units * line.calls)

@@ -19,7 +19,8 @@ OVERHEAD_BYTES = 100
 
 
 def read_units(size: float, consistent: bool) -> float:
-    """The units for one item or one page of `size` bytes. An empty page costs as much as 1 byte."""
+    """The read units for one item or one page of `size` bytes. An empty page costs as much as 1
+    byte."""
     units = max(1, math.ceil(size / limits.READ_UNIT_BYTES))
     return units if consistent else units / 2
 

@@ -86,9 +86,10 @@ class Oracle:
         return answer
 
     def present(self, pattern: Pattern, source: str | None) -> datetime:
-        """The time to take as the present: the latest in the partition keys of the pattern's items.
+        """The time that counts as the present: the latest in the partition keys of the pattern's
+        items.
 
-        A range without an upper end includes this time.
+        A range without an upper end ends at this time, and includes it.
         """
         times = [r[name] for r in self.records if r.model in self.read(pattern)
                  for name, _ in _times(r.model, source) if r[name] is not None]  # fmt: skip

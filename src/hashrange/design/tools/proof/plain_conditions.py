@@ -22,7 +22,7 @@ Stored = dict[str, Any]
 
 
 class Values(Protocol):
-    """The fields of an item."""
+    """An item whose fields can be read by their names."""
 
     def __getitem__(self, name: str, /) -> Any: ...
 

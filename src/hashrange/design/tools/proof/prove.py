@@ -136,7 +136,8 @@ def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> li
 
 
 def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.Random) -> None:
-    """Give some items the values of others, so that their index keys and their copies change."""
+    """Give some items the field values of others, so that their index keys and the copies of their
+    fields change."""
     core = StoreSteps(table.model, [], None, None)
     for record in oracle.records[::EDITED]:
         entity = table.model.entity(record.model)

@@ -16,7 +16,10 @@ from hashrange.model.values import Item as WireItem
 def differences(
     table: Table, connection: Connection, oracle: Oracle, *, late: Collection[str] = ()
 ) -> Iterator[str]:
-    """A line for each kind of difference. Copies with a sync in `late` are not compared."""
+    """A line for each kind of difference between the table's items and the records of the oracle.
+
+    Copies with a sync in `late` are not compared.
+    """
     oracle.settle()
     stored = {
         identity(type(item), partial(getattr, item)): vars(item)

@@ -13,7 +13,8 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROOTS, PREVIEWS = 2, 5
-"""For each entity, how many trees are deleted, and how many more `preview` only counts."""
+"""For each entity, the number of trees that are deleted, and that of further trees, which `preview`
+only counts."""
 
 
 def wrong_trees(

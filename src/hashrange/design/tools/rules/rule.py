@@ -15,7 +15,7 @@ from hashrange.design.table import Table
 T = TypeVar("T")
 Severity = Literal["error", "warning", "information"]
 Found = tuple[str, str]
-"""The entity, index or pattern, and the message."""
+"""(where, message). `where` names the entity, index or pattern."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class Context:
         return [(e, key) for e in self.entities for key in (e.key, *e.indexes)]
 
     def size(self, rule: str, entity: Entity) -> int | None:
-        """An item's declared size in bytes."""
+        """The declared size in bytes of an item. If it is None, the size is added to `unchecked`
+        for the rule."""
         return self._number(rule, f"size of {entity}", self.table.volumes.of(entity).size)
 
     def count(self, rule: str, entity: Entity) -> float | None:
@@ -128,7 +129,8 @@ Check = Callable[[Context], Iterator[Found | tuple[str, str, Severity]]]
 
 
 def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[[Check], Check]:
-    """Register a check. It yields (where, message), or (where, message, severity)."""
+    """A decorator that registers a check as a rule. The check yields (where, message), or (where,
+    message, severity)."""
 
     def register(check: Check) -> Check:
         def find(context: Context) -> Iterator[Finding]:

@@ -72,7 +72,7 @@ def cost(
 
 
 def _as_json(models: "list[list[Cost]]") -> str:
-    """A list of tables, or two such lists if two models are compared."""
+    """The costs as JSON: a list of tables, or two such lists if two models are compared."""
     import json  # only this output needs it
 
     data = [[one.data() for one in costs] for costs in models]

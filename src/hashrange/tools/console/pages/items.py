@@ -16,8 +16,10 @@ ITEMS_MAX = 250
 
 
 def show(visit: Visit) -> Response:
-    """Show the table or one index; or all of them side by side in panes, which then request their
-    rows."""
+    """Show the items of the table or of one index, or all of them side by side in panes.
+
+    Each pane then requests its rows.
+    """
     shape = visit.console.table(visit.path["table"])
     if visit.parameters.get("view") == "side":
         return visit.page("side.html", shape=shape)

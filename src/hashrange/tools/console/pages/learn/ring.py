@@ -40,7 +40,7 @@ def put(visit: Visit) -> Response:
 
 
 def _partition(visit: Visit, name: str, key: str, index: str | None = None) -> int | None:
-    """The number of the partition in which a Query for this key reads."""
+    """The number of the partition that a Query for this key reads; None without a key."""
     if not key:
         return None
     request: dict[str, Any] = {
