@@ -1,4 +1,4 @@
-"""`--fail-if 'throttled > 0.1%'`: a condition on the range of a prediction.
+"""`--fail-if 'throttled > 0.1%'`: a condition on a value that is predicted as a range.
 
 A prediction fails if the condition holds for its whole range. If the condition holds for a part of
 the range, the result is a straddle.

@@ -70,7 +70,7 @@ def _command(line: str) -> str:
 
 
 def as_command(text: str) -> str:
-    """The dot command that an entry stands for, if it is a word of other shells."""
+    """The dot command for a word of other shells, such as `exit`; any other text as it is."""
     return _WORDS.get(_command(text).lower(), text)
 
 

@@ -92,7 +92,7 @@ class Examples:
         return sorted(items, key=self._coverage)
 
     def raw(self, item: Item) -> WireItem | None:
-        """The example in its stored form; None if it could not be stored."""
+        """The stored form of `item`, which is an example; None if it could not be stored."""
         table = MeteredTable(self.model, {})
         key = self.model.entity(type(item)).primary_key(vars(item))
         return self.stored.get(table.name(key))

@@ -108,7 +108,7 @@ class WriteCosts:
         ]
 
     def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
-        """The item with the most copies among the examples. `items` are the examples of `owner`."""
+        """The item from which the most other examples copy. `items` are the examples of `owner`."""
         copying = self._copying(owner)
         return max(
             items,

@@ -1,4 +1,4 @@
-"""Turning stored items into items of an older shape, as a program before an upgrade wrote them."""
+"""Gives stored items an older shape, as if a program before the upgrade had written them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product

@@ -38,7 +38,7 @@ def infer(
     region: str | None,
     output: Path | None,
 ) -> None:
-    """Print the Python source of a model that writes the keys of a table's items."""
+    """Print the Python source of a model that computes the keys that a table's items have."""
     from hashrange.design import DesignError
     from hashrange.design.inference.infer import infer as inferred
 

@@ -217,7 +217,7 @@ def back(**options: Any) -> None:
 
 
 def pause(**options: Any) -> None:
-    """Stop the migrator that is working after its current page."""
+    """Stop the working migrator at the end of its current page."""
     _change("pause", "Pause", options)
 
 

@@ -1,4 +1,4 @@
-"""A burst: a provisioned table saves the units that it does not use, and spends them."""
+"""A burst: a provisioned table saves the units that it does not use, and spends them later."""
 
 from typing import Any
 
