@@ -34,7 +34,7 @@ _decode = msgspec.json.Decoder(_Tables).decode
 
 
 def log_access(answered: Answered) -> None:
-    """Log an answered request: an `Observer` of the server."""
+    """Log an answered request. This function can be an `Observer` of the server."""
     call, outcome = answered.call, answered.outcome
     if call is None:
         line = Fields(
@@ -69,7 +69,8 @@ def log_access(answered: Answered) -> None:
 
 
 def _safe(text: str) -> str:
-    """A client's text without line breaks or blanks, which would begin a new line or field."""
+    """A client's text for the log. Line breaks and blanks are encoded: they would begin a new line
+    or field."""
     return quote(text, safe=":/,")
 
 

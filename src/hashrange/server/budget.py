@@ -32,7 +32,7 @@ BODY_READ_BYTES = 256 * KB
 """The largest number of bytes that are read at once from a body with a reservation."""
 
 HEAD_RESERVED_BYTES = 24 * KB
-"""The reservation for a head of the largest size."""
+"""The reservation in bytes for the head of a request, which suffices for the largest head."""
 
 LARGE_BYTES = 512 * KB
 """The size in bytes above which a body does not delay smaller bodies. The largest item is below
@@ -170,7 +170,7 @@ class Budget:
 
     def __init__(self) -> None:
         self.calls = DecodedCalls(24 * MB), DecodedCalls(32 * MB)
-        """Small calls, and other calls."""
+        """The decoded calls: first the small calls, then all others."""
         self.unsent = Unsent(40 * MB)
         self._bodies = Share(16 * MB)
         self._large_bodies = Share(50 * MB)

@@ -77,8 +77,8 @@ _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
 def _takes_long(call: wire.Call) -> bool:
     """Whether decoding a call would delay other clients too long, so that a thread does it.
 
-    PartiQL takes longest to parse. A request for one large item costs a third more if it is decoded
-    in a thread; that matters less if the item has many values.
+    PartiQL takes longest to parse. A large item is decoded in a thread only if it has many values,
+    because decoding it there takes a third longer.
     """
     body = call.body
     return (

@@ -232,7 +232,7 @@ class Loader(Worker):
             there.position = part.before
 
     def _place(self, job: Json) -> tuple[Objects, str]:
-        """The bucket, and the prefix of the names of the objects."""
+        """The bucket of a job, and the prefix of the names of its objects."""
         source = self.source(job)
         return self.buckets.bucket(source["S3Bucket"]), source.get("S3KeyPrefix", "")
 

@@ -22,7 +22,7 @@ def _parse(name: str, body: bytes) -> Json:
 
 def _operation(name: str, decide: Decision, *members: str, writes: bool = False) -> Operation:
     """An operation on backups. `members` are the members of a request that name its resources; the
-    last one of a restore names the new table."""
+    last member of a restore names the new table."""
     find = resources.of_restore if name.startswith("Restore") else resources.of_members
     return Operation(
         name,

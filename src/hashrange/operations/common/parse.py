@@ -29,7 +29,7 @@ def decode(body: bytes, type: type[Request]) -> Request:
 
 @cache
 def _legacy(type: type[Request]) -> Any:
-    """The same type of request, read by the service's legacy validation."""
+    """A subtype of a type of request, for requests that the service's legacy validation reads."""
     return msgspec.defstruct(
         type.__name__, [], bases=(type,), namespace={"legacy": True}, frozen=True, kw_only=True
     )

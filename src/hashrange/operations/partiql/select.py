@@ -36,7 +36,8 @@ DIGEST_BYTES = 16
 
 
 class Position(NamedTuple):
-    """Where a page ends: the number of a range, and the key of the last row read in it, if any."""
+    """The place where a page ends: the number of a range, and the key of the last row read in it,
+    if any."""
 
     number: int
     key: Item | None
@@ -56,11 +57,12 @@ def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
 
 
 def parse_token(request: requests.ExecuteStatement, numerals: Numerals) -> Position:
-    """Where to resume. Raises ValidationException for a token of another statement.
+    """The position at which the page begins. Raises ValidationException for a token of another
+    statement.
 
-    The statement must have the same text, and its parameters the same values. The service regards
-    numbers of different scales as different, and a list or map as different even from itself, so a
-    statement with a list or map is never resumed.
+    The statement must have the same text as in the request that returned the token, and its
+    parameters the same values. The service regards numbers of different scales as different, and a
+    list or map as different even from itself, so a statement with a list or map is never resumed.
     """
     if request.next_token is None:
         return START

@@ -63,7 +63,8 @@ def policies_of(table: Table) -> Mapping[str, ResourcePolicy]:
 
 
 def with_policy(table: Table, arn: str, policy: ResourcePolicy | None) -> Table:
-    """The table after the policy of the table or of a stream is set, or removed (None)."""
+    """The table after a policy of the table or of its stream is set, or removed if `policy` is
+    None. `arn` names the table or the stream."""
     if arn == table.arn:
         return replace(table, resource_policy=policy)
     others = {each: kept for each, kept in table.stream_policies.items() if each != arn}

@@ -15,7 +15,8 @@ _RESOURCE = re.compile(
 
 
 class TableOrStream(NamedTuple):
-    """`stream` is the label of a stream, None for the table itself."""
+    """A table, or a stream of it. `stream` is the label of the stream, None for the table
+    itself."""
 
     table: str
     stream: str | None

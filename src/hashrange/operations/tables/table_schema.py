@@ -278,7 +278,8 @@ def _check_global_indexes(
 def check_added_index(index: requests.CreateGlobalSecondaryIndexAction, types: Types) -> None:
     """Checks an index that is added to a table, except its throughput.
 
-    `types` are those of the request, which must define the key even if the table does.
+    `types` are the attribute definitions of the request. They must define the attributes of the key
+    even if the table does.
     """
     _check_index_defined(index.key_schema, types)
     _check_global_index(index)

@@ -52,10 +52,10 @@ class ClientToken(NamedTuple):
 
 
 def fingerprint(content: Any, *returned: str | None) -> bytes:
-    """A digest of what a request writes, regardless of the order of its attributes.
+    """A digest of what a request writes, regardless of the order of its attributes: some SDKs, such
+    as Go's, write the members of a map in a different order each time.
 
-    `returned` are the parameters that ask for more in the response. Some SDKs, such as Go's, write
-    the members of a map in a different order each time.
+    `returned` are the parameters that ask for more in the response.
     """
     wanted = [mode for mode in returned if mode not in (None, "NONE")]
     canonical = msgspec.json.encode([content, wanted] if wanted else content, order="deterministic")

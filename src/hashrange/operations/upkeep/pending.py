@@ -67,7 +67,8 @@ def _build_step(table: Table, index: Index | VectorIndex) -> Step:
 
 
 def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
-    """A step for records of the index log that the server which wrote them has not applied."""
+    """A step that applies records of the index log, if the server that wrote them has not applied
+    them."""
     keys = yield from propagation.left_behind(table, int(moment.now * 1000))
     if not keys:
         return []

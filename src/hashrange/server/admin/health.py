@@ -102,7 +102,8 @@ class Health:
         return problem or self._damage or self._lack_of_room() or self._lag_of_archive()
 
     def _latest(self) -> "Future[str]":
-        """The probe that is under way or recent, or else a new one."""
+        """The result of the probe that is under way or, if the last probe is more than a second
+        old, of a new one."""
         with self._lock:
             probe = self._probing
             if probe is None or (probe.done() and self._clock() >= self._fresh_until):

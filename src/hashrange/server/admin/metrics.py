@@ -82,7 +82,7 @@ class Metrics:
         return {"/metrics": Route(self.render)}
 
     def observe(self, answered: Answered) -> None:
-        """Count an answered request: an `Observer` of the server."""
+        """Count an answered request. This method can be an `Observer` of the server."""
         call, seconds = answered.call, answered.seconds
         if call is None:
             self._counts.others[answered.response[9:12].decode()] += 1

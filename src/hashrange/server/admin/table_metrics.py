@@ -170,8 +170,8 @@ _OF_MEMBERS = {
     "ConditionalCheckFailed": "conditional_check_failed_requests",
     "TransactionConflict": "transaction_conflict",
 }
-"""The metrics of the actions of a cancelled transaction, by the code of the action's cancellation
-reason. Actions with other codes are not counted."""
+"""For each code of a cancellation reason, the metric that counts the actions with this code.
+Actions with other codes are not counted."""
 _BY_TABLE = {kind for kind, (_, labels) in _FAMILIES.items() if labels != BY}
 
 
@@ -184,7 +184,7 @@ def _tables_named(call: wire.Call) -> list[str]:
 
 
 def _kinds(error: BaseException) -> dict[str, int]:
-    """How many times each metric counts an error, by the metric's name."""
+    """For each metric that counts an error, by name: how many times it counts the error."""
     if isinstance(error, THROTTLED):
         return {"throttled_requests": 1}
     if isinstance(error, InternalServerError) or not isinstance(error, ApiError):

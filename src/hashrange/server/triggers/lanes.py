@@ -65,7 +65,7 @@ class Lane:
         self.records, self.sizes = [], []
 
     def wanted(self) -> int:
-        """How many more records the next batch can take."""
+        """The number of records that the next batch can still take."""
         full = sum(self.sizes) >= EVENT_BYTES_MAX
         return 0 if full else max(0, self.batch_size - len(self.records))
 

@@ -73,7 +73,8 @@ class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
         return REPORT_FAILURES in self.function_response_types
 
     def patterns(self) -> list[Matches]:
-        """The filters. If there are any, a record must match one of them. Raises ServerError."""
+        """The filters, as functions that tell whether a record matches. If there are any filters, a
+        record must match one of them. Raises ServerError."""
         try:
             return [matcher(_decoded(each.pattern)) for each in self.filter_criteria.filters]
         except (PatternError, msgspec.DecodeError) as error:

@@ -21,11 +21,11 @@ class Owner(Protocol):
     """Receives the messages of a worker."""
 
     def served(self, process: "Process", /) -> None:
-        """The worker accepts clients."""
+        """Called when the worker accepts clients."""
         ...
 
     def refuse(self, reason: str, /) -> None:
-        """The worker has found damage: nothing may be written any more."""
+        """Called when the worker has found damage: nothing may be written any more."""
         ...
 
 

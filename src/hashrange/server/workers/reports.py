@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 
 class Workers(Protocol):
-    """The part of the supervisor that is asked, on its event loop."""
+    """The part of the supervisor that `Reports` uses. Its methods run on the supervisor's event
+    loop."""
 
     async def ask_all(self, question: str, argument: Any, seconds: float, /) -> list[Any]: ...
     async def counts(self) -> Counts: ...
@@ -29,7 +30,7 @@ class Workers(Protocol):
 
 
 class Reports:
-    """The routes of the admin port. They are answered in threads of the port."""
+    """Answers the requests of the admin port, in threads of the port."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         self._loop = loop

@@ -10,7 +10,8 @@ from hashrange.model.tables import Table
 
 
 def check(request: requests.UpdateTable, others: set[str]) -> None:
-    """Checks that need no table. `others` are the members of the request that change something."""
+    """Do the checks that need no table. `others` are the other members of the request that change
+    something."""
     updates = request.replica_updates
     if updates is None:
         return

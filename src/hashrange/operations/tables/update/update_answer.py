@@ -79,7 +79,7 @@ def _table(before: Table, after: Table, now: float) -> Table:
 
 
 def _vector_indexes(before: Table, after: Table) -> tuple[VectorIndex, ...]:
-    """The existing indexes, including one that is being deleted, and then a new one."""
+    """The existing indexes, including an index that is being deleted, and then a new index."""
     known = {index.name for index in before.vector_indexes}
     new = (index for index in after.vector_indexes if index.name not in known)
     return (*before.vector_indexes, *new)
