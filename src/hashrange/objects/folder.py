@@ -142,13 +142,13 @@ def _is_name(name: str) -> bool:
 
 
 def _for_the_owner(path: str, flags: int) -> int:
-    """Open a file that only its owner can read, as with a database file."""
+    """Open a file. A new file can be read only by its owner, like a database file."""
     return os.open(path, flags, 0o600)
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting, even if it is a pipe that nobody writes to; a pipe is then
-    refused."""
+    """Open a file without waiting, even if it is a pipe that nobody writes to. The caller refuses a
+    pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -124,7 +124,7 @@ class Accepting:
         return self._connected() + len(self._connecting)
 
     def _accept(self) -> bool:
-        """Accept one connection. Returns whether there was one."""
+        """Accept one connection. Returns False if no connection was waiting."""
         try:
             connection, _ = self._sock.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):

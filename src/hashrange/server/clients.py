@@ -145,7 +145,7 @@ class Clients:
     async def drain(self, seconds_max: float) -> None:
         """Wait until every client's running request is finished, but at most `seconds_max`.
 
-        Then the clients whose requests are still running are disconnected.
+        After that, the clients that are still connected are disconnected.
         """
         for client in tuple(self.connected):
             client.stop()

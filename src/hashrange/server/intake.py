@@ -1,8 +1,8 @@
 """Limits how much one client may send: the buffer of its next read, and the memory for its request.
 
-For a larger request than a client may hold, memory is reserved in the budget before the request is
-read, and released when it is answered. Nothing more is read from the client while it waits for a
-reservation, or while a request with a reservation is run.
+If a request is larger than the client may hold without a reservation, memory is reserved in the
+budget before the request is read, and released when the request is answered. Nothing more is read
+from the client while it waits for a reservation, or while a request with a reservation is run.
 """
 
 from collections.abc import Callable, Sequence

@@ -28,8 +28,8 @@ KEYS_VARIABLE = "HASHRANGE_KEYS"
 _log = logging.getLogger("hashrange")
 
 _OTHER_FILES = 128
-"""Descriptors reserved for everything except clients' connections; half of them are for the
-database's connections that read."""
+"""The number of open files that are reserved for everything except clients' connections. Half of
+them are for connections that read the database."""
 
 
 class ServerError(Failure):

@@ -81,7 +81,7 @@ class Server:
         self._sweeper = loop.create_task(self._sweep())
 
     async def stop(self) -> None:
-        """Accept no more requests, and return when the running ones are answered."""
+        """Accept no more requests, and return when the running requests are answered."""
         self._accepting.close()
         self._sweeper.cancel()
         await self.clients.drain(DRAIN_SECONDS_MAX)

@@ -119,7 +119,7 @@ class ServiceSink:
         return self._clients[region]
 
     def _put(self, stream_arn: str, entries: list[Entry]) -> None:
-        """Send one request. Records that were not accepted are sent again before later ones."""
+        """Send one request. Records that were not accepted are sent again before later records."""
         for _ in range(ATTEMPTS_MAX):
             results = self._answer(stream_arn, entries)
             entries = [

@@ -1,7 +1,7 @@
 """Reads the objects of a bucket in steps, and puts their items into a table.
 
 Each step is one commit, which also stores the position that the job has reached. If the process
-ends, the next one reads the current object again up to that position, and continues there.
+ends, the next process reads the current object again up to that position, and continues there.
 """
 
 import io

@@ -28,9 +28,9 @@ _UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
 
 
 def table_to_back_up(named: str, moment: Moment) -> Fetch[Table]:
-    """The table with this name or ARN, whose creation has ended.
+    """The table with this name or ARN.
 
-    Raises TableNotFoundException.
+    Raises TableNotFoundException, also while the table is being created.
     """
     table = yield from fetch.find_table(named)
     if table is None or moment.now < table.active_at:

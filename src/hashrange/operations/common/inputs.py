@@ -68,8 +68,9 @@ def placeholders(request: Any) -> Expressions:
 def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -> bool:
     """Whether a request uses expression parameters.
 
-    `new` and `old` name the expression and legacy parameters that the operation has. Raises
-    ValidationException if both kinds are used, or placeholders without an expression.
+    `new` has the names of the operation's expression parameters, and `old` those of its legacy
+    parameters. Raises ValidationException if both kinds are used, or placeholders without an
+    expression.
     """
     kind = request.__class__
     members = _expression_fields(kind).values(request)
@@ -129,8 +130,9 @@ def _refuse_both(used: Sequence[str], legacy_used: Sequence[str]) -> NoReturn:
 
 
 def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]) -> None:
-    """Raises ValidationException if both expression and legacy parameters are used, even if they
-    are for different tables of one request."""
+    """Raises ValidationException if a request uses both expression parameters (`new`) and legacy
+    parameters (`old`). `groups` are the parts of the request for its tables; the parameters may be
+    in different groups."""
     groups = list(groups)
 
     def used(names: Sequence[str]) -> list[str]:
@@ -141,7 +143,7 @@ def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]
 
 
 def check_distinct(keys: Sequence[Item]) -> None:
-    """Raises ValidationException if a list of keys contains one twice."""
+    """Raises ValidationException if a list of keys contains the same key twice."""
     if len({_in_one_order(key) for key in keys}) < len(keys):
         raise ValidationException(DUPLICATES)
 
@@ -171,7 +173,8 @@ def in_envelope(request: requests.Structure, refusal: ValidationException) -> Va
 
 
 def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:
-    """Decorates the checks of operations whose values are subject to legacy validation."""
+    """Decorates a check of an operation that the service checks with its legacy validation. Errors
+    of the check get the legacy wording."""
 
     @wraps(check)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -200,7 +203,7 @@ def condition(request: Any, placeholders: Expressions | None) -> Condition | Non
     """The condition of a write, from ConditionExpression or Expected.
 
     Call this after the other expressions of the request have been parsed. Raises
-    ValidationException if neither these nor the condition use a placeholder.
+    ValidationException if a placeholder is used neither in them nor in the condition.
     """
     parsed: Condition | None = None
     if placeholders is None:
@@ -222,7 +225,8 @@ def projection(request: Any, placeholders: Expressions | None) -> Projection | N
 
 
 def returned(request: Any, *allowed: str) -> str:
-    """The value of ReturnValues, by default NONE; it must be one of those `allowed`."""
+    """The value of ReturnValues, by default NONE. Raises ValidationException unless it is one of
+    `allowed`."""
     wanted: str = request.return_values or "NONE"
     if wanted not in allowed:
         raise ValidationException(NO_RETURN_VALUES)

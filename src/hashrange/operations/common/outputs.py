@@ -47,7 +47,8 @@ def add_consumed(
 def add_consumed_list(
     response: Response, receipt: Receipt, mode: str | None, tables: Mapping[str, Table]
 ) -> None:
-    """Add ConsumedCapacity of a request on several tables, by the name or ARN used for each."""
+    """Add ConsumedCapacity of a request on several tables. Each table has the name or ARN that the
+    request uses for it."""
     if not mode or mode == "NONE":
         return
     names = {table.name: name for name, table in tables.items()}
@@ -72,10 +73,11 @@ def _consumed(
 ) -> dict[str, Any]:
     """The ConsumedCapacity of one table; `mode` is TOTAL or INDEXES.
 
-    `vectors` are charges of vector indexes of any table, which only INDEXES shows.
+    `vectors` are the charges of vector indexes of all tables. They are shown only in the mode
+    INDEXES.
 
     With `split`, units are repeated as ReadCapacityUnits or WriteCapacityUnits. Only transactions
-    do so, and they either read or write.
+    repeat them; a transaction either reads or writes.
     """
     table = charges[0].table
     kind = "WriteCapacityUnits" if charges[0].written else "ReadCapacityUnits"
@@ -121,7 +123,8 @@ def of_write(response: Response, table: Table, request: Any) -> Response | Respo
 def add_collections(
     response: Response, receipt: Receipt, tables: Mapping[str, Table], wanted: str | None
 ) -> None:
-    """Add ItemCollectionMetrics of writes to several tables, by the name or ARN used for each."""
+    """Add ItemCollectionMetrics of writes to several tables. Each table has the name or ARN that
+    the request uses for it."""
     if wanted != "SIZE":
         return
     sizes = {

@@ -134,7 +134,7 @@ def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
 
 
 def _admitted(request: Request, targets: list[Target | ApiError]) -> Fetch[list[Target | ApiError]]:
-    """The targets, with an error in place of those that throughput does not admit."""
+    """The targets, with an error in place of each target that throughput does not admit."""
     asked = [
         _admission(target, bool(member.consistent_read))
         for member, target in zip(request.body.statements, targets, strict=True)

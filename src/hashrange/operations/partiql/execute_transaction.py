@@ -117,7 +117,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
-    """The tables by the names used. If one is missing, the transaction is cancelled.
+    """The tables by the names that the statements use. If a table does not exist, the transaction
+    is cancelled.
 
     TransactWriteItems raises ResourceNotFoundException instead.
     """

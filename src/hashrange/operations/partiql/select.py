@@ -162,7 +162,7 @@ def _names_items(source: TableOrIndex, plan: ReadPlan) -> bool:
 
 
 def _spelled(key: Item, numerals: Numerals) -> Item:
-    """The key with its numbers as the parameters spell them, which is how DynamoDB shows it."""
+    """The key as DynamoDB shows it: with its numbers spelled as in the parameters."""
     texts = {numbers.canonical(each): each for each in numerals}
     return {
         name: {"N": texts.get(value["N"], value["N"])} if "N" in value else value
@@ -253,7 +253,8 @@ def _in_order(
 ) -> list[Bounds]:
     """The ranges of the queries. Ranges of one partition are in the order of their sort keys.
 
-    With ORDER BY, partitions are sorted as well; otherwise they are in the order of the text.
+    With ORDER BY, partitions are sorted as well. Otherwise they are in the order in which the
+    statement names them.
     """
     partitions = _partitions(queries)
     if order:
@@ -267,7 +268,8 @@ def _in_order(
 
 
 def _partitions(queries: Sequence[KeyQuery]) -> list[AttributeValue]:
-    """The values of the partition key, each once, in the order of the text."""
+    """The values of the partition key, each once, in the order in which the statement names
+    them."""
     return list({str(query.hash_values): query.hash_values[0] for query in queries}.values())
 
 

@@ -1,4 +1,4 @@
-"""Checks whether an index can serve a read, shared by Query, Scan and SELECT."""
+"""Checks whether an index can serve a read. Query, Scan and SELECT share these checks."""
 
 from collections.abc import Iterable
 

@@ -24,7 +24,7 @@ VALUE_LENGTH_MAX = 256
 
 
 class Tagging(NamedTuple):
-    """The tags that a request sets, and the keys of those that it removes."""
+    """The tags that a request sets, and the keys of the tags that it removes."""
 
     arn: str | None
     new: dict[str, str]

@@ -1,9 +1,9 @@
 """Operations of features that this server does not have.
 
-Infrastructure tools ask for the replicas of every table. Describe and List operations
-answer truthfully that there are none. Operations that would start work are refused; none of them
-pretends to succeed. First they report the faults that the service would report, such as a missing
-table.
+Infrastructure tools ask for the replicas of every table. Describe and List operations answer
+truthfully that there are none. Operations that would start work are refused; none of them pretends
+to succeed. If a request has a fault that the service would report, such as a missing table, this
+fault is reported.
 """
 
 from collections.abc import Callable

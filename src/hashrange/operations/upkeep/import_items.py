@@ -87,7 +87,7 @@ class Items(msgspec.Struct, rename="pascal"):
     """The next records of a job, between the positions `after` and `before`.
 
     `unreadable` are records that are not items. `bytes_before` is the size of all earlier objects,
-    and `bytes` is the number of bytes read from this one.
+    and `bytes` is the number of bytes that were read from the object of these records.
     """
 
     id: str
@@ -144,7 +144,7 @@ def parse(body: bytes) -> Step:
 
 
 def decide(step: Step, moment: Moment) -> Decide:
-    """Puts the items, and answers with the faults of invalid ones."""
+    """Puts the valid items, and answers with the faults of the other items."""
     request = step.body
     job = yield from jobs.by_id("import", request.id)
     table = (yield from fetch.find_table(job.table_name)) if job else None

@@ -1,4 +1,4 @@
-"""Readers of a stream whose checkpoints the server stores: their start, and their progress."""
+"""Readers of a stream: how they begin, and their checkpoints, which the server stores."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Does one step of making a backup or of restoring it, and deletes an expired one."""
+"""Does one step of making a backup or of restoring it, or deletes a backup that has expired."""
 
 import msgspec
 

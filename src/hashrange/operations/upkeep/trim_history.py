@@ -1,4 +1,5 @@
-"""Deletes some changes from the history of a table that are older than its recovery period."""
+"""Deletes some of the changes in the history of a table that are older than the table's recovery
+period."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Deletes some old records from the log of a vector index."""
+"""Deletes some of the old records in the log of a vector index."""
 
 import msgspec
 

@@ -297,8 +297,8 @@ class Calls(Worker):
         return self._database.execute(operation, members)
 
     def _say(self, trouble: str) -> None:
-        """Log `trouble`, the reason why nothing can be read, unless it was the last one logged. It
-        is empty if there is no trouble."""
+        """Log `trouble`, the reason why nothing can be read, unless it was also the last reason
+        logged. `trouble` is empty if there is none."""
         if trouble and trouble != self._said:
             _log.warning("trigger %s waits: %s", self._trigger.name, trouble)
         self._said = trouble

@@ -105,8 +105,8 @@ async def _create_tables(database: "Database", path: Path) -> None:
 
 
 async def _check_account(database: "Database", account: str) -> None:
-    """Check the account of the tables. Raises ServerError if the tables belong to another account,
-    because no policy would name them."""
+    """Check that the tables belong to the `account` of the access file's principals. Raises
+    ServerError if they do not: the policies of the file would name none of the tables."""
     names = (await database.execute_async("ListTables", {"Limit": 1}))["TableNames"]
     for name in names:
         described = await database.execute_async("DescribeTable", {"TableName": name})

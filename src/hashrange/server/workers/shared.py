@@ -52,7 +52,7 @@ class Shared:
         self._beats[number] = 0
 
     def beat(self) -> None:
-        """Send a heartbeat; after the first one, more are expected."""
+        """Send a heartbeat. After its first heartbeat, a worker is expected to send more."""
         self._beats[self._number] = self._beats[self._number] % BEATS + 1
 
     def beat_no_more(self) -> None:

@@ -1,4 +1,5 @@
-"""Starts the workers, replaces one that ends, and ends them all. It serves no client itself.
+"""Starts the workers, replaces a worker that ends, and at last ends all workers. It serves no
+client itself.
 
 The first worker starts alone: it creates or upgrades the file, and if it cannot start, only one
 line with the reason is printed.

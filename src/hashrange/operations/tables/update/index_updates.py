@@ -264,7 +264,7 @@ def _check_not_redefined(
 
 def redefined(table: Table, name: str, new_schema: str) -> ValidationException:
     """The error of a new index whose key attribute `name` already has another type. `new_schema` is
-    the text for the key of the new index."""
+    the key of the new index as the message spells it."""
     views: list[TableOrIndex] = [table, *table.declared_indexes]
     known = next((view for view in views if name in view.key), table)
     return invalid_parameter(
