@@ -134,7 +134,7 @@ def _scaled_parts(table: Json, replica: Json) -> Iterator[tuple[Json, Json]]:
 
 
 def _units(settings: Json, kind: str) -> Any:
-    """The fixed capacity, or the initial capacity if it is scaled automatically."""
+    """The fixed capacity for `kind`, Read or Write, or the initial one if it is auto-scaled."""
     scaling = settings.get(f"{kind}{_SCALING}")
     scaling = scaling if isinstance(scaling, dict) else {}
     fixed = settings.get(f"{kind}CapacityUnits", scaling.get("SeedCapacity"))

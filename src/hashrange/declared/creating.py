@@ -39,7 +39,7 @@ def _settings(connection: JsonConnection, name: str, description: Description) -
 
 
 def _compared(name: str, there: tables.Json, description: Description) -> str:
-    """A line about an existing table, which is left unchanged."""
+    """A line that says that the table exists, and whether its keys or indexes differ."""
     different = [
         part for part, shape in _shapes(description.table) if (part, shape) not in _shapes(there)
     ]

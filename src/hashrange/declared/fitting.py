@@ -1,8 +1,8 @@
 """Turns the properties of a declared table into the requests that create it.
 
-Most of them are parameters of CreateTable; others are settings, each made afterwards by another
-operation. A property whose value is not known, or for which there is no operation, is left out with
-a remark.
+Most properties are parameters of CreateTable. Others are settings, each of which another operation
+makes afterwards. A property whose value is not known, or for which there is no operation, is left
+out with a remark.
 """
 
 from collections.abc import Iterator

@@ -101,7 +101,7 @@ class Intrinsics:
         return holds if isinstance(holds, Unresolved) else self._value(argument[1 + (not holds)])
 
     def _truth(self, value: Any) -> Any:
-        """A boolean, or `Unresolved`."""
+        """Whether `value`, a function in a condition, is true: a boolean, or `Unresolved`."""
         name, argument = next(iter(value.items())) if _is_function(value) else ("", None)
         if name == "Condition":
             return self.condition(argument)

@@ -101,7 +101,7 @@ class Table:
         return [plan for plan in self.plans.values() if isinstance(plan, Unplanned)]
 
     def plan(self) -> "PlanTable":
-        """The access-pattern table."""
+        """The table of access patterns, which says how each pattern is served."""
         from hashrange.design.plan.plan_table import PlanTable, plan_row
 
         types = [entity.name for entity in self.model.entities]
@@ -188,7 +188,10 @@ class Table:
         return steps
 
     def create(self, connection: Any) -> bool:
-        """Create the table, or check the existing one: see `create.create`."""
+        """Create the table, or check the existing table. Returns whether it was created.
+
+        Raises TableDiffers if the existing table does not fit the model.
+        """
         return create(self.model, connection)
 
     def dump(self, item: Item) -> dict[str, Any]:

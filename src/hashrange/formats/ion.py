@@ -36,7 +36,7 @@ _exactly = Context(prec=200, Emax=999_999, Emin=-999_999)
 
 
 def library() -> Any:
-    """The library. Raises DataError if it is missing."""
+    """The library amazon.ion. Raises DataError if it is not installed."""
     try:
         from amazon.ion import simpleion
     except ModuleNotFoundError:
@@ -124,7 +124,7 @@ def _members(value: Any) -> dict[str, Any]:
 
 
 def _wire(value: Any, level: int) -> dict[str, Any]:
-    """The attribute value in wire form."""
+    """The attribute value in wire form. `level` is its depth. Raises ValueError."""
     if level > _DEPTH_MAX:
         raise ValueError("a value is nested too deeply")
     kind = value.ion_type.name

@@ -60,7 +60,7 @@ class _Column:
         self.fraction = 0
 
     def note(self, text: str) -> None:
-        """Take a number of the column into account."""
+        """Take a number of the column into account when its type is chosen."""
         whole, _, fraction = text.lstrip("-").partition(".")
         self.whole = max(self.whole, len(whole))
         self.fraction = max(self.fraction, len(fraction))

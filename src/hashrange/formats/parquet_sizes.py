@@ -15,8 +15,8 @@ bytes of the file may then become a large text in each row."""
 
 
 def opened(arrow: Any, path: Path) -> Any:
-    """The file. Small dictionaries of texts are kept as dictionaries: otherwise each row of a
-    column that repeats a large text would get a copy of it."""
+    """Open a file. Small dictionaries of texts are kept as dictionaries: otherwise each row of a
+    column that repeats a large text would get a copy of the text."""
     with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         kept = {
             chunk.path_in_schema
@@ -42,7 +42,7 @@ def rows_at_once(metadata: Any, ours: bool) -> int:
     rows.
 
     `ours` says that hashrange wrote the file, so that its maps are JSON. Raises ValueError if rows
-    are larger than any item, because whole pages of them would be decompressed.
+    are larger than an item can be, because whole pages of them would be decompressed.
     """
     size_max = ITEM_JSON_BYTES_MAX if ours else 2 * ITEM_BYTES_MAX
     widest = 1
@@ -67,7 +67,7 @@ def rows_at_once(metadata: Any, ours: bool) -> int:
 def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
     """The batch in pieces that are small even after their dictionaries are expanded.
 
-    Raises ValueError for a row that is larger than any item.
+    Raises ValueError for a row that is larger than an item can be.
     """
     size = sum(_bytes(arrow, column) for column in batch.columns)
     if size <= _READ_BYTES:

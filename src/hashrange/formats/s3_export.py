@@ -52,7 +52,7 @@ class DataFile(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The changes that an incremental export has: those between two moments."""
+    """The period of an incremental export, and the view type (`view`) of its changes."""
 
     since: datetime
     until: datetime
@@ -184,7 +184,7 @@ def _manifest(folder: Path, name: str) -> bytes:
 
 
 def _bounded(path: Path) -> bytes:
-    """The content of a file of the manifest. Raises DataError and FileNotFoundError."""
+    """The content of a manifest file, up to a limit. Raises DataError and FileNotFoundError."""
     try:
         with open(path, "rb") as file:
             content = file.read(_MANIFEST_BYTES_MAX + 1)

@@ -19,7 +19,7 @@ _TOKEN = re.compile(r":\w+|#\w+|\w+|<>|<=|>=|[^\s\w]")
 _WORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
 _COMPARES = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _FUNCTIONS = {"begins_with": ("S", "B"), "contains": ("S", "B", "SS", "NS", "BS", "L")}
-"""Functions of a field and a parameter, with the types that the field can have."""
+"""By function of a field and a parameter: the DynamoDB types that the field can have."""
 _SAMPLES: dict[str, AttributeValue] = {
     "S": {"S": "x"}, "N": {"N": "1"}, "B": {"B": "eA=="}, "BOOL": {"BOOL": True},
     "L": {"L": []}, "M": {"M": {}}, "SS": {"SS": ["x"]}, "NS": {"NS": ["1"]},
@@ -59,7 +59,7 @@ class FieldCondition:
 
 @dataclass(frozen=True)
 class BoundCondition:
-    """A condition with its values, e.g. an index's `when`. This process can evaluate it."""
+    """A condition with its values, e.g. an index's `when`. `matches` evaluates it for an item."""
 
     condition: FieldCondition
     values: dict[str, AttributeValue]
@@ -152,7 +152,7 @@ def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], 
 def bound(
     text: str, condition: FieldCondition, values: Mapping[str, Any], at: object
 ) -> BoundCondition:
-    """The condition with its values. Raises DeclarationError if they do not fit."""
+    """The condition with its values. Raises DeclarationError if the values do not fit."""
     unused = [name for name in values if name not in condition.parameters]
     if unused:
         hint = suggest(unused[0], condition.parameters)

@@ -177,7 +177,10 @@ class Draft:
         return hash_key, self._columns(index.range, range_name, declared_as, 4)
 
     def projection(self, index: Index) -> Projection:
-        """The projection with attribute names. Raises DeclarationError for an unknown field."""
+        """The index's projection, with attributes in place of fields.
+
+        Raises DeclarationError for an unknown field, or a text that DynamoDB does not know.
+        """
         if isinstance(index.project, str):
             if index.project not in PROJECTS:
                 hint = suggest(index.project, PROJECTS)

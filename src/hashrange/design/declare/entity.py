@@ -72,7 +72,7 @@ class Entity:
         return own
 
     def complete(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values, and those of the derived fields whose inputs are known. Raises BadValue."""
+        """The values, with the derived fields that can be computed from them. Raises BadValue."""
         if not self.derived:
             return values
         computed = {
@@ -290,7 +290,7 @@ class Entity:
 
     @cached_property
     def _filled_in(self) -> tuple[tuple[str, Any], ...]:
-        """(attribute, value if it is absent) of the fields without a default that can be absent."""
+        """(attribute, value if absent) of the fields that can be absent and have no default."""
         filled = filled_in(self.model, self.fields)
         return tuple((self.attributes[name], value) for name, value in filled)
 

@@ -59,7 +59,7 @@ def rate(
 
 
 def consistent(function: F) -> F:
-    """Read consistently, at twice the capacity. A global index cannot be read consistently."""
+    """Read with strong consistency, at twice the capacity. Global indexes do not support this."""
     return _fact(function, consistent=True)
 
 
@@ -105,7 +105,7 @@ def using(index: Index | Vectors) -> Callable[[F], F]:
 
 
 def scatter(*fields: str) -> Callable[[F], F]:
-    """Read the items with every value of the fields, which are enums, literals or small numbers.
+    """Read the items with any value of the fields, which are enums, literals or small numbers.
 
     Each value needs a Query of its own. The results are merged in the order of the sort key.
     """

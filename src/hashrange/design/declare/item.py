@@ -125,7 +125,7 @@ def local(
 
 
 def _projection(project: Literal["ALL", "KEYS_ONLY"] | Sequence[str]) -> Projection:
-    """The projection as declared. The table checks it later, and can then name the entity."""
+    """The projection as declared. The table checks it later, when an error can name the entity."""
     return cast(Projection, project) if isinstance(project, str) else tuple(project)
 
 
@@ -162,10 +162,10 @@ def copy(owner: type["Item"], field: str, *, sync: Sync, by: str | None = None) 
 def upgrade(*, from_version: int) -> Callable[[F], F]:
     """Convert items of an old shape when they are read.
 
-    The static method takes and returns plain values by attribute name. The class names its present
-    shape (`class Sensor(st.Item, shape=2)`), which every write stores. An item without a stored
-    shape has shape 1. No pattern or condition can ask for a field that the method changes, until
-    all items have been written again and `backfilled=2` declares this.
+    The decorated static method takes and returns plain values by attribute name. The class names
+    its present shape (`class Sensor(st.Item, shape=2)`), which every write stores. An item without
+    a stored shape has shape 1. No pattern or condition can ask for a field that the method changes,
+    until all items have been written again and `backfilled=2` declares this.
     """
 
     def decorate(change: F) -> F:

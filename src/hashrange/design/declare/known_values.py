@@ -6,11 +6,14 @@ from typing import Any, Literal, get_args, get_origin
 from hashrange.design.declare.types import FieldType
 
 KNOWN_MAX = 100
-"""The most values that are listed, since each of them can be a query."""
+"""The largest number of values that are listed, since each can cost a query."""
 
 
 def known_values(kind: FieldType) -> tuple[Any, ...]:
-    """The members of an enum, the choices of a literal, or the numbers between two bounds."""
+    """The members of an enum, the choices of a literal, or the numbers between two bounds.
+
+    The result is empty for any other field, and for bounds that are far apart.
+    """
     python = kind.python
     if get_origin(python) is Literal:
         return get_args(python)

@@ -1,7 +1,7 @@
 """The markers for `Annotated[...]`, and the types made with them.
 
 st.TTL        a datetime after which DynamoDB deletes the item (stored as epoch seconds)
-st.Version    a counter that `save`, `edit` and `update` use to detect lost races
+st.Version    a counter by which `save`, `edit` and `update` detect writes by others
 st.Slug       letters, digits, `-` and `_`, so it never contains a delimiter
 st.Month      in a pattern: the month of a date or datetime field
 st.Day        in a pattern: the day of a datetime field

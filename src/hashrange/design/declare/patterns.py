@@ -70,7 +70,7 @@ TOP = "top"
 
 @dataclass(frozen=True)
 class Pattern:
-    """An access pattern. `results` are classes of items or views. Only a search has a `search`.
+    """An access pattern. `results` are classes of items or views. `search` is for vector searches.
 
     If items of any entity can come back, `by_type` is the name of the argument that gives the
     entity, and `results` is empty.

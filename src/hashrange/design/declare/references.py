@@ -97,7 +97,10 @@ class References:
         return parts
 
     def doubt(self, child: Entity, parent: Entity) -> str | None:
-        """Why it is unclear whether, or how, the child's primary key holds the parent's."""
+        """Why it is unclear whether, or how, the child's primary key holds the parent's.
+
+        None if it is clear.
+        """
         if child is parent:
             return None
         for parts in self._roles(child, parent):
@@ -189,7 +192,8 @@ class References:
     def _is_rivalled(self, one: Reference) -> bool:
         """Whether the child also has fields that are named like the parent's key fields.
 
-        They have no st.ref, and the reference uses other fields, so it is unclear which are meant.
+        These fields have no st.ref, and the reference uses other fields, so it is unclear which of
+        the two are meant.
         """
         same = all(
             part in one.child.fields and not one.child.fields[part].refs for part in one.held

@@ -17,7 +17,10 @@ from hashrange.model.values import Item as WireItem
 SHAPE_ATTRIBUTE = "entityShape"
 """The attribute that holds an item's shape, written by entities with `shape` above 1."""
 READABLE_ATTRIBUTE = "entityReadableBy"
-"""The attribute that holds the lowest shape that may read an item, if it is below the item's."""
+"""The attribute that holds the lowest shape of a program that may read the item.
+
+It is absent if only programs with at least the item's own shape may do so.
+"""
 
 
 class Shapes:

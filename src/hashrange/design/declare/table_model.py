@@ -100,7 +100,10 @@ class TableModel:
                 )
 
     def can_be(self, column: KeyColumn, runs: Sequence[CharRun]) -> bool:
-        """Whether the column can have a text of `runs`, if no value contains a delimiter."""
+        """Whether the column can have one of the texts that `runs` describes.
+
+        It is assumed that no value contains a delimiter.
+        """
         return column.tag == "S" and meet(runs, column.template.runs(self.clean))
 
     def free_index_name(self, kind: str = "GSI") -> str:

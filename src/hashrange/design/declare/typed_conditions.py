@@ -40,7 +40,7 @@ class Condition(BaseModel, Generic[E]):
     """A condition of an entity's stored items: all of its comparisons hold.
 
     A field of the class is compared with the entity's field of the same name, or with the field
-    that its operator names, as arguments of patterns are. A comparison with None is left out.
+    that its operator names, as in patterns. A comparison with None is left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -16,10 +16,10 @@ _SEARCHED_TYPES = ("S", "N", "B")
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """A vector index with attribute names. It can hold the items of `entities`.
+    """A vector index, with attributes in place of fields. It can hold the items of `entities`.
 
-    If it has several entities, `types` is the attribute with the type of an item, which is one of
-    the filters.
+    If it has several entities, `types` is the table's type attribute, which is then one of the
+    filters.
     """
 
     name: str

@@ -63,7 +63,10 @@ class Volumes:
     entities: Mapping[str, Volume] = field(default_factory=dict)
 
     def check(self, model: TableModel) -> None:
-        """Raise DeclarationError for an entity that the table does not have, or a wrong number."""
+        """Raise DeclarationError for an entity that the table does not have, or a wrong number.
+
+        A number is wrong if it is below 0, if it depends on itself, or if a mean exceeds its `max`.
+        """
         known = {str(entity) for entity in model.entities}
         for name, volume in self.entities.items():
             _expect_numbers(name, volume)

@@ -20,7 +20,7 @@ class Row:
     """A stored item. `entity` is None if the model does not know the item.
 
     `number` is the position of the entity in the model. `name` is the name of the entity's class.
-    For an item without an entity, e.g. a unique marker, it is the item's type attribute.
+    For an item without an entity, e.g. a unique marker, it is the type that the item stores.
     """
 
     raw: WireItem
@@ -39,7 +39,7 @@ class Collection:
 
 @dataclass
 class SourceRows:
-    """A source's collections, and the rows that a sparse index leaves out."""
+    """The item collections of a table or index, and the rows that a sparse index leaves out."""
 
     source: Source
     collections: list[Collection]

@@ -15,7 +15,7 @@ REASON_CHARS = 130
 
 
 def draw_patterns(table: Table) -> str:
-    """The picture of the source that serves each pattern, and of the entities it returns."""
+    """A picture of the patterns: the table or index that serves each, and the entities returned."""
     return _PatternPicture(table).render()
 
 

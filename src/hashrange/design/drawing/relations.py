@@ -51,7 +51,7 @@ def _above(model: TableModel, parent: Entity, child: Entity) -> bool:
 
 
 def _reaches(start: Entity, goal: Entity, parents: Mapping[str, list[Entity]]) -> bool:
-    """Whether `goal` is above `start`."""
+    """Whether `goal` is a parent of `start`, a parent of its parent, and so on."""
     waiting, seen = [start], {start.name}
     while waiting:
         for above in parents[waiting.pop().name]:

@@ -123,7 +123,7 @@ class Canvas:
         self.parts.append(f'<text x="{_n(x)}" y="{_n(y)}">{"".join(spans)}</text>')
 
     def render(self, title: str, css: str) -> str:
-        """The whole document."""
+        """The picture as an SVG document."""
         width, height = _n(self.right + MARGIN), _n(self.bottom + MARGIN)
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '

@@ -29,7 +29,7 @@ LABELLED, PLAIN = 33.0, 23.0
 LANE = 22.0
 GAP = 8.0
 ABSENT_MAX = 5
-"""At most this many of the items that a sparse index leaves out are drawn for each entity."""
+"""How many items of an entity are drawn, at most, if a sparse index leaves them out."""
 
 
 def draw_source(table: Table, source: Source, rows: Sequence[Row]) -> str:

@@ -25,7 +25,7 @@ _MEMBERS = {"SS": "string", "NS": "number", "BS": "Uint8Array"}
 
 
 def export(tables: Sequence[Table]) -> Exported:
-    """A function for each table that opens it, with a method for each pattern."""
+    """TypeScript with a function for each table, which opens it and returns the pattern methods."""
     warnings: list[str] = []
     pieces = [HEAD, RUNTIME.lstrip()]
     for table in tables:

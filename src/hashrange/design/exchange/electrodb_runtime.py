@@ -1,4 +1,4 @@
-"""The functions in TypeScript that every export for ElectroDB has: texts of keys, and reading."""
+"""The TypeScript functions of every export for ElectroDB, which make keys and read items."""
 
 RUNTIME = r"""
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";

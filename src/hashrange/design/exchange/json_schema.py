@@ -131,7 +131,7 @@ class _Definition:
 
 
 def _without_null(schema: Json) -> Json:
-    """The schema without null: the attribute of a field that is None is absent."""
+    """The schema without null, because a field that is None has no attribute."""
     others = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if not others:
         return schema
@@ -144,7 +144,7 @@ def _computed(key: EntityKey) -> Iterator[KeyColumn]:
 
 
 def _text(column: KeyColumn) -> Json:
-    """The schema of a key attribute. All languages read its regular expression alike."""
+    """The schema of a key attribute. Its regular expression means the same in all languages."""
     pieces = [
         _SPECIAL.sub(r"\\\g<0>", part)
         if isinstance(part, str)

@@ -1,4 +1,4 @@
-"""From a group of items to the source of an entity: its fields, templates and indexes."""
+"""Inferring an entity's source from a group of items: its fields, templates and indexes."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -32,6 +32,7 @@ class FieldGuess:
     """An attribute of a group, with the type that stores all of its values as they are.
 
     `annotation` is "Any" if there is no such type; then the attribute can be in no template.
+    `present` counts the items that have the attribute, and `distinct` counts its values.
     """
 
     attribute: str

@@ -178,5 +178,5 @@ def _form(column: Column, item: Item, constants: Constants) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a template's constants, for a name."""
+    """The words in a template's constant text, from which a class gets its name."""
     return [word for word in _SEGMENTS.findall(text) if word.isalpha()]

@@ -19,7 +19,7 @@ from hashrange.model.values import Item
 
 SAMPLE = 5000
 RATE = 100.0
-"""Read capacity units a second."""
+"""The default limit of reading, in read capacity units a second."""
 EXAMPLES = 3
 """How many unmatched items a comment shows."""
 KEY_CHARS = 150

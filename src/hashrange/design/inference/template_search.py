@@ -88,7 +88,7 @@ def known_template(
 
 
 def parts_of(text: str, guesses: Sequence[FieldGuess]) -> Parts | None:
-    """The parts of a template's text; None if its placeholders are not among these fields."""
+    """The parts of a template's text; None if it has a placeholder that is not in `guesses`."""
     names = {field_name(g.attribute): g for g in guesses} | {g.attribute: g for g in guesses}
     try:
         return tuple(
@@ -116,7 +116,8 @@ class _Match:
 def _readings(text: str, item: Item, guesses: Sequence[FieldGuess]) -> Iterator[Parts]:
     """The ways to read the text as constants and attributes.
 
-    From the left, a longer attribute is tried before a shorter one, and a constant last.
+    From left to right, attributes with longer texts are tried before those with shorter texts, and
+    a constant is tried last.
     """
     matches: dict[int, list[_Match]] = {}
     for guess in guesses:

@@ -11,7 +11,7 @@ class ExchangeError(DesignError):
 
 @dataclass(frozen=True)
 class Exported:
-    """A document, with a line for each part of the model that its format cannot express."""
+    """A document, with a warning for each part of the model that its format cannot express."""
 
     text: str
     warnings: tuple[str, ...] = ()

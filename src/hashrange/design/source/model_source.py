@@ -155,7 +155,7 @@ class PatternSource:
 
 @dataclass
 class TableSource:
-    """A table. Its comments say what is doubtful."""
+    """A table. `comments` say what is doubtful in its declaration."""
 
     name: str
     entities: list[EntitySource]
@@ -293,7 +293,11 @@ def index_field_name(index: str) -> str:
 
 
 def class_name(text: str, fallback: str) -> str:
-    """A class's name: `order-line` becomes `OrderLine`."""
+    """A class's name: `order-line` becomes `OrderLine`.
+
+    `fallback` is the name for a text without letters and digits, and the beginning of names that
+    Python does not allow or has in use.
+    """
     words = [word for word in re.split(r"[^A-Za-z0-9]+", text) if word]
     name = "".join(word[0].upper() + word[1:] for word in words) or fallback
     if name[0].isdigit() or keyword.iskeyword(name) or hasattr(builtins, name):

@@ -18,7 +18,7 @@ class TableShape:
     indexes: tuple[Source, ...]
     ttl_attribute: str | None = None
     stream: bool = False
-    """Whether the table has a stream of the kind that a model declares."""
+    """Whether the table has a stream of old and new images, as a model declares it."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -29,7 +29,6 @@ def shape_of(name: str, described: Mapping[str, Any], ttl: str | None = None) ->
     """The shape of the table that `described` describes, whose TTL attribute is `ttl`.
 
     `described` is from a DescribeTable response, or has the properties of a table in a template.
-
     Raises ExchangeError if a member that describes a key is missing or of another type.
     """
     try:

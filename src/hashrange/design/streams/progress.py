@@ -71,5 +71,5 @@ def advance(model: TableModel, key: Item, sequence: str) -> Steps[None]:
 
 
 def is_behind(handled: str | None, sequence: str) -> bool:
-    """Whether a record comes after the last handled one."""
+    """Whether the record `sequence` comes after `handled`, the last record that was handled."""
     return handled is None or int(sequence) > int(handled)

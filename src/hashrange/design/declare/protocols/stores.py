@@ -78,7 +78,7 @@ class Store(Protocol):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> I:
-        """Like `edit`, but after a lost race, read and change the item again, up to five times."""
+        """Like `edit`, but after a Conflict, read and change the item again, up to five times."""
         ...
 
     def patch(
