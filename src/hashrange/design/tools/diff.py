@@ -322,7 +322,7 @@ class _Comparison:
         return next((count for count in counts if count is not None), None)
 
     def _usd(self, kind: Kind, entity: Entity, count: float) -> float:
-        """The dollars for one write of each item; for `new keys`, for a put and a delete.
+        """The dollars for a write of each item or, for `new keys`, for a put and a delete of each.
 
         Unless the change is additive, a Scan of the items is added.
         """
@@ -372,7 +372,7 @@ def _alike(old: Entity, new: Entity) -> bool:
 
 
 def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
-    """'... becomes ...' for a changed key, in the first form in which they differ."""
+    """'... becomes ...' for a changed key, in the first form in which the two keys differ."""
     views: tuple[Callable[[Entity, EntityKey], str], ...] = (
         lambda _, key: " / ".join(str(column.template) for column in key.columns),
         lambda entity, key: " / ".join(

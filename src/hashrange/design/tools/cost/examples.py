@@ -86,8 +86,8 @@ class Examples:
                     continue
 
     def of(self, entity: Entity) -> list[Item]:
-        """The entity's examples. An example in more indexes comes first and, of those in equally
-        many indexes, the one with more attributes."""
+        """The entity's examples. Examples in more indexes come first; among examples in equally
+        many indexes, those with more attributes come first."""
         items = [i for i in self.items if type(i) is entity.model and self.raw(i) is not None]
         return sorted(items, key=self._coverage)
 
@@ -105,7 +105,7 @@ class Examples:
     # ---- sizes ----
 
     def size(self, entity: Entity, source: Source) -> int:
-        """The bytes that an item of the entity takes in the table, or its entry in an index."""
+        """The bytes of an item of the entity in the table, or of its entry in an index."""
         declared = self.declared.get(str(entity))
         if declared is not None and (source.name is None or source.project == "ALL"):
             return declared

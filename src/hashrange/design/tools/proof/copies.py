@@ -18,8 +18,8 @@ from hashrange.design.tools.proof.oracle import Oracle
 from hashrange.design.tools.proof.stored import differences
 
 ROUNDS = 20
-"""The largest number of times that the stream is read. The copies that one round of reading writes
-are new records, which the next round reads."""
+"""The largest number of times that the stream is read. Copies that are written in one
+round add records to the stream, which the next round reads."""
 
 
 class StreamReader:
