@@ -117,7 +117,7 @@ class MemoryStore(forks.Forkable):
         return State(spaces, dict(self._counters))
 
     def _leave_to_snapshots(self) -> None:
-        """Move the rows, unchanged, to a new store, from which the open snapshots read on."""
+        """Hand the present rows to a separate store, and let the open snapshots read from it."""
         before = MemoryStore()
         before._spaces, before._counters = self._spaces, self._counters
         before._snapshots, self._snapshots = self._snapshots, set()
@@ -144,7 +144,8 @@ class MemoryStore(forks.Forkable):
         """Does nothing: there is no file to close."""
 
     def before_fork(self) -> None:
-        """Wait for the running steps of other threads, which would never end in the child."""
+        """Hold the locks during the fork. The child has no other threads, so a lock that one of
+        them held would never be released there."""
         self._stopped = self._writing.acquire(timeout=forks.wait_seconds())
         self._lock.acquire()
 
@@ -209,7 +210,7 @@ class MemorySnapshot:
         return now if kept is None else _overlay(now, kept, read)
 
     def _keep(self, undo: Undo, counters: dict[bytes, int]) -> None:
-        """Copy the old values of a transaction, except where there is an older copy."""
+        """Copy the values that a transaction has replaced. An older copy of a value is kept."""
         for space, changes in undo.items():
             kept = self._kept.setdefault(space, Rows())
             for key, value in changes.items():

@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class Rows(Generic[V]):
-    """The values by key, and the keys in order."""
+    """Some rows of one space: a dict of their values by key, and their keys in order."""
 
     __slots__ = ("keys", "values")
 
@@ -33,7 +33,8 @@ class Rows(Generic[V]):
 
 
 class Spaces(NamedTuple):
-    """The live and the dropped spaces. Creating or dropping a space makes a new pair of dicts."""
+    """The rows of the live and of the dropped spaces, by the number of the space. Creating or
+    dropping a space makes a new pair of dicts."""
 
     live: dict[int, Rows[bytes]]
     dropped: dict[int, Rows[bytes]]

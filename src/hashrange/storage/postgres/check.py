@@ -16,7 +16,8 @@ _PAGE_OF_SHARD = _ROWS + "($1, $2, $3) AND slot = ANY ($5) ORDER BY space, slot,
 
 
 async def verify(fetch: Fetch, slots: list[int] | None = None) -> AsyncIterator[str]:
-    """Check the checksum, the weight and the place of every row, or of the rows in some slots.
+    """Yield a line for each row whose checksum, weight or place is wrong: of all rows, or of the
+    rows in `slots`.
 
     `fetch` runs a statement. The fences of a cluster, in the space -1, are not checked.
     """

@@ -5,12 +5,12 @@ Every transaction takes its locks in the same order, so that there are no deadlo
 1. Advisory locks, which cost no write. The *fence* guards the row of the catalog: every writer
    holds it shared, and a transaction that changes the catalog holds it exclusively, so that no
    write in flight has missed a new index. In the same way each space has a lock, which writers hold
-   shared. A transaction holds it exclusively if it has read a range, which must not change, or if
-   it creates or drops the space.
+   shared. A transaction holds the lock exclusively if it has read a range of the space, which must
+   not change, or if it creates or drops the space.
 2. Rows that were read and exist, in the order of their keys. The version of each must still be the
    one that was read.
 3. Rows that were read and are absent. They are inserted, which waits for any other transaction that
-   inserts them, and deleted again unless they should exist.
+   inserts them, and deleted again unless the transaction itself puts them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,8 @@ from hashrange.storage.postgres.reads import Question
 
 FENCE = -1
 DROPPED_LIST = -2
-"""The numbers of the locks FENCE and DROPPED_LIST. The lock of a space has the space's id."""
+"""The numbers of two advisory locks: the fence, and the lock of the list of dropped spaces. The
+number of a space's lock is the space's id."""
 
 ABSENT = 0
 """The version of an absent row."""
@@ -43,7 +44,7 @@ class Guards:
     def __init__(self) -> None:
         self.versions: dict[Key, int] = {}
         self.ranges: list[tuple[Range, list[tuple[bytes, int]]]] = []
-        """Ranges with the keys and versions of their rows."""
+        """The ranges that were read, each with the keys and versions of its rows."""
         self.dropped: set[int] | None = None
 
     def add(self, reads: Iterable[Read], question: Question) -> None:
@@ -69,7 +70,8 @@ class Guards:
             self.versions[key] = row[0] if row else ABSENT
 
     def question(self, rows: bool) -> Question:
-        """The reads to repeat: those of ranges and, if `rows` is true, those of rows by key."""
+        """A question that repeats the reads of ranges and of the dropped spaces and, if `rows` is
+        true, the reads of rows by key."""
         reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
             reads.append(Get(tuple(self.versions)))
@@ -78,7 +80,10 @@ class Guards:
         return Question(reads)
 
     def compare(self, question: Question, rows: bool) -> None:
-        """Raises Conflict if something has changed since it was read."""
+        """Compare what was read with the answers of `question`, which has repeated the reads.
+
+        `rows` is the same as for the method `question`. Raises Conflict if anything has changed.
+        """
         for asked, (_, versions) in zip(question.ranges, self.ranges, strict=True):
             if asked.versions != versions:
                 raise Conflict("a range that was read has changed")
@@ -96,9 +101,10 @@ class Guards:
         return there - {SYSTEM_SPACE}
 
     def locks(self, shared: set[int], alone: set[int], changes_catalog: bool) -> dict[int, bool]:
-        """The numbers of the advisory locks, in order, and whether each is exclusive.
+        """The numbers of all advisory locks that the transaction needs, in order, and whether it
+        needs each of them exclusively.
 
-        The writes of the transaction need the locks `shared` and, exclusively, the locks `alone`.
+        Its writes need the locks `shared` and, exclusively, the locks `alone`.
         """
         alone = alone | {again.space for again, _ in self.ranges}
         if self.dropped is not None:
@@ -111,7 +117,8 @@ class Guards:
 
 
 def locks_ahead(reads: Sequence[Read]) -> tuple[dict[int, bool], list[Stored]]:
-    """The locks that a locking transaction takes before it reads, as far as its reads name them.
+    """The locks that a locking transaction takes before it makes `reads`: those of the rows, ranges
+    and spaces that the reads name.
 
     Returns the advisory locks in the form of `Guards.locks`, and the places of the rows, both in
     the order of the locks.

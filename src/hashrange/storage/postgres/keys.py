@@ -21,7 +21,7 @@ AFTER_DIGESTS = b"\xff" * (_DIGEST_BYTES + 1)
 
 
 class Stored(NamedTuple):
-    """The place of a row. Places compare as the index orders them."""
+    """The place of a row. Places have the order of the primary key's index."""
 
     space: int
     slot: int
@@ -42,13 +42,13 @@ def original(key: bytes, rest: bytes | None) -> bytes:
 
 
 def first_from(start: bytes) -> tuple[int, bytes]:
-    """The first slot and key at which rows from `start` on may be stored."""
+    """The lowest slot and stored key that a row whose key is `start` or later can have."""
     return slot_of(start), start[:KEY_BYTES_MAX]
 
 
 def first_after(end: bytes | None) -> tuple[int, bytes]:
-    """The slot and key that follow all places of rows before `end`. If `end` is longer than the
-    index keeps, rows after `end` can be stored before this place too."""
+    """A slot and a stored key that follow those of all rows before `end`. If `end` is too long for
+    the index, some rows after `end` have lower stored keys as well."""
     if end is None:
         return SLOT_AFTER_ALL, b""
     if len(end) <= KEY_BYTES_MAX:

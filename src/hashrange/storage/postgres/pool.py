@@ -25,21 +25,23 @@ NODE_SECONDS_MAX = 2.0
 AWAY_SECONDS = 0.5
 """After a failure, the node is not tried again for this time."""
 ANSWER_SECONDS_MAX = 15.0
-"""The time that a node has to answer a statement. A machine without power closes no connections."""
+"""The time that a node has to answer a statement. Without this limit, a statement would wait for
+ever for a machine that has lost power, because such a machine closes no connections."""
 WAIT_SECONDS_MAX = 30.0
 """The time for which a caller waits for a free connection."""
 STATEMENT_SECONDS_MAX = 30
 LOCK_SECONDS_MAX = 10
 NEAR_LOCK_SECONDS_MAX = 2
-"""The limit for waiting for the locks of a write at one node of a cluster. A row stays locked while
-the node that began its transaction cannot be reached, and a request that waits for the row must not
-delay other requests for long."""
+"""How long a write at one node of a cluster waits for its locks. A row stays locked while the node
+that began the transaction cannot be reached, and a request that waits for the row must not delay
+other requests for long."""
 LOCKING_SECONDS_MAX = 3
-"""The limit for waiting for the locks of reads over several nodes: more than Citus needs to find a
+"""How long a locking read over several nodes waits for its locks: longer than Citus takes to find a
 deadlock."""
 IDLE_SECONDS_MAX = 10
-"""The time for which the server waits for the next statement of a transaction. So it also limits
-how long it takes to learn the outcome of a commit whose connection was lost."""
+"""How long the database server waits for the next statement of a transaction before it ends the
+transaction. So this also limits how long it takes to learn the outcome of a commit whose connection
+was lost."""
 COMMIT_SECONDS_MAX = 300.0
 """The longest time for which a transaction can be under way after it has read the clock: more than
 all limits above together."""
@@ -87,9 +89,9 @@ BEGIN
         AND groupid = (SELECT groupid FROM pg_dist_local_group));
 END $$;
 RESET citus.enable_ddl_propagation"""
-"""Defines a function of the connection. It keeps shards in place by the lock (ShareLock) that
-Citus's own writers take, and returns how many of them are here. Only a function does both in one
-statement: its query sees moves that ended while it waited for the lock.
+"""Defines a function for one connection. The function keeps shards in place by the lock (ShareLock)
+that Citus's own writers take, and returns how many of the shards are at this node. Only a function
+can do both in one statement: its query sees moves that ended while it waited for the lock.
 """
 
 STATEMENTS_KEPT = 256
@@ -111,7 +113,7 @@ def limits(synchronous_commit: str) -> dict[str, str]:
 
 
 async def rolled_back(connection: Any) -> bool:
-    """Whether the connection is sound after an error, with its transaction rolled back."""
+    """Roll back the transaction after an error. Returns whether the connection is still sound."""
     with suppress(*ERRORS):
         if not connection.is_closed():
             await connection.execute("ROLLBACK")
@@ -124,8 +126,11 @@ class Pool:
 
     With `address`, which replaces the address in the DSN, the pool is for one node. While the node
     cannot be reached, callers are refused at once, and the pool tries to connect in the background.
-    If all statements concern this node alone, the pool is `near`: then an unanswered statement
+    A pool is `near` if all of its statements concern this node alone: then an unanswered statement
     means that the node cannot be reached.
+
+    The `settings` are made for each connection, and those in `in_transactions` at the beginning of
+    each transaction.
     """
 
     def __init__(
@@ -186,13 +191,14 @@ class Pool:
         return self.size - self._free._value
 
     def begin(self, mode: str) -> str:
-        """SQL that begins a transaction."""
+        """The SQL that begins a transaction of the isolation level `mode`."""
         return f"BEGIN ISOLATION LEVEL {mode}{self._settings}"
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """A connection for statements that need no transaction. It is closed only after an error
-        that is not PostgreSQL's, because a new connection costs more than a statement."""
+        """A connection for statements that need no transaction. After an error that PostgreSQL has
+        reported, the connection is kept, because a new one costs more than a statement. After any
+        other error it is closed."""
         connection = await self.take()
         try:
             async with self._use(connection):
@@ -221,7 +227,7 @@ class Pool:
 
     @asynccontextmanager
     async def fresh(self) -> AsyncIterator[Any]:
-        """A new connection beyond the size of the pool, for one use."""
+        """A new connection for one use, which does not count towards the size of the pool."""
         connection = await self._connect()
         try:
             async with self._use(connection):
@@ -238,7 +244,8 @@ class Pool:
             yield
 
     async def take(self) -> Any:
-        """A connection. Raises StoreError if there is none in time."""
+        """Take a connection; return it with `give` or `take_back`. Raises StoreError if there is
+        none in time."""
         if self._closed:
             raise StoreError(f"{self.name}: the store is closed; open it again")
         if not self._idle:
@@ -327,7 +334,7 @@ class Pool:
     async def _connect(self) -> Any:
         """Connect, trying again while the server cannot be reached.
 
-        The pauses are random, so that many clients do not try at the same time.
+        The pauses between attempts are random, so that many clients do not try at the same time.
         """
         seconds = NODE_SECONDS_MAX if self._address else CONNECT_SECONDS_MAX
         deadline = time.monotonic() + seconds

@@ -54,7 +54,8 @@ def name_of(dsn: str) -> str:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the connection is lost, so that nothing uncommitted will be committed."""
+    """Whether the error means that the connection is lost. Unless COMMIT was sent on it, its
+    transaction will not be committed."""
     if isinstance(error, ValueError):  # a value that cannot be sent, or a wrong certificate
         return False
     if is_of_another_node(error):
@@ -63,7 +64,8 @@ def is_lost(error: BaseException) -> bool:
 
 
 def is_of_another_node(error: BaseException) -> bool:
-    """Whether a sound connection reports that its node has lost a connection to another node."""
+    """Whether the error came over a sound connection, and says that the node at its other end has
+    lost a connection to another node."""
     return _state(error)[:2] == "08" and getattr(error, "severity_en", "") == "ERROR"
 
 

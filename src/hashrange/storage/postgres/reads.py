@@ -1,4 +1,4 @@
-"""Reads. All reads of one round trip are one statement, so they come from one moment.
+"""Reads. All reads of one round trip are one statement, so their answers are as of one moment.
 
 The statement is a union of the parts that the reads need, and each row says which part and which
 read it belongs to. One prepared statement serves any number of reads of the same kinds.
@@ -69,8 +69,9 @@ class Question:
     """The keys and ranges of several reads, and the rows of the answer.
 
     If a transaction compares the answer with the database at its end (`compared`), the rows of the
-    answer need not be as of one moment, and `bounds` is empty. Otherwise `bounds` has the keys
-    whose rows must be; with `locks_system`, rows of the system space are among them.
+    answer need not be as of one moment, and `bounds` is empty. Otherwise `bounds` has the keys of
+    the rows that must be as of one moment; with `locks_system`, these include rows of the system
+    space.
     """
 
     def __init__(
@@ -81,9 +82,9 @@ class Question:
         self.keys: dict[Key, int] = {}
         """The position of each key among the requested ones."""
         self.bounds: dict[Key, tuple[int, int | None]] = {}
-        """The keys whose rows must be as of one moment: for each, the number of its read, and the
-        read's `weight_max`, or None if another read requests the key too, so that the row must not
-        be cut."""
+        """The keys whose rows must be as of one moment. Each has the number of its read, and the
+        read's `weight_max`; None instead if another read requests the same key, because then the
+        row must not be cut."""
         self.names: dict[bytes, int] = {}
         """The position of each counter among the requested ones, by its name."""
         self.ranges: list[Asked] = []
@@ -100,10 +101,10 @@ class Question:
         self.fence = 0, 0
         """The weight and version of the fence that was read instead of the catalog's row."""
         self.placed = 0
-        """The number of shards that are where they were expected."""
+        """The number of the expected shards that were at the node when it answered."""
         self.rows: list[tuple[int, bytes | None] | None] = []
-        """The version and value of the row of each key. A read whose row has no value here is not
-        answered."""
+        """The version and value of the row of each key; None if the row is absent. If the value of
+        a row is None, it was left out, and reads of this row are not answered."""
         self.totals: list[int] = []
         self.now = 0
 
@@ -144,8 +145,8 @@ class Question:
             self.names.setdefault(name, len(self.names))
 
     def slots(self) -> set[int]:
-        """The slots of all rows by key, and those in which ranges begin; if there are none, that of
-        the catalog's row."""
+        """The slots of the rows that are read by key, and the slots in which ranges begin; if there
+        are none, the slot of the catalog's row."""
         slots = {slot_of(key) for space, key in self.keys if (space, key) != CATALOG}
         for asked in self.ranges:
             place = asked.arguments()
@@ -153,8 +154,8 @@ class Question:
         return slots or {slot_of(CATALOG[1])}
 
     def single_slots(self) -> set[int] | None:
-        """The slots of everything that the question requests; None if a part of it may concern
-        several slots."""
+        """The slots of everything that the question requests; None if it requests a counter, or a
+        range that may be in several slots."""
         if self.names or not all(asked.is_in_one_slot for asked in self.ranges):
             return None
         return self.slots()
@@ -170,8 +171,8 @@ class Question:
     def parts(
         self, values: bool = True, catalog: bool = True, dropped: bool = True
     ) -> tuple[list[int], list[Any]]:
-        """The parts of its statement and their arguments. The catalog's row and the dropped
-        spaces can be left out."""
+        """The parts of the question's statement, and the arguments of these parts. The values of
+        rows, the catalog's row and the dropped spaces can be left out."""
         parts = [DROPPED] if dropped else []
         arguments: list[Any] = []
         if self.time:
@@ -241,9 +242,9 @@ class Question:
         return None if key[0] in self.dropped else self.rows[self.keys[key]]
 
     def answers(self, reads: Sequence[Read], now: Callable[[int], int]) -> list[Answer]:
-        """The answers to the first reads, up to one that is not answered.
+        """The answers to `reads`. They end before the first read that is not answered.
 
-        `now` ensures that the time never decreases.
+        `now` turns the time of the database into one that never decreases.
         """
         time = now(self.now) if self.time else 0
         ranges = iter(self.ranges)
@@ -279,7 +280,8 @@ class Question:
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
-    """Ask the database, again if need be, until each page is full or has all rows of its range."""
+    """Ask the database, again if need be, until each page is full or has all rows of its range.
+    Without `values`, only the keys and versions of rows are read."""
     while True:
         parts, arguments = question.parts(values)
         text = statement(tuple(parts), values, question.bytes_max)
@@ -293,7 +295,7 @@ class Asked:
     def __init__(self, read: Range) -> None:
         self.read = read
         self.whole = max(len(read.start), len(read.end or b"")) > KEY_BYTES_MAX
-        """Whether it is read as a whole, because some of its keys are too long for the index."""
+        """Whether the range is read as a whole, because some keys are too long for the index."""
         self.records: list[Any] = []
         self.page = Page([], True)
         self.versions: list[tuple[bytes, int]] = []
@@ -303,8 +305,8 @@ class Asked:
             self._rows = min(read.rows_max or ROWS_AT_FIRST, ROWS_AT_FIRST)
 
     def arguments(self) -> tuple[Any, ...]:
-        """The arguments of its part of the statement: the space, the slot and key of the start and
-        of the end, the largest number of rows, and the largest sum of weights."""
+        """The arguments with which the statement reads the range: the space, the slot and key of
+        the start and of the end, the largest number of rows, and the largest sum of weights."""
         read = self.read
         start, end = first_from(read.start), first_after(read.end)
         if self.whole:
@@ -356,5 +358,5 @@ def _part_of(row: Any) -> int:
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    """Rows as one array for each column."""
+    """The rows in the form of one list for each column."""
     return [list(column) for column in zip(*rows, strict=True)]

@@ -12,7 +12,7 @@
 Every column is an integer or bytes, because text cannot contain U+0000. A change of the tables is
 made in two releases, so that servers of both can run at once: the first release adds the new parts,
 and the next one, when no server of the old release is left, removes the old parts. `oldest`
-increases with the second.
+increases with the second release.
 """
 
 import secrets
@@ -187,7 +187,8 @@ async def is_distributed(connection: Any) -> bool:
 
 
 async def is_on_every_node(connection: Any) -> bool:
-    """Whether the tables were distributed by a release that knows the fences."""
+    """Whether the tables were distributed by a release that knows the fences: only such a release
+    copies `hashrange_schema` to every node."""
     return bool(
         await connection.fetchval(
             "SELECT count(*) FROM pg_dist_partition "

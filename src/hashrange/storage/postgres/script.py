@@ -2,12 +2,12 @@
 
 A round trip costs more than the work of most statements of a commit. asyncpg can send one statement
 with many sets of arguments in one message, and PostgreSQL executes them one after the other as one
-transaction, each with a snapshot of its own. So the steps of a commit are one statement, made of
-parts: each step has values for some parts, and empty arrays for the others.
+transaction, each with a snapshot of its own. So all steps of a commit run the same statement, which
+is made of parts: each step has values for some parts, and empty arrays for the others.
 
-A guarded part must change as many rows as the step expects. The counts arrive only after the
-transaction has been committed. So if the number differs, the statement itself fails, which undoes
-everything: it divides by zero. If a space is absent, it takes the logarithm of zero.
+A guarded part must change as many rows as the step expects. The client would learn the counts only
+after the transaction has been committed. So if a count differs, the statement makes itself fail,
+which undoes everything: it divides by zero. If a space is absent, it takes the logarithm of zero.
 
 A script that has `begun` is a part of a transaction that an earlier statement began. Any other
 script is a transaction by itself.
@@ -176,8 +176,8 @@ class Step:
 class Script:
     """Steps that are added one by one, and sent together by `run`.
 
-    Its statement has each part for all of its `tables`, so that one prepared statement serves any
-    values.
+    The statement of the steps has each part once for each of the `tables`, so that one prepared
+    statement serves any values.
     """
 
     def __init__(self, begun: bool, tables: Sequence[Tables] = (PLAIN,)) -> None:

@@ -1,9 +1,9 @@
 """The end of a transaction, and the way to learn its outcome if the connection is lost.
 
 Each transaction inserts a random id. If no answer to its last message arrives, another connection
-inserts the same id, which waits for the backend of the lost connection if that is still at work. If
-the id already exists, the transaction was committed. If not, it never will be, because its id is
-taken now.
+inserts the same id. If the server is still at work on the transaction, this insertion waits for its
+end. If the id already exists, the transaction was committed. If not, the transaction can no longer
+be committed, because its id is taken now.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from hashrange.storage.postgres.script import Script
 from hashrange.storage.postgres.writes import PLAIN_SLOT
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
-"""Enough time for the server to end a backend that waits in vain, and for the database to
-recover."""
+"""How long to try to learn the outcome of a commit: long enough for the server to end a process
+whose client is gone, and for the database to recover."""
 NODE_SETTLE_SECONDS_MAX = 3.0
-"""The same limit for a node of a cluster. It is short, because requests for the node wait meanwhile
-and may be refused."""
+"""SETTLE_SECONDS_MAX for a node of a cluster. It is short, because requests for the node wait
+during this time, and may be refused."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
 """The time for which an id is kept. Afterwards, no connection can ask for it any more."""
@@ -44,7 +44,7 @@ def new_id(milliseconds: int) -> bytes:
 async def commit(
     connection: Any, script: Script, slot: int, id_: bytes, pool: Pool, name: str
 ) -> bool:
-    """Run the last steps of a transaction, and commit it. Its id is in `slot`.
+    """Run the last steps of a transaction, and commit it. Its id, `id_`, is stored in `slot`.
 
     Returns whether the connection is still sound. Raises Conflict if nothing was committed because
     of another transaction or a lost connection, OutcomeUnknown if that cannot be determined in
@@ -75,8 +75,8 @@ async def _commit(connection: Any, name: str) -> str:
     """Commit, and return the status of COMMIT. Raises OutcomeUnknown if there is a warning that
     another node did not commit.
 
-    That node is lost. It commits its part when it is back, but until then it shows the old rows. If
-    nothing else was written, it is not known whether the transaction was committed.
+    The other node cannot be reached then. It commits its part when it is back; until then it shows
+    the old rows. If the transaction wrote to this node only, its outcome is not known.
     """
     warnings: list[str] = []
 
@@ -95,12 +95,12 @@ async def _commit(connection: Any, name: str) -> str:
 
 
 async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
-    """Whether the transaction with this id was committed. The id is inserted here, so that the
-    transaction cannot commit any more if it has not done so.
+    """Whether the transaction with this id was committed. If it was not, inserting the id here
+    makes sure that it never will be.
 
-    This connection may be lost too, after it has inserted the id. So it inserts a second id
-    together with the first: if the next attempt finds both, the first was inserted here, and not
-    by the transaction.
+    The connection that inserts the id may be lost as well. So it inserts a second id together with
+    the first: if the next attempt finds both, the first was inserted here, and not by the
+    transaction.
     """
     own = id_[:-1] + bytes([id_[-1] ^ 1])
     deadline = time.monotonic() + (NODE_SETTLE_SECONDS_MAX if pool.near else SETTLE_SECONDS_MAX)

@@ -26,8 +26,8 @@ class PostgresStore(PostgresDatabase):
     the number of connections, unless the DSN has another one, as in `pool=8`; four to eight are
     best.
 
-    It connects at its first use, or by `open`, and belongs to the event loop that is running then.
-    Raises the errors of `hashrange.kv`.
+    The store connects when it is first used, or by `open`, and belongs to the event loop that is
+    running at that time. Raises the errors of `hashrange.kv`.
     """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:

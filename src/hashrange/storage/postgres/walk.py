@@ -1,7 +1,7 @@
-"""Ranges in the `citus` dialect: from slot to slot.
+"""Reads ranges in the `citus` dialect, slot by slot.
 
-If a table has rows in every slot, each slot is read by itself, at its node. After a slot without
-rows, all shards are asked which of the next slots have rows; these slots are then read together.
+While slots have rows, each slot is read by itself, at its node. After a slot without rows, all
+shards are asked which of the next slots have rows; these slots are then read together.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from hashrange.storage.postgres.reads import Asked
 
 Row = tuple[bytes, bytes | None, int, bytes | None]
-"""Key, rest, version and value."""
+"""A row: its key, rest (see `keys`), version and value."""
 
 _PAGE = """SELECT key, rest, version, weight, {value} FROM (
     SELECT *, sum(weight) OVER (ORDER BY key {order} ROWS UNBOUNDED PRECEDING) - weight AS before
@@ -27,8 +27,8 @@ SLOTS_FEW = 4
 """A range over at most this many slots is read with one statement for all of them. Such a range
 can be the rows of one kind in the system space."""
 SLOTS_AT_FIRST = 16
-"""The number of slots that are examined together after the first slot without rows; the next group
-is four times as large, and so on."""
+"""The number of slots that are examined together after the first slot without rows. Each further
+group is four times as large."""
 SLOTS_TOGETHER = 64
 ROWS_TOGETHER = 256
 

@@ -1,17 +1,17 @@
 """The writes of a transaction, folded into one change for each row, as the steps of a script.
 
 A row that was read is changed only if its version is still the one that was read; otherwise there
-is a conflict. Versions are random and never used twice, not even after a row was deleted, so equal
-versions mean the same row.
+is a conflict. Versions are random and never used twice, not even after a row was deleted, so a row
+with the same version has not changed.
 
 Rows that the transaction has not read, such as entries of indexes, are written without a check:
 each belongs to a row that was read, which guards it.
 
-The number of an appended row comes from a row in `log_heads`, one for each slot of a log, which
-stays locked until the commit. So numbers are in the order of the commits, which the numbers of a
-PostgreSQL sequence would not be. The row in `log_heads` also has the latest prefix. An appended row
-whose own prefix is lower gets the latest prefix instead: a prefix begins with a time, and another
-server's clock may be ahead, or another transaction may have taken less time.
+The number of an appended row comes from `log_heads`, which has a row for each slot of a log. This
+row stays locked until the commit. So numbers are in the order of the commits, which the numbers of
+a PostgreSQL sequence would not be. The row in `log_heads` also has the latest prefix. An appended
+row whose own prefix is lower gets the latest prefix instead: a prefix begins with a time, and
+another server's clock may be ahead, or a transaction that began later may have committed first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -119,14 +119,14 @@ class Folded:
 
     @property
     def alone(self) -> set[int]:
-        """The locks that are held exclusively for changes of spaces."""
+        """The locks that the transaction holds exclusively, because it changes or purges spaces."""
         spaces = {each.space for each in self.on_spaces if not isinstance(each, Purge)}
         return spaces | {DROPPED_LIST} if self.on_spaces else set()
 
     @property
     def redefines(self) -> bool:
-        """Whether it changes the set of tables or spaces. No writer in flight may miss such a
-        change."""
+        """Whether the transaction changes definitions of tables, or creates or drops a space. No
+        writer in flight may miss such a change."""
         return self.changes_catalog or any(type(each) is not Purge for each in self.on_spaces)
 
     @property
@@ -144,8 +144,8 @@ class Layout(NamedTuple):
     slot: int = PLAIN_SLOT
     """The slot of the transaction's id."""
     slot_of_counters: int | None = None
-    """The slot of the counters. If it is None, each backend always adds to the same slot, and
-    different backends mostly to different ones, so that they seldom wait for each other."""
+    """The slot of the counters. If it is None, the server process of each connection adds to a slot
+    that follows from its process id, so that connections seldom wait for each other."""
     shards: Sequence[int] = ()
     """The numbers of the shards that must not have moved."""
 
@@ -178,13 +178,13 @@ class Plan:
             self._add_log(folded.appended)
 
     def add_spaces(self, spaces: set[int]) -> None:
-        """Let the step fail unless these spaces exist."""
+        """Let the step that writes fail unless these spaces exist."""
         if spaces:
             self._values[SPACES, PLAIN] = [(space,) for space in sorted(spaces)]
 
     def add_to(self, script: Script, id_: bytes, first: Mapping[Place, Values] = NOTHING) -> None:
-        """Add the steps of this plan to a script. They also insert the transaction's id. The first
-        step also has the values `first`, which are for other parts."""
+        """Add the steps of this plan to a script, including the insertion of the transaction's id.
+        `first` has values for other parts, which are added to the first step."""
         layout = self._layout
         self._add(IDS, layout.slot, (layout.slot, id_))
         if self._locks:

@@ -18,12 +18,13 @@ from hashrange.storage.sqlite.reads import DROPPED
 
 
 def compact(path: str) -> tuple[int, int]:
-    """Rewrite the file without its free pages and dropped spaces. Return both sizes in bytes.
+    """Rewrite the file without its free pages and dropped spaces. Return the sizes of the file
+    before and after, in bytes.
 
     A power cut at any moment leaves the file either as it was or compacted, because the new pages
-    are written to the write-ahead log, like those of any commit. In the meantime this needs disk
-    space for two copies of the rows beside the file. Raises `StoreError`, and `Busy` if another
-    process has the file open.
+    are written to the write-ahead log, like those of any commit. Compacting needs disk space for
+    two copies of the rows beside the file. Raises `StoreError`, and `Busy` if another process has
+    the file open.
     """
     path = os.path.abspath(path)
     # SQLite would put its temporary copy into /var/tmp or /tmp, which may be too small for it.
@@ -42,9 +43,9 @@ def compact(path: str) -> tuple[int, int]:
 def restore(backup: str, path: str, replace: bool = False) -> None:
     """Make a verified and synced copy of a backup, and only then give it the name `path`.
 
-    With `replace`, it may atomically replace a database that no other process has open. Raises
-    `StoreError`, `Busy` if another process has the database open, and `Damaged` if the backup does
-    not verify.
+    With `replace`, a database at `path` is replaced atomically, provided that no other process has
+    it open. Raises `StoreError`, `Busy` if another process has the database open, and `Damaged` if
+    the backup does not verify.
     """
     backup, path = os.path.abspath(backup), os.path.abspath(path)
     check_folder(path)
@@ -72,9 +73,9 @@ def restore(backup: str, path: str, replace: bool = False) -> None:
 
 
 def _put_in_place(copy: str, path: str) -> None:
-    """Replace the file under its lock.
+    """Replace the file at `path` by `copy`, while holding the lock of the old file.
 
-    Its log is removed first, because SQLite would apply it to the new file.
+    The log of the old file is removed first, because SQLite would apply it to the new file.
     """
     try:
         with _alone(path) as connection:
@@ -87,7 +88,7 @@ def _put_in_place(copy: str, path: str) -> None:
 
 @contextmanager
 def _alone(path: str) -> Iterator[apsw.Connection]:
-    """A connection to the file, while no other process has it open."""
+    """A connection that keeps other processes out. Raises Busy if one has the file open."""
     try:
         with closing(connect(path, "full", busy_seconds=0, alone=True)) as connection:
             check_ours(connection, path)

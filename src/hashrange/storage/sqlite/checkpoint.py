@@ -13,9 +13,9 @@ from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
-"""If the log is longer than this (64 MB), writers wait briefly until no reader needs the old log.
-If it is twice as long, writers are faster than the disk, so they also wait while a checkpoint
-runs."""
+"""If the log has more pages than this (64 MB), writers have to wait briefly until no reader needs
+the log, so that it can restart. If it is twice as long, writers are faster than the disk, so they
+have to wait while a checkpoint runs, too."""
 
 _HOLD_UP_MILLISECONDS = 200
 
@@ -25,8 +25,8 @@ _log = logging.getLogger("hashrange")
 class Checkpointer:
     """Runs checkpoints: each has a thread and a connection of its own, and only one runs at a time.
 
-    `explain` converts an error of SQLite and one of the system into a store error. `failures` is
-    the number of failed checkpoints since the last successful one.
+    `explain` takes an error of SQLite and the system's error number, and returns a store error.
+    `failures` is the number of failed checkpoints since the last successful one.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Checkpointer:
         self._restarting = False
 
     def committed(self, pages: int) -> None:
-        """Called after each commit with the number of pages in the log."""
+        """Call this after each commit, with the number of pages in the log."""
         self._pages = pages
         if pages < self._pages_seen:  # the log was restarted
             self._pages_seen = 0
@@ -57,7 +57,8 @@ class Checkpointer:
             self._thread.start()
 
     def hold_up(self, seconds: float) -> bool:
-        """Wait for at most `seconds` while writers are held up. Return whether they still are."""
+        """If writers have to wait for a checkpoint now, wait for at most `seconds`. Return whether
+        the checkpoint still runs."""
         if self._restarting or self._pages >= 2 * _PAGES_MAX:
             self.wait(seconds)
             return self._thread.is_alive()
@@ -120,8 +121,9 @@ class Checkpointer:
         writers did not wait. Writers of other processes wait because the checkpoint takes part in
         the queue of processes.
 
-        A reader that outlasts the attempt is probably a backup. Then checkpoints are passive until
-        the log is twice as long, so that writers do not wait in vain again and again.
+        A reader that outlasts the attempt is probably a backup. After that, checkpoints do not try
+        to restart the log until it has twice as many `pages`, so that writers do not wait in vain
+        again and again.
         """
         queue = WriteQueue(self._path)
         queue.open()

@@ -11,8 +11,8 @@ that has the file open while a newer one upgrades it: the older program's next s
 instead of changing a table that is no longer read.
 
 In version 2 the last number of `Append` was in a table of its own, called `sequence`, so each
-commit with an appended row wrote one more page. Since version 3 it is in `statistics`. An upgrade
-drops `sequence`, so that an older program that still has the file open fails here too.
+commit with an appended row wrote one more page. Since version 3 it is in `statistics`. The upgrade
+drops `sequence`, so that a program of version 2 that still has the file open fails, too.
 """
 
 import os

@@ -39,15 +39,15 @@ _BUSY_LOOKS = 500
 _PAUSE_SECONDS = 0.002
 _COPIED_BYTES_MAX = 64 << 20
 """A log up to this size is first copied, because computing checksums takes a hundred times as long
-as reading, and writers would restart the log meanwhile."""
+as reading, and writers would restart the log before all checksums are computed."""
 
 Checksum = tuple[int, int]
 Order = Literal["<", ">"]
 
 
 class Frame(NamedTuple):
-    """A frame of the log. `sums` is the stored checksum, and `size` is the number of pages in the
-    file if the frame ends a transaction."""
+    """A frame of the log. `sums` is the stored checksum. If the frame ends a transaction, `size` is
+    the number of pages in the file, and otherwise 0."""
 
     number: int
     page: int
@@ -62,7 +62,7 @@ class Log:
 
     `sound` says whether the checksum of the header is right. `sums` are the checksums that the
     first frame may continue: the header's stored checksum, and its correct one. `copied` says
-    whether the content is a copy from the time of opening.
+    whether the log was copied into memory when it was opened.
     """
 
     def __init__(self, path: str, page_size: int) -> None:
@@ -92,7 +92,8 @@ class Log:
         self._file.close()
 
     def frames(self, first: int) -> Iterator[Frame]:
-        """The frames in the file from number `first` on, counted from 1, including old ones."""
+        """The frames from number `first` on, counted from 1. They include frames that were written
+        before the log was last restarted."""
         self._file.seek(_HEADER.size + (first - 1) * self._frame_size)
         while len(raw := self._file.read(self._frame_size)) == self._frame_size:
             page, size, salts, *sums = _FRAME.unpack_from(raw)
@@ -100,7 +101,8 @@ class Log:
             first += 1
 
     def sums_after(self, number: int) -> list[Checksum]:
-        """The checksums that the frame after frame `number` may continue; 0 means the header."""
+        """The checksums of frame `number` or, for 0, of the header, which the next frame may
+        continue."""
         return [next(self.frames(number)).sums] if number else self.sums
 
     def follows(self, frame: Frame, before: list[Checksum]) -> bool:
@@ -146,8 +148,8 @@ Look = Callable[["Log", int, apsw.Connection], str | None]
 def _checked(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
     """The problem that `look` finds in the log while nobody writes to it; None if it finds none.
 
-    A frame that is just being written looks damaged. So `look` is called again if it has found a
-    problem, but the end of the log has moved meanwhile, or the log has been restarted.
+    A frame that is just being written looks damaged. So if `look` finds a problem, but the end of
+    the log has moved during the search, or the log has been restarted, `look` is called again.
     """
     for _ in range(_LOOKS):
         end = _end(connection)
@@ -163,7 +165,7 @@ def _checked(connection: apsw.Connection, log_path: str, look: Look) -> str | No
 
 
 def _is_still(connection: apsw.Connection, log_path: str, log: Log, end: int) -> bool:
-    """Whether nobody has written since the log's end was determined and the log was opened."""
+    """Whether nobody has written to the log since `end` was determined and `log` was opened."""
     with open(log_path, "rb") as now:
         return now.read(_HEADER.size) == log.header and _end(connection) == end
 
@@ -182,8 +184,8 @@ def _damaged(log: Log, end: int, _: apsw.Connection) -> str | None:
 def _end(connection: apsw.Connection) -> int:
     """The number of frames that SQLite considers valid.
 
-    SQLite answers "busy" while another process changes the header of the log's index. So this is
-    tried again, for about a second. Then it raises BusyError.
+    SQLite answers "busy" while another process changes the header of the log's index. Then SQLite
+    is asked again, for about a second. Raises BusyError if the answer is still "busy".
     """
     for left in reversed(range(_BUSY_LOOKS)):
         try:
@@ -210,7 +212,8 @@ def _first_bad_frame(log: Log, end: int) -> str | None:
 
 
 def _after_a_bad_frame(log: Log, end: int) -> str | None:
-    """Describe the damage if there are whole transactions after a bad frame."""
+    """Describe the damage if a bad frame after frame `end` is followed by the end of a transaction
+    and then by another whole transaction. Otherwise return None."""
     bad = 0
     ended = False  # whether a transaction after the bad frame has ended before this frame
     before = log.sums_after(end)
@@ -252,7 +255,7 @@ def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
 
 
 def _is_in_file(connection: apsw.Connection, page: int, data: bytes) -> bool:
-    """Whether the page in the file has this content. It is read through SQLite, because closing a
-    file of our own would release SQLite's locks."""
+    """Whether the page in the file has the content `data`. The page is read through SQLite, because
+    closing a file of our own would release SQLite's locks."""
     _, stored = connection.read("main", 0, (page - 1) * len(data), len(data))
     return stored == data

@@ -20,13 +20,14 @@ _CRC_BYTES = 4
 
 
 def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
-    """Copy `source` to the new file `path`: as of one moment, verified, and synced.
+    """Copy `source`, as of one moment, to the new file `path`, and verify and sync the copy.
 
     A `compact` copy has no free pages. It takes more processor time, and cannot be interrupted.
 
-    The copy has a temporary name until it is complete. A killed backup leaves at most that file; if
-    it was killed after the copy got its name, the next backup replaces both. Raises `StoreError`,
-    and `Damaged` if the copy does not verify.
+    The copy has a temporary name until it is complete. A backup that is killed leaves at most the
+    file with this name. If it is killed after the copy has got the name `path` too, the next backup
+    replaces the copy, and removes the temporary name. Raises `StoreError`, and `Damaged` if the
+    copy does not verify.
     """
     check_folder(path)
     ended = _links_left(path)
@@ -51,7 +52,8 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
 
 
 def _links_left(path: str) -> list[str]:
-    """The temporary files of a backup that was killed after its copy got its name."""
+    """The temporary names of `path` that are left of backups that were killed after the copy had
+    got the name `path`."""
     folder, name = os.path.split(path)
     beside = (
         each.path
@@ -106,7 +108,7 @@ def _copy_rows(source: apsw.Connection, path: str) -> None:
 
 
 def immutable(path: str) -> closing[apsw.Connection]:
-    """A connection that reads a file that nobody changes, without a log or locks beside it."""
+    """A connection that reads a file without its log and without locks. Nobody may change it."""
     readable = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return closing(apsw.Connection(f"{Path(path).as_uri()}?immutable=1", readable))
 
@@ -120,7 +122,8 @@ def check(path: str, refusal: str) -> None:
 
 
 def give_name(unfinished: str, path: str) -> None:
-    """Rename, but never replace a file, even one created since the backup began."""
+    """Rename the file `unfinished` to `path`. Raises StoreError if `path` exists, even if it was
+    created since the backup began."""
     try:
         os.link(unfinished, path)
     except FileExistsError:
@@ -136,7 +139,8 @@ def _taken(path: str) -> StoreError:
 
 
 def sync_folder(path: str) -> None:
-    """Make a new name survive a power cut. Windows has no such call."""
+    """Sync the folder of `path`, so that a new name in it survives a power cut. On Windows, which
+    has no call for this, nothing is done."""
     if os.name != "nt":
         descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
         try:
@@ -154,7 +158,7 @@ def sizes(path: str) -> dict[str, int]:
 
 
 def pages(connection: apsw.Connection) -> dict[str, int]:
-    """The version of the format, and the number of free pages."""
+    """The version of the file's format, the size of a page, and the number of free pages."""
     return {
         "format": connection.pragma("user_version"),
         "page_bytes": connection.pragma("page_size"),

@@ -41,7 +41,8 @@ def explain(error: apsw.Error, path: str) -> StoreError:
 
 
 def _too_many_open_files() -> str:
-    """The reason why no file can be opened now, if there is one. SQLite does not report it."""
+    """The reason why this process cannot open another file, which SQLite does not report; empty if
+    it can."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -68,15 +69,15 @@ def explain_write(error: apsw.Error, path: str, system_errno: int) -> StoreError
 def explain_commit(error: apsw.Error, path: str, system_errno: int) -> StoreError:
     """The error to raise for an `error` of COMMIT itself.
 
-    If a sync fails, the log may still reach the disk, and then the commit is there when the file
-    is next opened.
+    It is OutcomeUnknown if a sync has failed: the log may still reach the disk, and then the commit
+    is there when the file is next opened.
     """
     problem = explain_write(error, path, system_errno)
     return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem
 
 
 NO_TABLE = (apsw.SQLError, apsw.SchemaChangeError)
-"""SQLite's errors for a missing table: the second is raised if it has just been dropped."""
+"""SQLite's errors for a missing table: the second is raised if the table has just been dropped."""
 
 
 def absent_space(error: apsw.Error) -> bool:

@@ -54,9 +54,10 @@ class Readers:
         self._returned = Condition()
 
     def stop(self, seconds: float) -> bool:
-        """Close all connections, and open no others before `resume`; threads wait meanwhile.
+        """Close all connections, and open no others before `resume`; until then, threads that need
+        a connection wait.
 
-        Returns whether all of them were returned within `seconds`.
+        Returns whether all connections were returned within `seconds`.
         """
         with self._returned:
             self._stopped = True
@@ -98,7 +99,7 @@ class Readers:
         return not self._open
 
     def take_idle(self) -> list[apsw.Connection]:
-        """All idle connections, which the caller closes."""
+        """Take all idle connections out of the pool. The caller has to close them."""
         idle: list[apsw.Connection] = []
         while self._idle:
             idle.append(self._idle.pop())

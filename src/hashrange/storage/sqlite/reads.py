@@ -86,7 +86,7 @@ def _glance(one: int, other: int) -> str:
 
 
 def glance(connection: apsw.Connection, one: Key, other: Key) -> tuple[bytes | None, bytes | None]:
-    """The two rows, read by one statement, so that both are as of one moment."""
+    """The values of two rows, read by one statement, so that both are as of one moment."""
     try:
         rows: tuple[bytes | None, bytes | None]
         rows = connection.execute(_glance(one[0], other[0]), (one[1], other[1])).get

@@ -35,7 +35,8 @@ class _Walk(NamedTuple):
 
 
 def scrub(borrow: Borrow, path: str, seconds: float) -> Iterator[list[str]]:
-    """Yield the problems of each part. A part takes about `seconds` seconds."""
+    """Yield a list of the problems of each part of the file; it takes about `seconds` seconds to
+    search a part. `borrow` lends a connection for each part."""
     with borrow() as connection:
         tables = connection.execute(_TABLES).fetchall()
     for table, counters in tables:
@@ -88,8 +89,8 @@ def _parts(borrow: Borrow, walk: _Walk, seconds: float, where: str) -> Iterator[
 def _part(
     borrow: Borrow, walk: _Walk, place: int | bytes, seconds: float, problems: list[str]
 ) -> int | bytes | None:
-    """Collect the problems of a part. Returns the place where the next part begins; None at the
-    end."""
+    """Search the part that begins at `place`, and add its problems to `problems`. Returns the place
+    where the next part begins; None at the end."""
     end = perf_counter() + seconds
     with borrow() as connection:
         rows = connection.execute(walk.sql, (place,))

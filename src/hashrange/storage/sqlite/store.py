@@ -187,7 +187,7 @@ class SqliteStore(forks.Forkable):
 
     @contextmanager
     def _read(self) -> Iterator[apsw.Connection]:
-        """A connection for a short time."""
+        """A connection for a short time, which goes back to the pool afterwards."""
         connection = self._readers.take()
         sound = False
         try:
@@ -198,7 +198,7 @@ class SqliteStore(forks.Forkable):
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:
-        """A connection for a long time. It is closed afterwards."""
+        """A connection for a long time, which is closed afterwards."""
         connection = self._readers.take()
         try:
             yield connection
@@ -236,8 +236,8 @@ class SqliteStore(forks.Forkable):
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
         """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
 
-        If not every commit is synced, a power cut may have damaged them. Then they are dropped for
-        good, so that they are not taken for damage when the file is next opened with full
+        If not every commit is synced, a power cut explains the damage. Then the commits are dropped
+        for good, so that they are not reported as damage when the file is next opened with full
         durability.
         """
         damage = log.lost_commits(connection, self.path)
@@ -352,7 +352,7 @@ class SqliteStore(forks.Forkable):
     # ---- forks, and the end of the process ----
 
     def before_fork(self) -> None:
-        """Close all connections, because a child that inherits one considers its locks its own."""
+        """Close all connections: a child that inherited one would consider its locks its own."""
         self._stopped = self._stop()
         if self._stopped:
             self._disconnect(checkpoint=False)

@@ -56,8 +56,8 @@ class Position(NamedTuple):
 class Frames(NamedTuple):
     """Whole transactions from a log: the last frame of each page, in the order of the log.
 
-    `end` is the position after them, and `frame_count` is the number of their frames in the log.
-    `more` says whether other transactions followed when they were read.
+    `end` is the position after the transactions, and `frame_count` is the number of all of their
+    frames. `more` says whether further transactions followed when they were read.
     """
 
     data: bytes
@@ -68,14 +68,14 @@ class Frames(NamedTuple):
 
 
 def commit_frames(data: bytes, frame_bytes: int) -> list[int]:
-    """The positions, counted from 0, of the frames that end a transaction: only their headers state
-    the size of the file in pages, which is 0 in all other headers."""
+    """The numbers, from 0 on, of the frames in `data` that end a transaction: only their headers
+    state the size of the file in pages, which is 0 in all other headers."""
     sizes = zip(*(data[byte::frame_bytes] for byte in range(4, 8)), strict=True)
     return [number for number, size in enumerate(sizes) if any(size)]
 
 
 def last_images(data: bytes, frame_bytes: int) -> bytes:
-    """Whole transactions, reduced to the last frame of each page, in the same order."""
+    """Of the frames in `data`, the last one of each page, in the order of the log."""
     pages = zip(*(data[byte::frame_bytes] for byte in range(4)), strict=True)
     frames = sorted({page: number for number, page in enumerate(pages)}.values())
     view = memoryview(data)
@@ -83,7 +83,7 @@ def last_images(data: bytes, frame_bytes: int) -> bytes:
 
 
 class Gap(Exception):
-    """Frames after the last position are lost, or are a transaction too large for the
+    """Frames that have not been read are lost, or belong to a transaction that is too large for the
     archive. The message is one line."""
 
 
@@ -119,10 +119,10 @@ class Tail:
         return self._write_queue.elected(ARCHIVING)
 
     def open(self, position: Position | None) -> None:
-        """Continue after `position`. If it is None, begin at a position up to which everything is
-        in the file.
+        """Continue after `position`. If `position` is None, begin at a position up to which
+        everything is in the file.
 
-        Raises `Gap` if the log does not continue there.
+        Raises `Gap` if the log has lost frames after `position`.
         """
         with self._explained():
             self._connections = [self._connect(), self._connect()]
@@ -169,7 +169,7 @@ class Tail:
             return self._read()
 
     def nothing(self) -> Frames:
-        """The position, without any frames."""
+        """A result without frames, for the present position."""
         return Frames(b"", self.position)
 
     def checkpoint_is_due(self) -> bool:
@@ -178,9 +178,9 @@ class Tail:
     def checkpoint(self) -> Frames | None:
         """Move pages into the file, and let the log restart.
 
-        Everything that has been read must be stored safely elsewhere. Returns what had to be read
-        before the log could restart. Raises `ReadOnly` if the content of the disk is no longer
-        known.
+        Everything that was read before must be stored safely elsewhere. Returns the frames that had
+        to be read before the log could restart. Raises `ReadOnly` if the content of the disk is no
+        longer known.
         """
         try:
             new, old = self._new_guard(), self._guard
@@ -200,7 +200,7 @@ class Tail:
         return frames
 
     def skip(self) -> None:
-        """Treat everything as read, as if `read` had returned it."""
+        """Move `position` to the end of the log, as if `read` had returned everything."""
         with self._explained(), self._write_lock():
             end, _ = self._state()
             log = self._log()
@@ -214,7 +214,7 @@ class Tail:
     def file_piece(self, first: int, size: int) -> bytes:
         """`size` bytes of the file itself from offset `first` on, without what is only in the log.
 
-        They are read through SQLite: closing a file of our own would release its locks.
+        The bytes are read through SQLite: closing a file of our own would release its locks.
         """
         with self._explained():
             _, piece = self._looking.read("main", 0, first, size)
@@ -223,7 +223,7 @@ class Tail:
     # ---- within ----
 
     def _begin_again(self) -> None:
-        """Let the log restart. All of it has been read, and nobody can commit now."""
+        """Let the log restart. The caller has read all of it, and holds the write lock."""
         _close(self._guard)
         self._guard = None
         try:
@@ -310,7 +310,7 @@ class Tail:
         return self._raw(after, end)
 
     def _stable_end(self) -> tuple[bytes, int]:
-        """The log and its number of frames, as of one moment."""
+        """The salts of the log and the number of its frames, as of one moment."""
         for _ in range(_LOOKS):
             log = self._log()
             end, _ = self._state()
@@ -319,7 +319,7 @@ class Tail:
         raise Busy(f"{self.path}: the log keeps restarting")
 
     def _state(self) -> tuple[int, int]:
-        """The number of frames, and the number of frames that are in the file."""
+        """The number of frames in the log, and how many of them have been moved into the file."""
         end, moved = self._looking.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
         return max(end, 0), max(moved, 0)
 

@@ -32,13 +32,14 @@ _COUNT = (
     "INSERT INTO statistics VALUES (?1, max(?2, ?3)) "
     "ON CONFLICT (name) DO UPDATE SET number = max(number + ?2, ?3)"
 )
-"""One statement for both kinds of counters: (name, number to add, minimum of the result)."""
+"""Changes a counter, for `Add` and for `Max`: (name, number to add, smallest result)."""
 
 _NO_FLOOR = -1 << 63
 _number = Struct(">Q").pack
 
 MANY_WRITES = 16
-"""From this number on, the rows that are put into a space are written by one statement."""
+"""From this number of writes on, the rows that are put into a space are written by one statement,
+which is run with many sets of values."""
 _OF_COMMIT = (Append, Add, Max)
 """Writes that are made at the commit."""
 

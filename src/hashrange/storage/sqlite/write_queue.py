@@ -3,10 +3,10 @@
 SQLite does not queue for its write lock. A process that finds the lock taken has to try again after
 a pause, and a process that writes without pauses always takes the lock before the others try. So a
 process that has to wait draws a number, and tries only after the process with the previous number
-has begun its transaction. While a process waits, all others draw numbers too, each after a slice of
-time: one turn with many short transactions costs less than many turns, because the pages that a
-process has read stay valid while no other process writes. The state of the queue is in a file
-beside the database:
+has begun its transaction. While a process waits, all others have to draw numbers too, but a process
+that has had its turn may go on writing for a slice of time: one turn with many short transactions
+costs less than many turns, because the pages that a process has read stay valid while no other
+process writes. The state of the queue is in a file beside the database:
 
     byte 0           1 while a process waits
     bytes 1 to 8     the number that was drawn last
@@ -142,7 +142,7 @@ class WriteQueue:
             return duty in self._elected or self._without
 
     def must_wait(self, timer: Callable[[], float]) -> bool:
-        """Whether other processes wait and come first."""
+        """Whether another process waits, and the slice of time of this process is over."""
         # Read through a mapping, because this is done before each transaction.
         return self._hint is not None and bool(self._hint[0]) and timer() > self._slice_end
 

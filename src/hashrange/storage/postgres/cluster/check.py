@@ -39,8 +39,8 @@ FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)"""
 
 
 async def problems(dsn: str) -> AsyncIterator[str]:
-    """Yield a line for each problem; the line says what to do. Raises StoreError if the database at
-    the address cannot be reached or used."""
+    """Yield a line for each problem of the cluster; the line says what to do about it. Raises
+    StoreError if the database at `dsn` cannot be reached or used."""
     store = PostgresStore(dsn)
     try:
         async with store.pool.connection() as connection:
@@ -97,8 +97,9 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
 
 
 def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) -> Iterator[str]:
-    """A line for each node that cannot connect to other nodes. Nodes in `away` are left out: it has
-    been reported already that they cannot be reached."""
+    """Yield a line for each node that cannot connect to other nodes. `failed` has pairs of a node
+    and another node that it cannot connect to. Pairs with a node in `away` are left out: it has
+    been reported already that this node cannot be reached."""
     targets: dict[str, list[str]] = {}
     for one, other in sorted(failed):
         if one not in away and other not in away:
@@ -113,7 +114,8 @@ def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) ->
 async def _of_node(
     store: PostgresStore, address: tuple[str, int], nodes: int
 ) -> tuple[bool, list[str]]:
-    """Whether a node of a cluster with `nodes` nodes was reached, and its problems."""
+    """Whether the node at `address` was reached, and the problems of this node. `nodes` is the
+    number of nodes in the cluster."""
     before = time.time()
     try:
         connection = await asyncpg.connect(
@@ -182,7 +184,8 @@ def quoted(name: str) -> str:
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
-    """The number of connections to one node that a server may need: the `pool` connections that the
-    server opens for work at this node, and those that it or other nodes open for its transactions
-    and locking reads over several of the `nodes`."""
+    """The largest number of connections to one node that a server may cause: the `pool` connections
+    that the server opens for work at this node, and the connections to this node that the server
+    and the other nodes open for the server's transactions and locking reads over several nodes.
+    `nodes` is the number of nodes in the cluster."""
     return pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

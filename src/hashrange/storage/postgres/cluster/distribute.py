@@ -23,8 +23,9 @@ BY_SLOT = ("rows", "counters", "log_heads", "batches")
 ON_EVERY_NODE = ("spaces", "dropped", "hashrange_schema")
 
 SHARDS_PER_NODE, SHARDS_MIN = 4, 16
-"""These determine the number of shards. Each shard makes statements that concern several shards
-more expensive: see `direct`. A small number is hard to divide evenly when nodes are added."""
+"""The number of shards for each node, and the smallest number of shards in all. Each additional
+shard makes statements that concern several shards more expensive (see `direct`), but a small number
+of shards is hard to divide evenly when nodes are added."""
 
 _NODES = "SELECT count(*) FROM pg_dist_node WHERE noderole = 'primary'"
 _SHARDS_WANTED = (
@@ -35,18 +36,18 @@ _HAS_CITUS = (
     "AND pg_function_is_visible(oid)"
 )
 _KEEP_OLD_OUT = "UPDATE hashrange_schema SET oldest = $1"
-"""Keeps servers of releases that do not know the fences from writing."""
+"""Stops servers of older releases, which do not know the fences, from writing."""
 _KEY_OF_SCHEMA = "ALTER TABLE hashrange_schema ADD PRIMARY KEY (version)"
-"""Citus copies the table to a node that joins only if the table has a primary key."""
+"""Without a primary key, Citus would not copy the table to a node that joins the cluster."""
 _SHARDS = "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'rows'::regclass"
 
 
 async def distribute(dsn: str) -> list[str]:
     """Create the tables if there are none, and distribute them with their content.
 
-    No server may use the database meanwhile. All tables are distributed in one transaction, so a
-    failed run changes nothing, and a repeated run does no harm. Returns lines that say what was
-    done. Raises StoreError.
+    No server may use the database while this runs. All tables are distributed in one transaction,
+    so a failed run changes nothing, and a repeated run does no harm. Returns lines that say what
+    was done. Raises StoreError.
     """
     store = PostgresStore(dsn, pool=2)
     store.distributes = True

@@ -1,11 +1,11 @@
 """The fence: ensures that a change of definitions reaches all writers of a cluster in time.
 
-A writer decides by the definitions that it knows. They must not change while it is under way:
-otherwise the build of a new index could pass an item that the writer is about to write. Each slot
-has a *fence*: a row with the version of the catalog that is valid in the slot. Fences are
-distributed and moved like all other rows. A writer writes, and then, in the same transaction, reads
-the fence of one slot that it has written: the fence must have the version by which the writer has
-decided.
+A writer decides by the definitions that it knows. These definitions must not change before the
+writer has committed: otherwise the build of a new index could pass an item that the writer is about
+to write. Each slot has a *fence*: a row with the version of the catalog that is valid in the slot.
+Fences are distributed and moved like all other rows. A writer writes, and then, in the same
+transaction, reads at each node the fence of one slot that it has written: the fence must have the
+version of the definitions by which the writer has decided.
 
 A change of definitions has three steps, none of which holds locks at more than one node:
 
@@ -15,14 +15,14 @@ A change of definitions has three steps, none of which holds locks at more than 
 2. It commits, if the catalog's row still has the version by which the change was decided.
 3. It opens every fence that still has the random number, by writing the new version into it.
 
-If its server or a node fails in between, fences stay closed. A process that has met a closed fence
-for half a second comes to the rescue: it opens all fences. First it raises the version of the
-catalog, so that the change that closed the fences, and may still be under way, cannot commit any
-more.
+If the server that makes the change, or a node, fails between these steps, fences stay closed. After
+a process has met a closed fence for half a second, it opens all fences: this is a *rescue*. Before
+it opens them, it gives the catalog a new version, so that the change that closed the fences can no
+longer commit, even if it is still under way.
 
-So every open shard has the present definitions of the catalog, because a change commits only while
-all shards are closed. A rescue may leave shards with different versions behind, but these versions
-have the same definitions.
+So every shard with open fences has the present definitions of the catalog, because a change commits
+only while all shards are closed. After a rescue, shards may have different versions, but these
+versions have the same definitions.
 """
 
 import asyncio
@@ -42,17 +42,19 @@ from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
 """The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is the
-catalog in the fence's version or, while the fence is closed, in the version before."""
+value that the catalog's row had in the fence's version. While the fence is closed, it is the value
+from before the change."""
 OPEN, CLOSED = 0, 1
 
 RESCUE_SECONDS = 0.5
-"""A fence that a process has met closed for longer than this is opened by a rescue."""
+"""A rescue begins when a process has met a closed fence for longer than this."""
 CHANGE_SECONDS_MAX = 60
 """A change of definitions that takes longer than this is considered lost, and loses its lock."""
 LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
-"""How long a change of definitions waits for a shard's writers in its first attempt, and in any
-attempt. Later writers queue behind the attempt, even if an earlier writer waits for one of them. So
-the first attempt ends soon, and each further attempt has a longer limit."""
+"""How long a change of definitions waits for a shard's writers in its first attempt, and about how
+long in its last. While it waits, later writers queue behind it, and an earlier writer may be
+waiting for one of these. So the first attempt ends soon, and each further one has a longer
+limit."""
 
 _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
@@ -69,7 +71,7 @@ _IS_HERE = (
     "SELECT 1 / count(*) FROM pg_dist_placement WHERE shardid = {shard} "
     "AND groupid = (SELECT groupid FROM pg_dist_local_group)"
 )
-"""A statement that fails if the shard has moved."""
+"""A statement that fails if the shard has moved to another node."""
 _OPEN = (
     f"UPDATE {{rows}} SET version = {{version}}, value = '{{value}}', weight = {OPEN} "
     f"WHERE space = {SPACE} AND slot = ANY ('{{slots}}') "
@@ -90,7 +92,8 @@ MAKE_ONE = (
 
 
 def new_version() -> int:
-    """The version of a row, or the number of a change that closes fences."""
+    """A random number: a new version of a row, or the number that a change writes into the fences
+    that it closes."""
     return int.from_bytes(os.urandom(8), "big") >> 1 or 1
 
 
@@ -101,13 +104,13 @@ class Fences:
         """Distinguishes the advisory locks of this schema from those of other schemas."""
         self._changing = asyncio.Lock()
         self._met: dict[int, float] = {}
-        """For each version of a fence that was in the way, the time when it was first met."""
+        """The versions of fences that were in the way of requests, and when each was first met."""
         self._rescue: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def changing(self, known: int | None) -> AsyncIterator[None]:
         """Hold the lock that lets only one change of definitions or rescue run at a time, so that
-        they do not undo each other's work. Correctness does not depend on this lock.
+        two of them do not undo each other's work. Correctness does not depend on this lock.
 
         Raises Conflict if the catalog no longer has the version `known`.
         """
@@ -128,8 +131,8 @@ class Fences:
     async def close(self) -> int:
         """Close all fences. Returns the number that is written into them.
 
-        Raises the error of a node that cannot be reached. The fences of other nodes may have been
-        closed by then.
+        Raises the error of a node that cannot be reached. Even then, the fences of other nodes may
+        have been closed.
         """
         number = new_version()
         nodes = [node for node in self._nodes.all if node.shards]
@@ -150,8 +153,8 @@ class Fences:
         await self._open([number], version, value)
 
     async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
-        """Open the fences with these numbers at all nodes that can be reached. Raises the error of
-        a node that cannot be reached."""
+        """Open the fences whose version is one of `numbers`, at all nodes that can be reached.
+        Raises the error of a node that cannot be reached."""
 
         values = {
             "version": version,
@@ -174,8 +177,8 @@ class Fences:
             await open_all()
 
     def met(self, versions: set[int]) -> None:
-        """Note that fences with these versions were in the way of a request. Fences that stay
-        closed are opened by a rescue."""
+        """Note that fences with these versions were in the way of a request. If this goes on for
+        longer than RESCUE_SECONDS, a rescue is started."""
         now = time.monotonic()
         self._met = {v: since for v, since in self._met.items() if now - since < 60}
         if self._rescue is None and any(
@@ -230,7 +233,8 @@ class Fences:
 async def _change_shard(
     connection: Any, shard: Shard, text: str, values: Mapping[str, Any]
 ) -> None:
-    """Change the fences of a shard with one message. The shard is kept in place meanwhile."""
+    """Run the statement `text` on the fences of a shard. The same message keeps the shard in place
+    until the end of the transaction. Raises Conflict if the shard has moved before."""
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = _array(shard.slots)
     parameters = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}
@@ -261,5 +265,5 @@ def _raise_first(results: Sequence[BaseException | None]) -> None:
 
 
 def _array(numbers: Iterable[int]) -> str:
-    """The text of an array in a statement."""
+    """The numbers as an array in a statement's text."""
     return f"{{{','.join(map(str, numbers))}}}"

@@ -2,10 +2,10 @@
 
 Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata and accepts queries.
 The node that has the slot of a statement answers it alone, at less than half the cost. So work that
-concerns one node begins there. Transactions over several nodes have a small pool of their own at
-each node, because each of their backends keeps connections to the other nodes. Locking reads have a
-pool too: the transaction that makes a locking read may hold a connection of another pool, and it
-must not wait for a second connection of the same pool.
+concerns only one node begins at this node. Transactions over several nodes have a small pool of
+their own at each node, because the PostgreSQL process of such a connection keeps connections to the
+other nodes. Locking reads have a third pool: a transaction that makes a locking read may hold a
+connection of another pool already, and must not wait for a second connection of that pool.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
 
 REFRESH_SECONDS = 10.0
-"""The largest age of the map of shards. Where the map is wrong, nothing is read or written: a
-statement to a shard that has moved fails, and the map is read again."""
+"""The largest age of the map of slots to nodes and shards. Where the map is wrong, nothing is read
+or written: a statement to a shard that has moved fails, and the map is read again."""
 WIDE_SIZE = 2
 LOCKING_SIZE = 2
 
@@ -50,8 +50,8 @@ class Shard(NamedTuple):
 
 
 class Node:
-    """A machine. `near` has the connections for work that concerns it alone, `locking` those for
-    locking reads, and `wide` those for the rest."""
+    """A machine. `near` is the pool for work that concerns this machine alone, `locking` is the
+    pool for locking reads, and `wide` is the pool for all other work over several machines."""
 
     def __init__(self, number: int, near: Pool, wide: Pool, locking: Pool) -> None:
         self.number = number
@@ -60,10 +60,10 @@ class Node:
         self.locking = locking
         self.shards: list[Shard] = []
         self.in_doubt = 0
-        """The number of transactions that this node has prepared, and that have waited some seconds
-        for the node that began them."""
+        """The number of transactions that this node has prepared, and that have waited for more
+        than IN_DOUBT_SECONDS for the node that began them."""
         self.clock_ahead: int | None = None
-        """The milliseconds by which its clock is ahead of this machine's."""
+        """The milliseconds by which the node's clock is ahead of the clock of this process."""
         self.rows = PLAIN.rows
         """The table, or the union of tables, that has all rows of this node."""
 
@@ -105,7 +105,8 @@ class Nodes:
     async def load(self, connection: Any) -> tuple[int, int]:
         """Read the map from the metadata, which every node of a cluster has.
 
-        Returns the milliseconds of the node's clock, and the number of its transactions in doubt.
+        Returns the time of the node that answers, in milliseconds, and the number of this node's
+        transactions in doubt.
         """
         placements = await connection.fetch(_PLACEMENTS, IN_DOUBT_SECONDS)
         numbers = [row["shardid"] for row in placements]
@@ -176,8 +177,8 @@ class Nodes:
         return first.wide
 
     def order(self, at: Stored) -> tuple[Tables, Stored]:
-        """The sort key of a row in the order in which every transaction locks rows: shard by shard,
-        because a statement at one node locks rows in this order."""
+        """A sort key for the place of a row. Every transaction locks rows in this order: shard by
+        shard, because a statement at one node locks them so."""
         return self.shard_of(at.slot).tables, at
 
     def shard_of(self, slot: int) -> Shard:
@@ -196,14 +197,14 @@ class Nodes:
         return [first_slots[number] for number in sorted(first_slots)]
 
     def keep_current(self, seconds: float = REFRESH_SECONDS) -> None:
-        """Read the map of slots to nodes again, in the background, if it is older than this."""
+        """Read the map again, in the background, if it is older than `seconds`."""
         if self._numbers and time.monotonic() - self._loaded_at > seconds:
             self._loaded_at = time.monotonic()
             self._refreshing = asyncio.create_task(self.refresh())
 
     async def refresh(self) -> None:
-        """Read the map again from the first node that answers, and check the state of that node.
-        Each call begins with another node."""
+        """Read the map again from the first node that answers, and note the clock and the
+        transactions in doubt of that node. Each call tries another node first."""
         self._turn += 1
         nodes = [node for node in self.all if node.shards or len(self._by_address) == 1]
         at = self._turn % len(nodes)

@@ -1,7 +1,7 @@
-"""`hashrange cluster restore-point`: marks a point in the logs of all nodes that splits no
-transaction.
+"""`hashrange cluster restore-point`: writes a restore point into the log of each node, at a time
+when no transaction is committed on only some of the nodes.
 
-Nodes share no snapshot, and a transaction over several of them commits on one after the other. So
+Nodes share no snapshot, and a transaction over several nodes commits on one after the other. So
 while the restore points are written, all fences are closed: transactions that had begun to write
 have ended on every node, and no other transaction can commit. See `fences`.
 """

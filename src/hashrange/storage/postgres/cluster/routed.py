@@ -1,4 +1,4 @@
-"""The reads of the `citus` dialect: each statement names its slots, so it goes to their shards.
+"""The reads of the `citus` dialect: a statement names its slots, so Citus sends it to their shards.
 
 Citus distributes slots over nodes. If a transaction writes to several nodes, it commits in two
 phases, and for a moment a reader sees the new row on one node and the old row on another:
@@ -46,8 +46,8 @@ from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.walk import Walk
 
 DEADLOCKS_MAX = 5
-"""The largest number of attempts to lock the rows of a read, if there are deadlocks. There is no
-pause between them, because PostgreSQL detects a deadlock only after a while."""
+"""The largest number of attempts to lock the rows of a read, if there are deadlocks. No pause
+between attempts is needed, because PostgreSQL detects a deadlock only after a while."""
 
 ResultRow = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
 """A row of an answer: see the parts of a statement in `read_statements`."""
@@ -65,11 +65,12 @@ INSERT = (
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> set[int]:
-    """Ask the database, again if need be, until each page is full or has all rows of its range. The
-    caller begins a transaction: without one, Citus would open a connection to each shard.
+    """Ask the database, again if need be, until each page is full or has all rows of its range.
+    Without `values`, only the keys and versions of rows are read. The caller must have begun a
+    transaction: without one, Citus would open a connection to each shard.
 
-    Returns the versions of the fences that are in the way of a transaction with these reads. Raises
-    Fenced, a Conflict, if the question cannot be answered because of them.
+    Returns the versions of the fences that are in the way of a transaction with these reads: see
+    `_in_the_way`. Raises Fenced, a Conflict, if the question cannot be answered because of them.
 
     The dropped spaces are read last. So if rows are missing because their space is being emptied,
     the space is known to be dropped. The dropped spaces need not be read if a fence is open,
@@ -96,7 +97,10 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
 async def _rows(
     connection: Any, question: Question, values: bool
 ) -> tuple[list[ResultRow], set[int]]:
-    """The rows by key, and also the time and the catalog's row if the question requests them."""
+    """Read the rows by key and, if the question requests them, the time and the catalog's row.
+
+    Returns the rows of the answer, and the versions of the fences that are in the way.
+    """
     asked: dict[tuple[int, int, bytes], int] = {}
     for key, place in question.keys.items():
         if key not in question.bounds and key != CATALOG:
@@ -146,13 +150,14 @@ def _place(key: Key) -> tuple[int, int, bytes]:
 
 
 def _in_the_way(states: Sequence[tuple[int, int, bytes]], question: Question) -> set[int]:
-    """The versions of fences that are in the way of a transaction with these reads.
+    """The versions of the fences that would keep a transaction with these reads from committing:
+    of all closed fences and, if the fences have different versions, of all fences.
 
-    Raises Fenced if the reads belong to a transaction and any fence is in its way, or if the fences
-    hold different definitions.
+    `states` has the version, the weight and the value of each fence. Raises Fenced if the reads
+    belong to a transaction and a fence is in its way, or if the fences hold different definitions.
 
-    Reads outside a transaction use, while fences are closed, the definitions from before the
-    change, which has not been acknowledged yet.
+    While fences are closed, reads outside a transaction use the definitions from before the change,
+    because the change has not been acknowledged yet.
     """
     versions = {version for version, _, _ in states}
     met = versions if len(versions) > 1 else set()
@@ -177,7 +182,7 @@ async def _totals(connection: Any, question: Question) -> list[ResultRow]:
 
 
 async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None:
-    """Put the values of the rows that must be as of one moment into `question`."""
+    """Read the rows that must be as of one moment, under locks, and put them into `question`."""
     for left in reversed(range(DEADLOCKS_MAX)):
         try:
             async with pool.connection() as connection:
@@ -191,7 +196,7 @@ async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None
 
 
 async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> None:
-    """Lock the rows that must be as of one moment, and put their values into `question`.
+    """Lock the rows that must be as of one moment, and put them into `question`.
 
     Existing rows are locked in the order of `nodes`; then rows are inserted in place of absent
     ones. The transaction must be rolled back.
@@ -223,8 +228,8 @@ async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> Non
 
 
 async def _kept_absent(connection: Any, at: Stored) -> Any:
-    """Insert a row in place of an absent one. If another transaction has just inserted the row,
-    lock and return that row."""
+    """Insert a row in place of an absent one, and return None. If another transaction has just
+    inserted the row, lock and return that row instead."""
     while await connection.execute(INSERT, *at, ABSENT, 0, b"") != "INSERT 0 1":
         row = await connection.fetchrow(_LOCK, *at[:3])
         if row is not None:

@@ -1,17 +1,19 @@
-"""The writes of the `citus` dialect: each statement names its slots, so it goes to their shards.
+"""The writes of the `citus` dialect: a statement names its slots, so Citus sends it to their
+shards.
 
 A commit checks again, under row locks, everything that the transaction has read. A row that is
-deleted unread is written first, because a deletion does not wait for a row whose commit is visible
-on another node but not on this one yet. After everything is written, the fence of one of the slots
-must still have the version by which the transaction was decided: see `fences`.
+deleted without having been read is written first, because a deletion does not wait for a row whose
+commit is visible on another node but not on this one yet. After everything is written, the fence of
+one of the slots at each node must still have the version by which the transaction was decided: see
+`fences`.
 
 Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take the
-lock shared after they have written, because a shard is sure to stay in place only from then on. A
-transaction that has read a range holds the lock exclusively before it checks the range again.
-At first writers do not wait for the lock, because its exclusive holder may wait for their rows. A
-locking transaction does wait: it has lost races already, and would lose them again for as long as
-other transactions read the range. If it and the holder wait for each other, PostgreSQL or Citus
-ends one of them.
+lock in shared mode after they have written, because only then is a shard sure to stay in place. A
+transaction that has read a range takes the lock exclusively before it checks the range again. An
+ordinary writer does not wait for the lock but fails with a Conflict, because the exclusive holder
+may be waiting for rows of this writer. A locking transaction does wait: it has lost races already,
+and would lose more for as long as other transactions read the range. If it and the holder wait for
+each other, PostgreSQL or Citus ends one of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +66,7 @@ _SPACES = "SELECT count(*) FROM spaces WHERE space = ANY ($1)"
 _FIRST = "SELECT min(slot) FROM rows WHERE space = $1"
 ROWS_PER_INSERT = 64, 16, 4, 1
 SLOT_OF_LISTS = 0
-"""The lock of the list of dropped spaces is taken at the node of this slot."""
+"""The slot at whose node the lock of the list of dropped spaces is taken."""
 
 
 async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
@@ -76,7 +78,7 @@ async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
 async def lock_alone(
     connection: Any, nodes: Nodes, namespace: int, ranges: Iterable[Range], lists: bool
 ) -> None:
-    """Take the locks of the spaces whose ranges were read.
+    """Take exclusively the locks of the spaces of these ranges, at each node with a part of one.
 
     With `lists`, also take the lock of the list of dropped spaces.
     """
@@ -94,8 +96,9 @@ async def lock_alone(
 async def write(
     connection: Any, nodes: Nodes, folded: Folded, guards: Guards, version: int
 ) -> None:
-    """Write, and check again under locks everything that was read. The locks are taken in the same
-    order as by transactions at one node.
+    """Write `folded`, and check again under locks everything that was read (`guards`). The locks
+    are taken in the same order as by transactions at one node. `version` is the version of all rows
+    that are written.
 
     Raises Conflict if something has changed since it was read.
     """
@@ -165,11 +168,13 @@ async def pass_fences(
     known: Any,
     waits: bool,
 ) -> None:
-    """Check that the writes were decided by the present definitions, and lock their spaces.
+    """Check that the transaction was decided by the present definitions of tables, and take the
+    shared locks of the spaces that it writes to.
 
-    Raises `Conflict` unless the fence is open and has the version `known` (None stands for any
-    version). For a change of definitions, which has closed the fence itself, the fence must have
-    the number `closed` instead. If a lock is not free, raises `Conflict` unless it `waits`.
+    Raises `Conflict` unless the fence at each node is open and has the version `known` (None stands
+    for any version). A transaction that changes definitions has closed the fences itself; then they
+    must have the number `closed` instead. If a lock is not free, the transaction waits for it if it
+    `waits`, and otherwise raises `Conflict`.
     """
     spaces: dict[int, set[int]] = {}
     for space, key in folded.rows:
@@ -197,8 +202,8 @@ async def pass_fences(
 
 
 def _by_node(nodes: Nodes, spaces: Mapping[int, set[int]]) -> dict[int, set[int]]:
-    """The spaces that are written to at each node. Instead of the node, the result names one of its
-    slots."""
+    """The spaces that are written to at each node, by one of the node's slots. `spaces` has the
+    spaces that are written to in each slot."""
     by_slot: dict[int, set[int]] = {}
     first: dict[int, int] = {}
     for slot, numbers in sorted(spaces.items()):
@@ -212,8 +217,8 @@ async def catalog_after(
 ) -> tuple[int, bytes]:
     """The version and the value of the catalog's row after a change of definitions.
 
-    If the change has not written the row, it gets a new version here, so that changes that were
-    decided before this one cannot commit.
+    If the change has not written the row, the row gets a new version here, so that other changes
+    that were decided before this one cannot commit.
     """
     if folded.changes_catalog:
         return version, folded.rows[CATALOG] or b""
@@ -242,8 +247,8 @@ def _are_together(nodes: Nodes, one: Stored, other: Stored) -> bool:
 
 
 async def _delete(connection: Any, places: Sequence[tuple[Stored, int]]) -> None:
-    """Delete rows of one space that have known versions, with one statement. If all of them are at
-    one node, Citus lets that node execute the statement alone."""
+    """Delete rows of one space with one statement, given the place and the known version of each.
+    If all of the rows are at one node, Citus lets that node execute the statement alone."""
     if not places:
         return
     slots, keys = sorted({at.slot for at, _ in places}), [at.key for at, _ in places]
@@ -262,8 +267,8 @@ async def _put(
 ) -> None:
     """Insert rows, several with each statement, because most of its cost is planning.
 
-    Rows to delete, and rows that must remain absent, are inserted as well. That waits for a
-    transaction that has inserted them, even if this node does not show them yet.
+    Rows to delete, and rows that must remain absent, are inserted as well, because an insertion
+    waits for a transaction that has inserted the same row, even if this node does not show it yet.
     """
     for size in ROWS_PER_INSERT:
         while len(places) >= size:
@@ -285,7 +290,7 @@ def _with_rows(statement: str, count: int) -> str:
 
 
 async def _keep_row(connection: Any, at: Stored, known: int) -> None:
-    """Make sure that a row does not change after it was read."""
+    """Lock a row that was read. Raises Conflict unless it still has the version `known`."""
     if await connection.fetchval(_LOCK, *at[:3]) != known:
         raise Conflict("a row that was read has changed")
 
