@@ -78,12 +78,14 @@ def _allows(
 
 SHAPES_MAX = 200
 SHAPE_CHARACTERS_MAX = 5000
-"""The largest shape whose plan is kept. Shapes have the names of attributes, which may be long."""
+"""The largest shape of a request whose plan is kept (see `_of_shape`), in characters. Shapes have
+the names of attributes, which may be long."""
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
-    """What is left of `plan` once the shape of a request about one item is known. All requests of
-    the operation `name` that have this shape share it."""
+    """What is left of `plan` once the shape of a request about one item is known. Requests of the
+    operation `name` have the same shape, and share the result, if only their leading keys differ.
+    """
     shape = item_shapes.shape(name, request)
     settled = plan.shapes.get(shape)
     if settled is None:
@@ -218,8 +220,8 @@ def _refusal(principal: Principal, asked: Question, verdict: Verdict) -> ApiErro
 
 
 LOGGED_AGAIN_SECONDS = 60
-"""The same denial is not logged again for this time, because a program that is denied access tries
-again and again."""
+"""For how long the same denial is not logged again: a program that is denied access tries again and
+again."""
 
 
 def _log_denial(principal: Principal, asked: Question, verdict: Verdict) -> None:
@@ -270,7 +272,7 @@ _COPIES = frozenset({"backup", "export", "import", "bulk-operation"})
 
 
 def _kind(resource: str) -> str:
-    """What a resource is below a table, such as "index"; empty for the table itself."""
+    """The kind of a resource that belongs to a table, such as "index"; empty for the table itself."""
     return resource.rpartition(":table/")[2].partition("/")[2].partition("/")[0]
 
 

@@ -17,7 +17,7 @@ from hashrange.runtime.ending import complaints
 LAG_SECONDS_MAX = 10.0
 """Writes are throttled while an index does not show a change that is older than this."""
 AWAY_SECONDS_MAX = 300.0
-"""The limit for a change that the store has failed to apply. It gives a standby time to take
+"""The same limit for a change that the store has failed to apply: long enough for a standby to take
 over."""
 
 
@@ -26,8 +26,8 @@ class Lag:
 
     def __init__(self) -> None:
         self.slow = self.away = 0.0
-        """`slow` is the age of the oldest change that only waits, and `away` the age of the oldest
-        change that the store has failed to apply."""
+        """`slow` is the age of the oldest change that waits without an error, and `away` the age of
+        the oldest change that the store has failed to apply."""
         self.cause = ""
         """The store's error at its last attempt to apply the change whose age is `away`."""
 
@@ -58,7 +58,8 @@ class BackPressure:
         return list(throttled)
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
-        """The limits for a write: the indexes that must catch up first."""
+        """The limits that a write has reached: one for each index that must catch up first. Empty
+        if the write is admitted."""
         table = asked.table
         if not asked.written or table.name not in self.throttled_tables():
             return ()

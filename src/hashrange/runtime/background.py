@@ -17,9 +17,9 @@ from hashrange import forks, kv
 from hashrange.model.errors import ApiError
 
 LEASE_SECONDS = 15.0
-"""The duration of a lease. Its holder renews it in time."""
+"""The duration of a lease. The holder renews its lease before it expires."""
 LOOK_SECONDS = 5.0
-"""The interval at which the holder looks whether another process has asked for work."""
+"""The interval at which the holder of a lease checks whether another process has asked for work."""
 
 
 class RunsUpkeep(Protocol):
@@ -62,8 +62,8 @@ class Duty(forks.Forkable):
         """The time when another process last asked for work, by the clock of the database."""
 
     def is_ours(self, asks: bool = False) -> bool:
-        """Whether the duty is this process's. If not, and this process `asks` for work, the holder
-        learns of it within seconds."""
+        """Whether this process has the duty now. If another process has it, and this one `asks` for
+        work, the other one learns of the request within seconds."""
         now = self._timer()
         if not self._holder or now < self._look_at:
             return True

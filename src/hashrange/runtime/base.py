@@ -37,8 +37,8 @@ class Writer(Protocol):
 class BaseRuntime(forks.Forkable):
     """Runs operations on a database, and explains the database and its requests to users.
 
-    Its methods may be called from any thread. The calls of `store` block the calling thread. After
-    `close`, every operation raises Closed.
+    Its methods may be called from any thread. A call of a method of `store` blocks the thread that
+    makes it. After `close`, every operation raises Closed.
     """
 
     _writer: Writer
@@ -70,7 +70,7 @@ class BaseRuntime(forks.Forkable):
         self._writer.refusal = reason
 
     def probe(self) -> None:
-        """Read from the store and commit to it. Raises StoreError if it cannot."""
+        """Read from the store and commit to it. Raises StoreError if that fails."""
         if self._writer.refusal:
             raise kv.Damaged(self._writer.refusal)
         probe(self._threads)
@@ -78,7 +78,8 @@ class BaseRuntime(forks.Forkable):
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
         """Explain what a request would consume now. Nothing is written. Raises ApiError.
 
-        A refusal by the state of the database is part of the explanation.
+        If the state of the database is the reason for a refusal, the refusal is part of the
+        explanation.
         """
         operation = self._find(OPERATIONS, name)
         request = operation.request(body)
@@ -129,7 +130,8 @@ class BaseRuntime(forks.Forkable):
         self._jobs.evaluator = Worker()
 
     def at_exit(self) -> None:
-        """Keep daemon threads from starting work. The store waits for the work under way."""
+        """When the process ends: refuse further requests, which daemon threads may still make. The
+        store waits for the work under way."""
         self._closed = True
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
@@ -151,5 +153,5 @@ class BaseRuntime(forks.Forkable):
         return operation
 
     def _refusal(self, name: object) -> Exception:
-        """The error of a call that finds no operation, or a closed database."""
+        """The error for a call of an unknown operation, or on a closed database."""
         return closed() if self._closed else unknown(name)

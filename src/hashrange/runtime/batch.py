@@ -41,7 +41,7 @@ BULK_SECONDS_MAX = 0.1
 ENTROPY_BYTES = 16
 
 CONFLICTS_MAX = 100
-"""After this many decisions of a batch, its requests are refused.
+"""If a batch has been decided this many times, its requests are refused.
 
 While several servers keep changing the same few items, two attempts out of three may fail.
 """
@@ -105,7 +105,7 @@ def submission_of(
 
 
 def take(waiting: deque[Submission]) -> list[Submission]:
-    """The submissions of the next batch, in the order they came."""
+    """Take the submissions of the next batch out of `waiting`, in the order in which they came."""
     taken: list[Submission] = []
     size = 0
     while waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
@@ -150,7 +150,7 @@ class Batch(Struct, eq=False):
     costly: Sequence[Submission] = ()
     late: Sequence[Submission] = ()
     needs_upkeep: bool = False
-    """Whether the batch changed or dropped a table, or began a job."""
+    """Whether the batch changed or dropped a table, began a job, or changed a backup."""
     read_bytes: int = 0
     """The bytes that the remembered decisions have read."""
     failure: BaseException | None = None
@@ -276,7 +276,7 @@ class Batch(Struct, eq=False):
         return self.read_bytes >= kv.READ_BYTES_MAX
 
     def _carry_out(self, submission: Submission, proposal: Proposal, now: float) -> list[kv.Write]:
-        """The writes of a decision that was made before, and still holds."""
+        """The writes of a proposal that still holds; its response becomes the outcome."""
         submission.outcome = self._ended(submission, proposal.response, proposal.receipt, now)
         return transition.postponed(proposal.writes, now)
 
@@ -307,7 +307,7 @@ class Batch(Struct, eq=False):
         self.late = [*self.late, *late]
 
     def fail(self, error: BaseException) -> None:
-        """Answer every submission with an internal error. Raises an `error` that is no Exception.
+        """Answer every submission with an internal error. If `error` is not an Exception, raise it.
 
         Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
         may have been written.

@@ -11,7 +11,7 @@ Tables = dict[str, Table]
 
 
 class Catalog:
-    """Definitions by name. A table is read when it is first needed."""
+    """The cached definitions of tables, by name. A definition is read when it is first needed."""
 
     def __init__(self) -> None:
         self.known: tuple[bytes | None, Tables] = (b"", {})
@@ -19,10 +19,10 @@ class Catalog:
         pair."""
 
     def at(self, version: bytes | None) -> Tables:
-        """The known definitions of this version; `find_table` adds to them.
+        """The cached definitions of this version; `find_table` adds to them.
 
-        Versions are random, so nobody can tell which of two is newer: the cache keeps the version
-        that was last requested.
+        Versions are random, so nobody can tell which of two is newer. The cache keeps the
+        definitions of the version that was last requested.
         """
         known, tables = self.known
         if version != known:

@@ -57,7 +57,7 @@ class Clock(forks.Forkable):
             return self._latest
 
     def not_before(self, milliseconds: int) -> float:
-        """The time, which from now on is never before the stored time `milliseconds`."""
+        """The time. From now on, the clock never shows a time before `milliseconds`."""
         with self._lock:
             self._latest = max(self._latest, milliseconds / 1000, self._source())
             return self._latest

@@ -45,10 +45,10 @@ class Cut:
         return sum(source.counters(self._snapshot, *names))
 
     def items(self, at: int, specification: dict[str, Any]) -> Iterator[bytes]:
-        """The items that a FilterSpecification chooses, as DynamoDB JSON, as of a time.
+        """The items that a FilterSpecification chooses, as DynamoDB JSON, as of the time `at`.
 
-        The time is in milliseconds, and within the history of the table; without a time, the items
-        are as of now. Raises ValidationException if the specification does not fit the table.
+        The time is in milliseconds, and within the history of the table. Raises ValidationException
+        if the specification does not fit the table.
         """
         assert self.table is not None, "there is no table to be exported"
         chosen = selection.of(specification, self.table)
@@ -73,10 +73,9 @@ class Cut:
             start = page.rows[-1][0] + b"\x00"
 
     def changes(self, after: int, until: int, specification: dict[str, Any]) -> Iterator[Changed]:
-        """The items that changed after one time and not after another, both in milliseconds.
+        """The items that changed after the time `after` and not after `until`, in milliseconds.
 
-        A filter is applied to the item at the end of this period, or to a deleted item as it was
-        before.
+        A filter is applied to the item as of `until` or, if the item was deleted, as of `after`.
         """
         assert self.table is not None, "there is no table to be exported"
         chosen = selection.of(specification, self.table)
@@ -87,8 +86,8 @@ class Cut:
 
 
 class Former:
-    """The rows of a table that have changed after a time (in milliseconds), as they were at that
-    time.
+    """The rows of a table that have changed after the time `at` (in milliseconds), as they were at
+    this time.
 
     They are in a temporary file, because there may be many.
     """

@@ -1,7 +1,7 @@
-"""The decision of a request: how it is begun, and when it is dropped, kept or proposed.
+"""The decision of a request: how it is begun, and when it is dropped or becomes a proposal.
 
-It is dropped if it costs too much. It becomes a proposal if it was made aside, or if its batch may
-have to be decided again.
+A decision is dropped if it costs too much. It becomes a proposal if it was made aside, or if its
+batch may have to be decided again.
 """
 
 from collections.abc import Generator, Hashable
@@ -24,7 +24,8 @@ from hashrange.runtime.ending import encode, logger
 
 T = TypeVar("T")
 Steps = Generator[Any, Any, Decision]
-"""The steps that decide a request. Only reads of `kv` are yielded; the decision is returned."""
+"""A generator that decides a request step by step. It yields only reads of `kv` and, if requests
+have to be admitted, `Admit`; it returns the decision."""
 
 
 def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
@@ -58,7 +59,8 @@ def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables
 
 
 def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any, Any, T]:
-    """The steps of a decision, which get definitions of tables from the cache if it has them."""
+    """The steps of `decide`, whose requests for definitions of tables are answered from the cache
+    `tables` if it has them, and otherwise from the database."""
     reply: Any = None
     try:
         while True:
@@ -134,7 +136,7 @@ class Proposal(Struct):
     version: Hashable = None
 
     def of(self, reads: list[Reading], version: Hashable) -> Self:
-        """This proposal, after the reads of the decision and the catalog's version are set."""
+        """Set the reads of the decision and the catalog's version. Returns this proposal."""
         self.reads, self.version = reads, version
         return self
 

@@ -48,7 +48,8 @@ def sliced(
 
 
 def advance(drive: Generator[None, None, T]) -> T | None:
-    """Go on for a slice of time. Returns the result, or None if there is more to do."""
+    """Run a generator of `sliced` for a slice of time. Returns its result, or None if there is more
+    to do."""
     try:
         next(drive)
     except StopIteration as end:
@@ -86,7 +87,8 @@ def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:
 
 
 def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
-    """Commit. If a row that was read has changed, decide the whole batch again first."""
+    """Commit a batch. If a row that was read has changed, decide the whole batch again, and try
+    again."""
     for _ in range(CONFLICTS_MAX):
         try:
             transaction.commit()

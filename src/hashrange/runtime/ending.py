@@ -28,7 +28,8 @@ encode = msgspec.json.Encoder().encode
 def charged(
     response: bytes, receipt: Receipt | Charge | None, payer: Account | Meter | None, now: float
 ) -> bytes:
-    """The response, after its units are charged to `payer`: None if throughput is not measured."""
+    """The response, after its units are charged to `payer`, which is None if throughput is not
+    measured."""
     if payer is None or receipt is None:
         return response
     payer.charge(receipt, now)

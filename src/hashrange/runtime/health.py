@@ -24,7 +24,7 @@ def probe(store: kv.Store) -> None:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an internal error was caused by a disk, a quota or a size limit that is full."""
+    """Whether an internal error was caused by a full disk, or a quota or size limit."""
     return isinstance(error.__cause__, kv.Full)
 
 

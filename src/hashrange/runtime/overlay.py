@@ -138,8 +138,8 @@ class Overlay:
         return [*there, *self._dropped]
 
     def _range(self, read: kv.Range) -> Asking:
-        """Read pages of the store until a limit of the read is reached, counting the overlay's
-        rows, or the end of the range."""
+        """Read pages of the store until the range ends, or until the rows of the store and of the
+        overlay together reach a limit of the read."""
         own = self._own_rows(read)
         if read.space in self._own_spaces:
             return page_of([row for row in own if row[1] is not None], read)  # type: ignore[misc]

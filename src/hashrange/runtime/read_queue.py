@@ -49,10 +49,11 @@ class ReadQueue(forks.Forkable):
         self._waiting: FairQueue[Admitted] = FairQueue()
 
     def enter(self, caller: str) -> bool:
-        """From any thread: wait for a place. Raises ThrottlingException.
+        """From any thread: take a place, and return True. Waits for a free place. Raises
+        ThrottlingException if there is none in time.
 
-        Returns False for a thread that runs an event loop, which goes on without a place: if it
-        waited, the reads of that loop could not end.
+        Returns False in a thread that runs an event loop, if no place is free. The caller then goes
+        on without a place: if it waited, the reads of that loop could not end.
         """
         with self._lock:
             if self._running < READS_MAX:  # then no read waits
@@ -105,7 +106,7 @@ class ReadQueue(forks.Forkable):
         return False
 
     def leave(self) -> None:
-        """From any thread: release a place, for the next waiting read."""
+        """From any thread: release a place, and give it to the next waiting read."""
         while True:
             with self._lock:
                 if not self._waiting.length:

@@ -12,7 +12,8 @@ class Source(Protocol):
 
 
 LARGE_BYTES = 32 * 1024
-"""While other requests wait, a larger answer gets a turn of the event loop of its own."""
+"""An answer with more bytes than this gets a turn of the event loop of its own, if other requests
+wait."""
 
 
 def small_only(read: kv.Read) -> kv.Get:
@@ -26,7 +27,7 @@ class LargeRow(Exception):
 
 
 class SmallRows:
-    """A source that raises LargeRow instead of reading a large row. It reads only rows by key."""
+    """A source that raises LargeRow instead of reading a large row. It can only read rows by key."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

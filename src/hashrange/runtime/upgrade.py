@@ -24,7 +24,7 @@ def _told_of_damage() -> Iterator[None]:
 
 @_told_of_damage()
 def bring_up_to_date(store: kv.Store) -> None:
-    """Upgrade rows of an older version.
+    """Upgrade the stored rows, if an older version wrote them.
 
     Raises `kv.Damaged` if a newer version wrote the rows, or if they are damaged.
     """

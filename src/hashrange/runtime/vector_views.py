@@ -9,15 +9,16 @@ from hashrange import kv
 from hashrange.engine.vectors.views import View
 
 VERSIONS_MAX = 2
-"""The number of views that are kept of one place, which is a vector index or one of its HASH
-values: a search whose snapshot is older than the newest view may still use the previous one. Views
-share their unchanged blocks."""
+"""The number of vector views that are kept of one place, which is a vector index or one of its HASH
+values. Two, because a search whose snapshot is older than the newest view may still use the
+previous view. Views share their unchanged blocks."""
 
 
 class VectorViews:
-    """The views of one database, for all of its threads, least recently used first.
+    """A cache of the vector views of one database, for all of its threads.
 
-    Together, kept views and views that are being loaded have at most `bytes_max`.
+    Together, kept views and views that are being loaded have at most `bytes_max`. To make room, the
+    views that have not been used for longest are dropped.
     """
 
     def __init__(self, bytes_max: int) -> None:

@@ -9,9 +9,9 @@ from hashrange.operations import OPERATIONS
 from hashrange.runtime.decisions import Proposal, begin, concluded
 
 Evaluation = Generator[Any, Any, Proposal]
-"""The steps of an evaluation. They yield reads of `kv` (also for the definitions of tables) and
-`Admit`, and raise ApiError for a refusal. The returned proposal has no reads, because the caller
-knows them."""
+"""A generator that makes an evaluation step by step. It yields reads of `kv` (also for the
+definitions of tables) and `Admit`, and raises ApiError for a refusal. The proposal that it returns
+does not list the reads: the caller has answered them, and adds them."""
 
 
 def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
@@ -32,7 +32,7 @@ class Evaluator(Protocol):
 
     @property
     def elsewhere(self) -> bool:
-        """Whether evaluations do not compete with this process for its interpreter."""
+        """Whether evaluations run outside of this process, whose interpreter stays free."""
         ...
 
     def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation: ...

@@ -1,11 +1,11 @@
 """Costly requests take turns: each makes one step at a time, up to its next read.
 
 A request is costly if evaluating a row that it has read, or all its rows together, would delay
-other requests too long (`engine.cost`). It begins again here, over a snapshot of its own. A read
-is answered from the snapshot. A write is decided outside the write lock, and its reads are
-remembered: its writes go into a batch, and are committed if the same reads still have the same
-answers. Each write is decided after the commit of the previous one, because costly writes often go
-to the same item.
+other requests too long (`engine.cost`). It begins again here, over a snapshot of its own. A request
+that only reads is answered from the snapshot. A request that writes is decided outside the write
+lock, and its reads are remembered: its writes go into a batch, and are committed if the same reads
+still have the same answers. Each of these requests is decided after the commit of the previous one,
+because costly writes often go to the same item.
 """
 
 import logging
@@ -63,7 +63,7 @@ class Job(Struct, eq=False):
     reads: list[Reading] = []
 
     def drop(self) -> None:
-        """End the evaluation. The job may begin again."""
+        """End the evaluation, and close its snapshot. The job may begin again."""
         if self.evaluation is not None:
             self.evaluation.close()
             self.evaluation = None
@@ -190,8 +190,8 @@ class Jobs(forks.Forkable):
         proposed(in_batch)
 
     def settled(self) -> None:
-        """From any thread: call this when the last write has been committed or refused, so that the
-        next one may begin."""
+        """From any thread: call this when the last costly write has been committed or refused, so
+        that the next one may begin."""
         with self._lock:
             self._writing = False
         self._go_on()
@@ -240,7 +240,7 @@ class Jobs(forks.Forkable):
             pass
 
     def _admit(self) -> None:
-        """Begin the next write, if none is under way, and as many reads as there are places.
+        """Begin the next write, if none is under way, and as many reads as there are free places.
 
         At most one place is taken by a write, because the next write begins only when the previous
         one has been committed. So no read waits for long.

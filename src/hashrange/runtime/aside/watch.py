@@ -12,8 +12,8 @@ import threading
 import time
 
 LOOK_SECONDS = 1.0
-"""The interval of the checks. Checks are counted rather than time, because a machine may be
-suspended meanwhile."""
+"""The interval of the checks. A limit on idleness counts checks rather than seconds, because the
+machine may be suspended between two checks."""
 
 STILL_LOOKS_MAX = 10
 """A process that has used no processor time in this many checks is ended."""
@@ -72,7 +72,7 @@ class Watch:
 def _processor_seconds(pid: int) -> float:
     """The processor time that a process has used. Raises OSError if there is no such process.
 
-    On a system that does not provide it, the elapsed time is returned instead.
+    On a system that does not provide this time, the elapsed time is returned instead.
     """
     if sys.platform != "linux":
         return time.monotonic()

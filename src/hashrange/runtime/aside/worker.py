@@ -34,7 +34,7 @@ BEGIN, GO_ON, DROP = "begin", "go on", "drop"
 READ, RESULT, RAISED = "read", "result", "raised"
 
 NICENESS = 10
-"""The worker leaves the processors to processes that serve requests."""
+"""The niceness of the worker, so that processes that serve requests get the processors first."""
 
 _length = struct.Struct(">Q")
 
@@ -71,8 +71,8 @@ def _receive_bytes(pipe: BinaryIO) -> bytes:
 
 
 class Worker:
-    """The worker, as its parent uses it, in one thread at a time. The process is started when it is
-    first needed."""
+    """The worker process, as its parent sees it. Only one thread at a time may use it. The process
+    is started when it is first needed."""
 
     elsewhere = True
 
@@ -142,7 +142,7 @@ class Worker:
 
 
 def work(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer the parent's messages until it is gone."""
+    """In the worker process: answer the parent's messages until the parent is gone."""
     evaluations: dict[int, Evaluation] = {}
     while True:
         try:

@@ -12,7 +12,7 @@ from hashrange.model.errors import ThrottlingException
 
 REQUESTS_MAX = 4096
 BYTES_MAX = 64 * 1024 * 1024
-"""The limit for the bodies of all unanswered requests."""
+"""The limit for the bodies of all unanswered requests together."""
 
 REQUEST_SECONDS_MAX = 20.0
 """The time limit of a request. A client that waits longer has probably given up."""
@@ -27,7 +27,7 @@ def throttled() -> ThrottlingException:
 class Backlog:
     """The unanswered requests of one event loop, oldest first.
 
-    `overdue` is called with a request that took too long, after its removal.
+    `overdue` is called with each request that has taken too long, after the request is removed.
     """
 
     def __init__(self, loop: AbstractEventLoop, overdue: Callable[[Hashable], None]) -> None:
@@ -41,7 +41,8 @@ class Backlog:
         return len(self._requests)
 
     def enter(self, request: Hashable, size: int) -> None:
-        """Add a request. Raises ThrottlingException if too many are unanswered."""
+        """Add a request with a body of `size` bytes. Raises ThrottlingException if too many
+        requests, or too many bytes, are unanswered."""
         if len(self._requests) >= REQUESTS_MAX or self._bytes + size > BYTES_MAX:
             raise throttled()
         self._requests[request] = size, monotonic()

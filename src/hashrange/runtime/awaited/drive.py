@@ -31,7 +31,7 @@ async def run_batch(
     """Decide and commit a batch. Every submission has its outcome afterwards.
 
     `first` are the first reads of its decisions. If the batch loses a race, the decisions whose
-    reads would now have other answers are run again. Returns the writes.
+    reads would now have other answers are run again. Returns the writes that were committed.
     """
     batch.remembers = True
     try:
@@ -63,7 +63,8 @@ def _pause(attempt: int) -> float:
 async def _decide(
     batch: Batch, transaction: kv.AsyncTransaction, first: Sequence[kv.Read]
 ) -> list[kv.Write] | None:
-    """The writes of a batch. If there are none, or deciding fails, the transaction is over."""
+    """Decide a batch, after its `first` reads. Returns its writes, or None if there are none; then
+    the transaction is over, as it is after an error."""
     overlay = Overlay()
     try:
         ahead = [HEAD, *first]
@@ -115,7 +116,7 @@ async def drive_over(
 
 
 async def _ask(asking: Asking, transaction: kv.AsyncTransaction) -> Any:
-    """Answer a read over the overlay."""
+    """The answer of the overlay, after `transaction` has answered the reads that `asking` yields."""
     reply: Any = None
     while True:
         try:

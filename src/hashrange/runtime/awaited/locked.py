@@ -1,6 +1,7 @@
-"""Remembers the tickets whose requests have waited for a lock in vain, to keep such requests apart.
+"""Remembers tickets for which requests have waited for a lock in vain, so that further requests for
+these tickets are kept apart from others.
 
-A row stays locked while the machine that began its transaction is away. Requests for this row must
+A row stays locked while the machine that began the transaction is away. Requests for this row must
 not delay requests for other rows.
 """
 
@@ -9,13 +10,13 @@ from collections.abc import Iterable
 from hashrange.runtime.awaited.tickets import Ticket
 
 LOCKED_SECONDS = 30.0
-"""The time for which it is remembered that a row stays locked."""
+"""How long a ticket is remembered after a request has waited for its lock in vain."""
 
 
 class LockedTickets:
     def __init__(self) -> None:
         self._since: dict[Ticket, float] = {}
-        """For each ticket, the time when its requests last waited for a lock in vain."""
+        """For each ticket, the time when a request for it last waited for a lock in vain."""
 
     def has(self, tickets: frozenset[Ticket]) -> bool:
         """Whether requests for one of these tickets would probably wait for a lock in vain."""

@@ -16,7 +16,8 @@ known."""
 
 
 def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:
-    """The machine that has all rows of these first reads of a request; SEVERAL if there is none."""
+    """The machine that has all rows of these first reads of a request; SEVERAL if no single machine
+    is known to have them."""
     machines: set[int | None] = set()
     for read in reads:
         if type(read) is kv.Get:

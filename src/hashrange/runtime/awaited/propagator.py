@@ -1,8 +1,8 @@
 """Applies changes from the index logs of tables to their global indexes, right after each commit.
 
 It applies the changes that this process commits, together with earlier changes in the same slots,
-which another server may have written. The upkeep finds the changes of a server that has ended
-(`upkeep.Pending`).
+which another server may have written. If a server ends before it has applied its changes, the
+upkeep finds them (`upkeep.Pending`).
 """
 
 import asyncio
@@ -25,7 +25,8 @@ from hashrange.runtime.environment import Environment
 from hashrange.runtime.gathering import Spawn
 
 STEPS_MAX = 2
-"""The number of steps that are under way at once."""
+"""The largest number of steps that are under way at once. A step applies the first records of some
+slots."""
 SLOTS_PER_STEP = 32
 PAUSE_SECONDS = 0.05
 """The pause of a slot after a failed step. It doubles with each failure in a row."""
@@ -58,7 +59,7 @@ class Propagator:
         self._names: dict[int | None, str] = {}
         """The name of the table that each log belongs to, by the log's space."""
         self._failures: dict[LogSlot, int] = {}
-        """The number of failed steps of a slot in a row."""
+        """For each slot, the number of steps in a row that have failed."""
         self._resting: set[LogSlot] = set()
         """Slots that pause until they are tried again."""
         self._causes: dict[LogSlot, str] = {}
@@ -71,7 +72,7 @@ class Propagator:
         return 0 if self._failures and self.closing else len(self._waiting) + self._steps
 
     def lags(self) -> dict[str, Lag]:
-        """The lag of each table, by its name. Called in any thread."""
+        """The lag of each table, by its name. May be called in any thread."""
         now = self._environment.clock.now()
         lags: dict[str, Lag] = {}
         for slots in (dict(self._waiting), dict(self._under_way)):
@@ -81,7 +82,7 @@ class Propagator:
         return lags
 
     def committed(self, writes: Sequence[kv.Write]) -> None:
-        """Apply the records that a committed batch has appended."""
+        """Begin to apply the records that a batch has appended with these writes."""
         if not self._environment.indexes_follow:
             return
         appended = {(write.space, write.slot) for write in writes if type(write) is kv.Append}

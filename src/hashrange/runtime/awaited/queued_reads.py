@@ -29,7 +29,7 @@ class QueuedRead(Struct, eq=False):
 
     While it is driven, `next_read` is the read that it waits for, and `held_bytes` is the number of
     bytes that it has read. When it has ended, `next_read` is None, and `result` is its decision, or
-    the error that it raised. It is `decided` if it has ended for good, or continues aside.
+    the error that it raised. The request is `decided` if it has ended for good, or continues aside.
     """
 
     operation: Operation

@@ -238,7 +238,7 @@ class Reads:
         return again, []
 
     def _read_later(self, read: QueuedRead) -> None:
-        """Read a large row as one of the long reads."""
+        """Queue a request for a large row again, as one of the long reads."""
         read.decided = True
         if self._backlog.leave(read):
             fields = read.operation, read.request, read.body, read.caller, read.done
@@ -285,8 +285,8 @@ class Reads:
         await snapshot.close()
 
     async def _answer_from(self, snapshot: kv.AsyncSnapshot, group: Group) -> None:
-        """Begin the decisions with the cached tables, and again if the tables or the time are
-        outdated."""
+        """Answer a group from a snapshot. The decisions begin with the cached tables, and begin
+        again if the snapshot shows that the tables or the time are outdated."""
         environment = self._environment
         (version, tables), now = environment.catalog.known, environment.clock.now()
         self._begin(group, tables, now)
@@ -322,9 +322,9 @@ class Reads:
             self._tell(read, self._outcome(result))
 
     def _outcome(self, result: Decision | Exception) -> Outcome:
-        """The outcome of a request with this result. An error is not raised again, because its
-        traceback would then refer to this call, which refers to the error: a cycle that keeps what
-        was read in memory."""
+        """The outcome of a request with this result. An error is returned rather than raised again,
+        because its traceback would then refer to this call, which refers to the error: such a cycle
+        would keep in memory what was read."""
         meter, now = self._environment.meter, self._environment.clock.now()
         if isinstance(result, Exception):
             return refused(result, meter, now)
@@ -334,7 +334,7 @@ class Reads:
             return refused(error, meter, now)
 
     def _go_aside(self, read: QueuedRead) -> None:
-        """Begin again aside. The read keeps its place among the long reads."""
+        """Let the request begin again aside. It keeps its place among the long reads."""
         told = partial(call_on, self._loop, self._tell, read)
         self._jobs.read(read.operation.name, read.body, read.caller, told)
 
@@ -345,7 +345,7 @@ class Reads:
             tell(read.done, outcome)
 
     def _fail(self, group: Group, error: BaseException) -> None:
-        """Answer requests that have no answer yet. Raises an `error` that is no Exception."""
+        """Answer the requests that have no answer yet. If `error` is not an Exception, raise it."""
         refusal = internal_error(error)
         for read in group:
             if not read.decided:

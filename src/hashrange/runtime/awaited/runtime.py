@@ -52,15 +52,15 @@ NEEDS_ONE_PROCESS = (
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
 OPENING_ATTEMPTS = 10
 OPENING_PAUSE_SECONDS = 0.5
-"""The pause between attempts to open the logs: a server that ended while it changed a definition
-can block the opening for seconds."""
+"""The pause between attempts to open the index logs: a server that ended while it changed a
+definition can block the opening for seconds."""
 
 CLOSING_SECONDS_MAX = 30.0
 """The longest time that closing waits for requests that have arrived."""
 
 
 class UnsharedTurn:
-    """A turn that shares nothing: the runtime itself collects the requests of a turn."""
+    """A turn without a shared snapshot: an AsyncRuntime itself collects the requests of a turn."""
 
     def close(self) -> None:
         """End the turn."""
@@ -70,7 +70,8 @@ class AsyncRuntime(BaseRuntime):
     """Operations over one asynchronous store on `loop`. See `Runtime`.
 
     Methods that wait (`call`, `explain`, `inspect`, `probe`, `close`) must not be called on that
-    loop, which has to run meanwhile. Raises StoreError for settings that need a single process.
+    loop, because it has to run while they wait. Raises StoreError for settings that need a single
+    process.
     """
 
     def __init__(
@@ -108,9 +109,9 @@ class AsyncRuntime(BaseRuntime):
         forks.watch(self)
 
     async def open(self) -> None:
-        """Upgrade the stored rows before the first request. If global indexes are updated from
-        logs, open these logs. If the tables of a running server are distributed later, the logs are
-        opened then."""
+        """Prepare the store; this is called before each group of requests. The first call upgrades
+        the stored rows. If global indexes are updated from logs, these logs are opened, too: by the
+        first call, or by a later one if the tables of a running server are distributed."""
         if not self._opened:
             await bring_up_to_date_async(self._store)
             self._opened = True

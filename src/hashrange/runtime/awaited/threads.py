@@ -68,8 +68,8 @@ def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None
 
 
 class StoreOnLoop:
-    """The store as a `kv.Store`, for threads other than the loop's. If there is an `own` loop, it
-    is closed with the store."""
+    """An asynchronous store as a `kv.Store`, for threads other than the loop's. `own` is a loop
+    that is used for this store alone; it is closed with the store."""
 
     slow_commits = True
 
@@ -169,7 +169,7 @@ class TransactionOnLoop:
 
 
 def open_in_thread(opening: Coroutine[Any, Any, kv.AsyncStore]) -> StoreOnLoop:
-    """Open a store on a loop of its own, which ends with it."""
+    """Open a store on a loop of its own, which is closed with the store."""
     own = LoopThread()
     try:
         store = wait_for(asyncio.run_coroutine_threadsafe(opening, own.loop), own.loop)

@@ -23,7 +23,7 @@ Ticket = kv.Key
 """A space, and the digest of a partition key in it."""
 
 EVERY: Ticket = (-1, b"")
-"""Held instead of specific tickets, if it is not known which ones are needed."""
+"""Stands for all tickets: a request holds it if it is not known which tickets the request needs."""
 
 LOOKED_AT_MAX = 4 * BATCH_REQUESTS_MAX
 """At most this many waiting requests are examined to fill one batch."""
@@ -42,10 +42,11 @@ def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
 def take(
     waiting: deque[Submission], held: set[Ticket], wanted: set[Ticket], requests_max: int
 ) -> list[Submission]:
-    """The requests of the next batch: the waiting requests whose tickets are free, in the order
-    they came.
+    """Take the requests of the next batch out of `waiting`: those whose tickets are free, in the
+    order in which they came.
 
-    `wanted` are tickets that other requests wait for; the tickets of skipped requests are added.
+    A ticket is free unless it is `held`, or `wanted` by a request that comes first. The tickets of
+    requests that have to wait are added to `wanted`.
     """
     taken: list[Submission] = []
     passed: list[Submission] = []

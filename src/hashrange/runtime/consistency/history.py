@@ -16,9 +16,9 @@ its clock."""
 
 
 class Overwritten(NamedTuple):
-    """A row that was written at a time, and its value before (None: absent).
+    """A row that was written at `time`, and its value before the write (None: absent).
 
-    `waiting` is its place in the queue of a global index that has fallen behind.
+    `waiting` is the place of the row in the queue of a global index that has fallen behind.
     """
 
     time: float
@@ -29,8 +29,8 @@ class Overwritten(NamedTuple):
 
 
 class History:
-    """The values of rows before their writes. They are kept for the longest lag that can be drawn,
-    and while a global index lags."""
+    """The values that rows had before they were overwritten. A value is kept for the longest lag
+    that can be drawn for a read, and while a global index that lags does not show the write yet."""
 
     def __init__(
         self, eventual: Eventual | None, now: Callable[[], float], meter: Meter | None
@@ -71,7 +71,7 @@ class History:
             )
 
     def late(self, space: int, now: float) -> list[Overwritten]:
-        """The rows of a space whose old values a read may show, latest first."""
+        """The overwritten rows of a space whose old values a read may show, latest first."""
         with self._lock:
             records = [
                 each

@@ -1,4 +1,4 @@
-"""Answers eventually consistent reads as of a time that is drawn for each request.
+"""Answers eventually consistent reads with older values; how old is drawn at random.
 
 Without an `Eventual`, only reads of lagging global indexes get old values.
 """
@@ -37,7 +37,7 @@ SIGMA = 1.0
 
 
 class Lagging:
-    """Draws lags, and answers the reads of requests with values of the past."""
+    """Draws lags at random, and answers the reads of requests with values of the past."""
 
     def __init__(self, eventual: Eventual | None, history: History, meter: Meter | None) -> None:
         self._eventual = eventual
@@ -77,7 +77,8 @@ class Lagging:
             return decision
 
     def _reverted(self, draw: "_Draw", read: kv.Read) -> list[kv.Write]:
-        """The writes that restore the rows of a read to the state before their late changes."""
+        """The writes that take the rows of a read back to the state before those of their changes
+        that the read does not see yet."""
         writes: list[kv.Write] = []
         for space in _spaces(read):
             late = [each for each in self._history.late(space, draw.now) if _has(read, each)]
@@ -97,8 +98,8 @@ class Lagging:
     def draw_replica(self, *, first: bool) -> float:
         """The lag of the replica that answers, in seconds. One of the replicas never lags.
 
-        `first` says whether this is the first lag that the request draws: with `Eventual.worst` it
-        is the longest one.
+        `first` says whether the request draws its first lag. With `Eventual.worst`, the first lag
+        of a request is always `lag_max`.
         """
         eventual = self._eventual
         if eventual is None:
@@ -118,7 +119,7 @@ class Lagging:
         return self.draw_follower(first=first)
 
     def draw_follower(self, *, first: bool) -> float:
-        """The lag of an index that follows its table. See `draw_replica` for `first`."""
+        """The lag of a global or vector index behind its table. See `draw_replica` for `first`."""
         eventual = self._eventual
         if eventual is None:
             return 0

@@ -1,4 +1,4 @@
-"""Chooses the fault of each request, by exact call or by rate."""
+"""Chooses the fault of each request, by the number of the call or by a rate."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Drawing:
         self._lock = Lock()
 
     def draw(self, name: str, body: Body) -> str | None:
-        """The fault of the next request of an operation, if it has one."""
+        """Count a request of the operation `name`, and return its fault; None if it has none."""
         faults = self._faults
         with self._lock:
             self._calls[name] += 1
@@ -61,7 +61,7 @@ class Drawing:
         return drawn if _can_have(drawn, name, body) else None
 
     def some(self, members: Sequence[Any]) -> list[Any]:
-        """Some of the members of a batch, at least one and not all, unless there is only one."""
+        """Some members of a batch, chosen at random: at least one but not all, or the only one."""
         with self._lock:
             count = self._random.randint(1, max(1, len(members) - 1))
             return self._random.sample(members, count)

@@ -45,8 +45,8 @@ class Plan(NamedTuple):
 
 
 class UnreliableRuntime(Runtime):
-    """A runtime with faults. `drawing` chooses the faults; `latency_seconds` is the delay of an
-    answer with the fault `latency`."""
+    """A runtime whose requests have the faults that `faults` describes. A request with the fault
+    `latency` is delayed by `faults.latency_seconds`."""
 
     def __init__(self, *arguments: Any, faults: Faults, **members: Any) -> None:
         super().__init__(*arguments, **members)
@@ -172,8 +172,8 @@ def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
 
 
 def _conflict(name: str, content: Body) -> ApiError:
-    """The error of a conflict: a single write is refused by itself, and a transaction is cancelled,
-    here because of its first action."""
+    """The error of a conflict: for a single write TransactionConflictException, and for a
+    transaction TransactionCanceledException, with a conflict of the first action as the reason."""
     if name not in TRANSACTIONS:
         return TransactionConflictException(CONFLICT)
     others = len(content.get(TRANSACTIONS[name]) or [None]) - 1

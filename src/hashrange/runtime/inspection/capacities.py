@@ -53,7 +53,7 @@ def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[
 
 
 def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None:
-    """The age of the oldest change that the global and vector indexes do not show yet.
+    """The age of the oldest change that the table's global and vector indexes do not show yet.
 
     It is 0 if they show all changes, and None if they are not updated from a log.
     """
@@ -67,8 +67,8 @@ def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None
 def queue_lag_seconds(
     meter: Meter | None, table: Table, owner: Table | Index | VectorIndex, now: float
 ) -> float | None:
-    """The lag of a global index whose entries wait for its units; None if `owner` is no such index,
-    or throughput is not enforced."""
+    """The lag of a global index whose entries wait for its units; None if `owner` is not a global
+    index, or throughput is not enforced."""
     if meter is None or not meter.enforced or not isinstance(owner, Index):
         return None
     return _age(meter.waiting_since(table, owner, now), now)

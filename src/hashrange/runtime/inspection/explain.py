@@ -63,7 +63,7 @@ def explain(
     snapshot: kv.Snapshot,
     environment: Environment,
 ) -> Explanation:
-    """Explain a request, which may be one that writes, over a snapshot."""
+    """Explain a request over a snapshot. A request that writes is decided, but not committed."""
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
     # Receipts are filled only if throughput is measured.
     settings = environment.settings._replace(throughput="measured")

@@ -31,7 +31,8 @@ Shown = dict[str, Any]
 def inspect(
     store: kv.Store, meter: Meter | None, now: float, table_name: str | None
 ) -> list[Shown]:
-    """One table, or all of them in the order of their names; [] if there is no such table."""
+    """The report of one table, or the reports of all tables in the order of their names; [] if
+    there is no table with this name."""
     with closing(store.snapshot()) as snapshot:
         tables: list[Table] = _answered(fetch.all_tables(), snapshot)
         wanted = [table for table in tables if table_name in (None, table.name)]
@@ -137,7 +138,8 @@ def _partitions(
 
 
 def _first_key(owner: Table | Index, snapshot: kv.Snapshot, start: bytes) -> Shown | None:
-    """The key of the first item of a partition that begins within an item collection."""
+    """The key of the first item of a partition that begins within an item collection; None for any
+    other partition."""
     if len(start) <= kv.PARTITION_BYTES:
         return None
     page = source.page(snapshot, kv.Range(owner.space, start, None, rows_max=1))
@@ -180,8 +182,8 @@ def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> 
 
 
 def _add_credit(shown: Shown, meter: Meter, table: Table, owner: Table | Index, now: float) -> None:
-    """Add the units that each partition, and the table or index as a whole, can serve now. Debts
-    are negative."""
+    """Add to a report the units that each partition, and the table or index as a whole, can serve
+    now. Debts are negative."""
     for name, written in (("read_credit", False), ("write_credit", True)):
         credits = meter.credits(table, owner, written, now)
         for part in shown["partitions"]:
@@ -215,7 +217,7 @@ def _insights(
 
 
 def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
-    """The keys that contribute most: partition keys, and keys with their sort keys."""
+    """The keys with the highest counts: partition keys, and keys with their sort keys."""
     return {
         "partition_keys": [
             {"key": _named(owner, raw), "count": count}
@@ -229,6 +231,6 @@ def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
 
 
 def _named(owner: Table | Index, raw: bytes, *, whole: bool = False) -> Shown:
-    """The partition key, or with `whole` the sort key too, by attribute names."""
+    """The values of a partition key or, with `whole`, of the sort key too, by attribute name."""
     names = owner.key if whole else owner.hash
     return cast(Shown, dict(zip(names, keys.parse_raw(raw), strict=False)))

@@ -38,9 +38,9 @@ from hashrange.runtime.gathering import Gathering
 class Committer(forks.Forkable):
     """Decides and commits the requests that write, in batches.
 
-    `wake_upkeep` is called after each commit that changed or dropped a table. `watch` wraps each
-    transaction. Without an `executor` the committer starts a thread of its own when it first needs
-    one.
+    `wake_upkeep` is called after each commit that changed or dropped a table. `watch` is called
+    with each transaction, and returns the transaction to use in its place. Without an `executor`
+    the committer starts a thread of its own when it first needs one.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Committer(forks.Forkable):
             raise
 
     def _let_go(self) -> None:
-        """Release the lock, and wake a submission that found it taken."""
+        """Release the lock, and wake the thread or loop of a submission that waits for it."""
         self._lock.release()
         if self._waiting:
             self._wake_next()
@@ -264,7 +264,7 @@ class Committer(forks.Forkable):
             raise
 
     def _pass_on(self, batch: Batch) -> None:
-        """Let the undecided requests of a batch wait for the next one, or be decided aside."""
+        """Let the undecided requests of a batch wait for the next batch, or be decided aside."""
         self._waiting.extendleft(reversed(batch.late))
         for submission in batch.costly:
             self._propose(submission)
@@ -283,7 +283,8 @@ class Committer(forks.Forkable):
     def _tell(
         self, submissions: Sequence[Submission], here: AbstractEventLoop | None = None
     ) -> None:
-        """Wake the threads, and call each `done` on its loop (`here` is the running one)."""
+        """Tell the callers their outcomes: wake the threads that wait, and call each `done` on the
+        submission's loop. `here` is the loop that runs this, if one does."""
         told: dict[AbstractEventLoop, list[Submission]] = {}
         for submission in submissions:
             submission.settled = True

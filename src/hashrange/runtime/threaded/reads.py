@@ -34,8 +34,8 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 from hashrange.runtime.threaded.turn import Turn
 
 LONG_READS_PER_TURN = 8
-"""After this many overruns in a turn, its remaining reads are queued as long ones at once. Each
-overrun keeps the other requests of the turn waiting for one slice of time."""
+"""If this many reads of a turn have exceeded their slice of time, the remaining reads of the turn
+are queued as long reads at once. Each such excess keeps other requests waiting for a slice."""
 
 OVERRUN_SECONDS = 0.001
 """A page of large items cannot be divided. If a read and its response occupy the event loop for
@@ -163,8 +163,8 @@ class Reads:
                     self._leave(read)
 
     def _weight(self, operation: Operation, request: Any) -> int:
-        """The weight of a request (see `engine.cost`); 0 for a read of the past, which is made here
-        whatever it costs."""
+        """The weight of a request (see `engine.cost`). It is 0 while reads may be answered with old
+        values, because such reads are made here, whatever they cost."""
         lagging = self._environment.lagging
         return 0 if lagging and lagging.is_active() else operation.weight(request)
 
@@ -244,7 +244,7 @@ class Reads:
         self._running[loop].append(read)
 
     def _go_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """Begin again aside, in the same place among the long reads."""
+        """Let a read begin again aside. It keeps its place among the long reads."""
         read.close()
 
         def done(outcome: Outcome) -> None:
@@ -265,7 +265,7 @@ class Reads:
             self._queue.leave()
 
     def _run_slice(self, loop: AbstractEventLoop) -> None:
-        """Make one step of one read.
+        """Run one read for a slice of time.
 
         Reads take turns, unless they hold too many bytes together. Then one read continues and the
         others wait, because each may read 16 MB, and its answer is even larger.

@@ -99,8 +99,8 @@ class Runtime(BaseRuntime):
         """On an event loop: run an operation. `done` is called with the response's body or the
         error.
 
-        It is called before `submit` returns if the request is a short read, and otherwise later on
-        the loop. Reads of one `turn` share its snapshot.
+        If the request is a short read, `done` is called before `submit` returns, and otherwise
+        later on the loop. Reads of one `turn` share its snapshot.
         """
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:

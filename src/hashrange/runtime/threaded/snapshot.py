@@ -17,7 +17,7 @@ from hashrange.runtime.source import Source
 
 
 class ReadSnapshot:
-    """A snapshot with its tables, and a time that is not before any time stored in it.
+    """A snapshot, the tables in it, and a time at least as late as all times stored in it.
 
     It serves one request after another. `source` answers their reads: it is the snapshot itself or,
     if the meter has to admit requests, this object.
@@ -43,7 +43,8 @@ class ReadSnapshot:
     ) -> Steps:
         """The steps that decide a request, not started yet.
 
-        With a `weight` (see `engine.cost`), they raise Costly if the request would take too long.
+        With a `weight` (see `engine.cost`), the steps raise Costly if the request would take too
+        long.
         """
         asks = self.source is self
         if asks and self._meter is not None:

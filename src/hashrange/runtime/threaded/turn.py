@@ -9,8 +9,8 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 class Turn:
     """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
 
-    All their requests had arrived by then, so none can tell that it is shared. It must be closed
-    before the loop goes on.
+    All requests of the turn arrived before the snapshot was taken, so no client can tell that it is
+    shared. The turn must be closed before the loop goes on.
     """
 
     __slots__ = ("_open", "_opened", "long_reads", "loop")
