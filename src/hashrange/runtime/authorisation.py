@@ -272,7 +272,7 @@ _COPIES = frozenset({"backup", "export", "import", "bulk-operation"})
 
 
 def _kind(resource: str) -> str:
-    """The kind of a resource that belongs to a table, such as "index"; empty for the table itself."""
+    """The kind of a resource that belongs to a table, such as "index"; empty for a table itself."""
     return resource.rpartition(":table/")[2].partition("/")[2].partition("/")[0]
 
 

@@ -27,7 +27,7 @@ class LargeRow(Exception):
 
 
 class SmallRows:
-    """A source that raises LargeRow instead of reading a large row. It can only read rows by key."""
+    """A source that raises LargeRow instead of reading a large row. It reads rows by key only."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -51,7 +51,7 @@ def claimed_key(headers: Mapping[bytes, bytes], url: bytes) -> str:
 
 
 class Signer(NamedTuple):
-    """Who has signed a request. Without a verifier the `principal` is None."""
+    """The signer of a request. Without a verifier the `principal` is None."""
 
     region: str
     access_key: str

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 GZIP = b"gzip"
 _ZLIB_WINDOWS = {GZIP: 31, b"deflate": 15}
-"""The window bits that select zlib's format, in order of preference."""
+"""The known codings in order of preference, each with the window bits that zlib needs for it."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _LEVEL = 1  # fast: bodies are compressed on the event loop

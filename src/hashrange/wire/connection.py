@@ -48,7 +48,7 @@ HEADER_OVERHEAD_BYTES = 128
 """Bytes that a header takes in memory besides its characters."""
 
 _DECODED_AT_ONCE_BYTES_MAX = 1024 * 1024
-"""A compressed body that is larger is not decoded while it is read, because that takes long."""
+"""A compressed body whose decoded form is larger is not decoded at once: that would take long."""
 
 
 class Call(msgspec.Struct, gc=False):

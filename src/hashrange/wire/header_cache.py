@@ -21,7 +21,7 @@ _NEVER = frozenset((b"content-encoding", b"expect", b"transfer-encoding", b"upgr
 _LENGTH_DIGITS_MAX = 7  # a number of so few digits is below the limit
 
 Fields = Mapping[bytes, bytes]
-"""Headers under their names as sent."""
+"""The headers of a request by name, with the names as they were sent."""
 
 
 class HeaderCache:

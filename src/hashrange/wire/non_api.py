@@ -15,11 +15,12 @@ _GRANTED = (
 
 
 NonApi = Callable[[bytes, bytes, Mapping[bytes, bytes], Form], bytes]
-"""Method, URL, headers (names in lower case) and the form of the answer -> the answer."""
+"""Answers a request that is not a call of the API, from its method, its URL, its headers (names in
+lower case) and the form of the answer."""
 
 
 def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:
-    """A health check, a CORS preflight, or 404.
+    """The answer to a health check or a CORS preflight, and 404 for any other request.
 
     A preflight is refused with 403 unless the form names the origin as an allowed one.
     """

@@ -93,7 +93,7 @@ def fail(error: ApiError, form: Form = PLAIN) -> bytes:
 
 
 def unavailable() -> bytes:
-    """The response to a client above the limit of connections."""
+    """The response to a client whose connection would exceed the limit of connections."""
     return respond(503, b"", Form(close=True))
 
 

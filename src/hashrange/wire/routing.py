@@ -57,7 +57,7 @@ class Sent(NamedTuple):
 
 
 def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str, Signer]:
-    """The name of the operation, and who has signed the request.
+    """The name of the operation that a request calls, and the signer of the request.
 
     Raises NotFoundError or an ApiError.
     """

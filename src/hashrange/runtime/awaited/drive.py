@@ -116,7 +116,7 @@ async def drive_over(
 
 
 async def _ask(asking: Asking, transaction: kv.AsyncTransaction) -> Any:
-    """The answer of the overlay, after `transaction` has answered the reads that `asking` yields."""
+    """The answer of the overlay, after the transaction has answered the reads that it yields."""
     reply: Any = None
     while True:
         try:

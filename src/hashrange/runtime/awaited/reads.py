@@ -101,7 +101,7 @@ class GroupQueue:
 class Reads:
     """The queues of requests that only read. Call all methods on the loop.
 
-    `prepare` is awaited before the first read.
+    `prepare` is awaited before each group is answered.
     """
 
     def __init__(

@@ -1,9 +1,10 @@
 """The first attempts of requests, with what they would consume: an open loop.
 
-A scenario refuses other requests than the recording did, so it cannot know which of them would be
-sent again; it replays each request once, at the time of its first attempt. A refused attempt has
-consumed nothing. It is assumed to consume as much as a later attempt of the same invocation or, if
-there is none, the average of the same operation on the same table or index.
+A scenario does not refuse the same requests as the recording did, and nobody knows which of them
+would be sent again. So each request is replayed once, at the time of its first attempt. If this
+attempt was refused, it has consumed nothing in the recording. Then it is assumed to consume as much
+as a later attempt of the same invocation or, if there is none, the average of the same operation on
+the same table or index.
 """
 
 from collections import defaultdict, deque
@@ -17,8 +18,8 @@ from hashrange.runtime.prediction.reading import Line
 
 WAIT_MICROSECONDS = 60 * SECOND
 WAITING_MAX = 100_000
-"""A refused request is held back until one of its attempts is not refused, but at most for the time
-WAIT_MICROSECONDS, and until this number of lines wait."""
+"""A refused request is held back until one of its attempts is not refused. It is passed on earlier
+if it has waited for WAIT_MICROSECONDS, or if this many lines wait."""
 
 
 class Held(Struct, gc=False):
@@ -30,7 +31,8 @@ class Held(Struct, gc=False):
 
 
 class Assumed(Struct):
-    """How many requests there are, and for how many of them the consumption is assumed."""
+    """The number of requests, of their later attempts (`retried`), and of the requests whose
+    consumption is assumed (`assumed`)."""
 
     requests: int = 0
     retried: int = 0
@@ -54,8 +56,8 @@ class Averages:
                 total[0] += paid.units
 
     def paid(self, event: Event) -> list[Paid]:
-        """The consumption that is assumed for a request of which every attempt was refused, as if
-        one attempt had been admitted."""
+        """The consumption that is assumed for a request of which every attempt was refused: what
+        one attempt would have consumed if it had been admitted."""
         estimated = []
         for ask in event.asks:
             place = event.operation, ask.space
@@ -71,7 +73,7 @@ class Averages:
 
 
 class FirstAttempts:
-    """The lines in their order, without the later attempts of requests."""
+    """Passes on the lines of a load in their order, without the later attempts of requests."""
 
     def __init__(self) -> None:
         self.counted = Assumed()
@@ -89,7 +91,8 @@ class FirstAttempts:
         yield from self._ready(None, all_of_them=True)
 
     def _joins(self, event: Event) -> bool:
-        """Whether the line belongs to a request that an earlier line has introduced."""
+        """Whether the line belongs to a request that an earlier line has introduced. If it does,
+        the earlier line gets its consumption."""
         held = self._open.get(event.id)
         if held is None and event.attempt > 1:
             self.counted.retried += 1

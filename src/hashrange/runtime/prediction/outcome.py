@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 class First(Struct):
-    """The first refusal: `seconds` after the beginning."""
+    """The first refusal, and the number of seconds after which it came."""
 
     seconds: float
     reason: str
@@ -67,8 +67,8 @@ class Change(Struct):
 
 
 class Outcome:
-    """Counts the requests of a load and their refusals while it is replayed. A `brief` outcome
-    leaves out what only reports need."""
+    """Counts the requests and the refusals while a load is replayed. A `brief` outcome leaves out
+    what only reports need."""
 
     def __init__(self, meter: Meter, started: float, brief: bool = False) -> None:
         self.requests = 0

@@ -30,8 +30,9 @@ Wanted = dict[str, tuple[int | None, int | None]]
 """Read and write units by the names of tables and indexes."""
 
 ROUNDS, TRIALS, CONFIRMED_MAX = 2, 16, 2
-"""In each round, `TRIALS` factors are tried together with a thinned load. Then the smallest factors
-that seem sufficient, at most `CONFIRMED_MAX`, are tried with the whole load."""
+"""How the provisioned units are multiplied until they are sufficient. In each round, `TRIALS`
+factors are tried together with a thinned load. Then the smallest factors that seem sufficient, at
+most `CONFIRMED_MAX`, are tried with the whole load."""
 
 
 class Smallest(Struct):
@@ -156,7 +157,7 @@ class Predictor:
         return [*sorted(sufficient)[:CONFIRMED_MAX], float(UNITS_MAX)]
 
     def _try(self, units: Wanted) -> Outcome:
-        """The outcome of a replay with these units, which ends at the first refusal."""
+        """The outcome of a replay with these units. The replay ends at the first refusal."""
         replay = Replay(self._load.head, _provisioned("a trial", units), Chosen(trial=True))
         time = 0
         for line in self._lines(FirstAttempts()):

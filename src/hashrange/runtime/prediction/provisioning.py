@@ -1,9 +1,9 @@
 """Finds the smallest provisioned capacity that refuses nothing, by bisection.
 
-The consumption of a table or index is kept in bins of time. All requests of a bin are assumed to
-come at its beginning, so the resulting capacity is never too small. The meter's own `Bucket`
-decides whether a request is refused. Afterwards a replay through the whole meter tells whether
-partitions refuse requests nevertheless.
+The consumption of a table or index is summed up in bins, which are equal spans of time. All
+requests of a bin are assumed to come at its beginning, so the resulting capacity is never too
+small. The meter's own `Bucket` decides whether a request is refused. Afterwards a replay through
+the whole meter tells whether partitions refuse requests nevertheless.
 """
 
 from array import array
@@ -21,8 +21,9 @@ UNITS_MAX = 40_000
 
 
 class Bins:
-    """The read or write units of one table or index: for each bin, the sum of its units and the
-    units of its last charge. If there are too many bins, pairs of them are joined."""
+    """The read or write units that one table or index consumes over time, which is divided into
+    bins of equal length: for each bin with charges, the units of all charges and of the last one.
+    If there are too many bins, their length is doubled."""
 
     def __init__(self) -> None:
         self.microseconds = 10_000
@@ -58,7 +59,7 @@ class Bins:
                 self._last.append(last)
 
     def suffices(self, rate: int, table: Table, started: float, settings: Settings) -> bool:
-        """Whether no request is refused at this rate."""
+        """Whether no request is refused if `rate` units per second are provisioned."""
         limit = Limit(table, None, True, "ProvisionedThroughput")
         bucket = Bucket(
             *((table.space, None, True), limit, rate, rate * settings.burst_seconds),
@@ -72,7 +73,7 @@ class Bins:
         return True
 
     def smallest(self, table: Table, started: float, settings: Settings) -> int | None:
-        """The smallest sufficient rate; None if the largest one is not sufficient."""
+        """The smallest sufficient rate; None if not even UNITS_MAX is sufficient."""
         low, high = 0, 1
         while not self.suffices(high, table, started, settings):
             if high == UNITS_MAX:
@@ -97,8 +98,8 @@ class Demand:
         self._second = -1
         self._units: dict[tuple[int, bool], float] = {}
         self.peaks: dict[tuple[int, bool], float] = {}
-        """For each space, the largest number of units in a second, separately for reads and writes
-        (True)."""
+        """For each space, the largest number of units in a second, separately for reads (False) and
+        writes (True)."""
 
     def feed(self, line: Line) -> None:
         if type(line) is Event:
@@ -125,8 +126,8 @@ class Demand:
     def smallest(
         self, started: float, settings: Settings
     ) -> dict[str, tuple[int | None, int | None]] | None:
-        """Read and write units by the names of tables and indexes; None if no capacity is
-        sufficient."""
+        """The smallest sufficient read and write units, by the names of tables and indexes; None if
+        no capacity is sufficient."""
         by_name: dict[str, tuple[int | None, int | None]] = {}
         for table in self.tables.values():
             for source in table.with_global_indexes():

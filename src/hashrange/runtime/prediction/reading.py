@@ -28,8 +28,8 @@ class TraceError(ValueError):
 class Trace:
     """The head of a trace and its lines, which can be read again and again.
 
-    Raises TraceError. `cut` is the number of the last line if it was not written completely; it is
-    left out.
+    If the last line was not written completely, it is left out, and `cut` is its number. Raises
+    TraceError.
     """
 
     def __init__(self, path: str) -> None:

@@ -165,8 +165,8 @@ class Replay:
         return self._last[1]
 
     def _raw(self, source: Table | Index, key: bytes) -> bytes:
-        """If the trace has only the positions of keys: bytes that stand for a key when the meter
-        counts hot keys. They are empty if they are not needed."""
+        """Bytes that stand for a key when the meter counts hot keys, if the trace has only the
+        positions of keys. They are empty if they are not needed."""
         if not self._hidden or not key or self._weight > 1:
             return b""
         name = b"position " + key[:4].hex().encode()
@@ -175,8 +175,8 @@ class Replay:
     # ---- shards ----
 
     def _spread(self, event: Event) -> Event:
-        """The request as it is with sharded indexes: it writes to one shard of an index, and reads
-        all shards."""
+        """The request as it would be if indexes were sharded: it writes to one shard of an index,
+        and reads all shards."""
         self._number += 1
         asks = [part for ask in event.asks for part in self._parts(ask)]
         paid = None if event.paid is None else [p for each in event.paid for p in self._parts(each)]
@@ -198,8 +198,8 @@ class Replay:
     # ---- time ----
 
     def _pass(self, time: int) -> None:
-        """Let the time pass up to `time`, that of the next request or of the end. Upkeep works
-        meanwhile."""
+        """Let the time pass up to `time`, the time of the next request or of the end, and do the
+        upkeep that falls into this time."""
         while self._next_second <= time:
             at = self._started + self._next_second / SECOND
             if self._next_second >= self._next_upkeep:
@@ -281,7 +281,7 @@ def _hashed(data: bytes) -> bytes:
 
 
 def _counted(table: Table) -> Table:
-    """Mark all rows as counted, because a replay has no rows."""
+    """The table, with all of its partitions marked as counted: a replay has no rows to count."""
 
     def plain(source: S) -> S:
         parts = tuple(Partition(part.number, part.start) for part in source.partitions)

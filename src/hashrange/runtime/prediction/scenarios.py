@@ -25,7 +25,7 @@ S = TypeVar("S", Table, Index)
 
 
 class Units(Struct, frozen=True):
-    """The provisioned units that a table has, and that each of its global indexes has too."""
+    """The provisioned units of a table, and also of each of its global indexes."""
 
     read: int
     write: int
@@ -79,7 +79,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
 
 def fitted(source: S) -> S:
-    """The source with as many partitions as its throughput needs."""
+    """The table or index, with as many partitions as its throughput needs."""
     wanted = partitions_needed(source.throughput, source.warm)
     if len(source.partitions) == 1 and wanted > 1:
         return replace(source, partitions=equal_parts(wanted))
