@@ -25,8 +25,8 @@ STRANGER_BYTES = 4 * KB
 request yet) may hold without a reservation. At most this many bytes are read from it at once."""
 
 CLIENT_BYTES = 16 * KB
-"""The number of bytes of an unfinished request that any other client may hold without a
-reservation."""
+"""The number of bytes of an unfinished request that a client may hold without a reservation, once
+it has sent a valid request."""
 
 BODY_READ_BYTES = 256 * KB
 """The largest number of bytes that are read at once from a body with a reservation."""

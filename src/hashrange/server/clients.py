@@ -37,7 +37,7 @@ Observer = Callable[[Answered], None]
 
 
 def together(observers: Sequence[Observer]) -> Observer | None:
-    """One observer that calls all of these, or None if there are none."""
+    """One observer that calls all `observers`, or None if there are none."""
     if len(observers) <= 1:
         return observers[0] if observers else None
 

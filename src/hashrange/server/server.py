@@ -22,7 +22,8 @@ DRAIN_SECONDS_MAX = 10
 """The longest time that a stopping server waits for running requests."""
 
 CONNECTIONS_MAX = 4096
-"""The largest number of connected clients; a client above it gets 503 and is disconnected."""
+"""The largest number of connected clients. A client that gets no place is answered with 503 and
+disconnected."""
 
 _SWEEP_SECONDS = 5
 

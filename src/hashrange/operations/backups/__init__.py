@@ -1,4 +1,4 @@
-"""Backups of tables on demand, recovery to a point in time, and the restores of both."""
+"""On-demand backups of tables, recovery to a point in time, and restores from either of them."""
 
 from collections.abc import Callable
 from functools import partial

@@ -43,8 +43,8 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
-    """The recovery after a request that enables it. If it is enabled already, it continues, but
-    changes older than its former period are gone."""
+    """The recovery settings of a table after a request that enables recovery. If recovery is
+    enabled already, it continues, but changes older than its former period are gone."""
     before = table.recovery
     if before is None:
         return Recovery(moment.now, days or DAYS)

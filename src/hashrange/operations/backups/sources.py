@@ -1,4 +1,5 @@
-"""The common parts of operations on backups: their tables, the checks of ARNs, and descriptions."""
+"""The parts that operations on backups share: lookups of tables and backups, checks of ARNs, and
+descriptions."""
 
 import re
 from typing import Any
@@ -23,7 +24,7 @@ _VALID_BACKUP = re.compile(
     r"(?:north|south|central)?(?:east|west|north|south|central)-[1-9]):"
     r".*/backup/[0-9]{14}-[0-9a-fA-F]{8}"
 ).fullmatch
-"""The ARN of a backup that could exist. The number in it is a time in milliseconds."""
+"""Matches the ARN of a backup that could exist. The number in the ARN is a time in milliseconds."""
 _UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
 
 

@@ -52,7 +52,8 @@ _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | N
 
 
 def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
-    """The parameters that are numbers. Binding makes numbers canonical, so call this first."""
+    """The parameters that are numbers. Call this before the parameters are bound, which makes
+    numbers canonical."""
     return [each["N"] for each in parameters or () if each.get("N") is not None]
 
 

@@ -49,7 +49,7 @@ def with_billing_mode(request: TableRequest) -> TableRequest:
 
 
 def units(requested: GivenUnits) -> dict[str, int]:
-    """The members of the structure that are not None, by name."""
+    """The members of `requested` that are not None, by name."""
     return {} if requested is None else msgspec.to_builtins(requested)
 
 

@@ -1,7 +1,7 @@
 """Checks the key schemas, attribute definitions, projections and indexes of a request.
 
-CreateTable uses it, and UpdateTable for a new index. Source: API reference of CreateTable.
-Messages and the order of the checks were observed on the service.
+CreateTable uses these checks, and UpdateTable uses them for a new index. Source: API reference of
+CreateTable. Messages and the order of the checks were observed on the service.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

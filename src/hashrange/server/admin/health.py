@@ -32,7 +32,7 @@ _FRESH_SECONDS = 1.0
 
 
 class Runtime(Protocol):
-    """The part of a runtime that is probed."""
+    """The part of a runtime that `Health` uses."""
 
     def probe(self) -> None:
         """Read and commit. Raises StoreError."""

@@ -14,7 +14,7 @@ Figures = Callable[[], Mapping[str, int]]
 
 
 class Answer(NamedTuple):
-    """A response."""
+    """A response of the admin port."""
 
     status: int
     body: bytes

@@ -120,8 +120,8 @@ async def _check_account(database: "Database", account: str) -> None:
 
 @contextmanager
 def _apart(options: Options, database: "Database", settings: Settings) -> "Iterator[Apart | None]":
-    """The runtime with a database for each access key and region, in which case `database` itself
-    stays empty; None if the options do not ask for this."""
+    """The runtime with a database for each access key and region, if the options ask for one;
+    otherwise None. With such a runtime, `database` itself stays empty."""
     if not options.apart:
         yield None
         return

@@ -73,7 +73,8 @@ class Ended(NamedTuple):
 
 
 class Supervisor:
-    """Keeps a worker in each place. `run` it once. It is the `Owner` of the workers."""
+    """Keeps a worker in each place. Call `run` once. The supervisor is the `Owner` of the
+    workers."""
 
     def __init__(self, options: Options, listener: Listener, shared: Shared) -> None:
         self._options = options
