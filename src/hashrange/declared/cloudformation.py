@@ -39,7 +39,7 @@ def tables_of(template: Json, stack: str | None = None) -> Declared:
 
 
 def tables_of_serverless(document: Json, folder: Path) -> Declared:
-    """The tables in `resources` of serverless.yml, which is a template or a list of them."""
+    """The tables in serverless.yml, whose `resources` are a template or a list of templates."""
     resources = document.get("resources")
     sections = resources if isinstance(resources, list) else [resources]
     template: Json = {}

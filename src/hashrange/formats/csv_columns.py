@@ -105,7 +105,7 @@ def _check(source: Input, columns: list[tuple[str, str | None]], key: Sequence[s
 
 
 class _Count:
-    """How many cells of a column have each type, and the line of the first of each."""
+    """For each type, how many cells of a column have it, and the first of these cells."""
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()

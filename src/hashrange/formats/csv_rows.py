@@ -14,7 +14,10 @@ _undecoded = re.compile("[\udc80-\udcff]").search
 
 
 def rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows from the beginning of the file, each with its first line. Raises DataError."""
+    """The rows from the beginning of the file, each with the number of its first line.
+
+    Raises DataError.
+    """
     csv.field_size_limit(ITEM_JSON_BYTES_MAX)
     source.rewind()
     lines = _Lines(source)

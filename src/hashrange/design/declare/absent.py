@@ -1,7 +1,7 @@
 """None and empty sets are not stored: an absent attribute stands for the field's empty value.
 
-The empty value is None for an optional field, and an empty set for any other set. A field with
-another default is refused: an absent attribute would be read as the default.
+The empty value of an optional field is None. That of a set that is not optional is the empty set. A
+field with another default is refused: an absent attribute would be read as the default.
 """
 
 from collections.abc import Callable, Mapping

@@ -105,9 +105,9 @@ def using(index: Index | Vectors) -> Callable[[F], F]:
 
 
 def scatter(*fields: str) -> Callable[[F], F]:
-    """Read the items with any value of the fields, which are enums, literals or small numbers.
+    """Send a Query for each possible value of the fields, and merge the results by the sort key.
 
-    Each value needs a Query of its own. The results are merged in the order of the sort key.
+    The fields are enums, literals or small numbers.
     """
     return lambda function: _fact(function, scatter=fields)
 

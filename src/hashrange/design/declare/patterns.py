@@ -39,7 +39,10 @@ class Argument:
     values: tuple[Any, ...] = ()
     """The values that @st.scatter reads. A caller does not pass this argument."""
     unit: OperatorName | None = None
-    """The unit of a range of months, days or hours. Its ends include or exclude whole units."""
+    """The unit of a range of whole months, days or hours: "day" for st.AtLeast[st.Day].
+
+    The unit at an end of the range is included or excluded as a whole.
+    """
 
     @property
     def exact(self) -> bool:
@@ -253,7 +256,7 @@ class _Reader:
     # ---- arguments ----
 
     def _search(self, hints: dict[str, Any]) -> SearchArguments:
-        """The arguments of a search that are not fields. They are removed from `hints`."""
+        """The vector and the number of items of a search. Both are removed from `hints`."""
         vectors = [name for name, hint in hints.items() if hint == VectorLike]
         if len(vectors) != 1 or hints.get(TOP) is not int:
             raise self._error("a search has the arguments `to: st.VectorLike` and `top: int`")

@@ -67,7 +67,7 @@ class KeyColumn:
     def meets(self, other: "KeyColumn", mine: Chars, others: Chars) -> bool:
         """Whether this and the other column can have the same value.
 
-        `mine` and `others` are the characters of which their free texts consist.
+        `mine` and `others` are the characters of free texts in this column and in the other one.
         """
         if self.tag != other.tag:
             return False

@@ -157,8 +157,8 @@ def _field(name: str, text: str) -> str:
 
 
 def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation]) -> None:
-    """Place the boxes in columns by depth. A line that passes columns has a place of its own in
-    each of them, a bend, so that it does not run behind a box."""
+    """Place the boxes in columns by depth. A line that passes a column gets a place of its own
+    there, a bend, so that it does not run behind a box."""
     x = MARGIN
     for column in range(max(depth.values()) + 1):
         here: list[_Box | _Bend] = [box for name, box in boxes.items() if depth[name] == column]

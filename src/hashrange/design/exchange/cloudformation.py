@@ -209,7 +209,10 @@ def parse(document: str) -> Json:
 
 
 def table_resources(template: Json) -> dict[str, Json]:
-    """The properties of each table, by its name in the template's parameters or resources.
+    """The properties of each table, by the table's name.
+
+    The name is the TableName, the default of the parameter to which TableName refers, or else the
+    name of the resource.
 
     Raises ExchangeError if there is no table, or if a table has no KeySchema or
     AttributeDefinitions.

@@ -27,8 +27,8 @@ COMMON = ("info", "metadata", "profile", "meta", "data", "content", "details", "
 KEY_WORDS = ("pk", "sk", "hash", "range", "key", "gsi", "lsi", "index")
 WHEN_VALUES_MAX = 8
 CHOICES_MAX, TIMES = 12, 4
-"""A text field has a fixed list of values if it has at most CHOICES_MAX, and each occurs at least
-TIMES times on average."""
+"""A text field gets a fixed list of values if it has at most CHOICES_MAX different values, each of
+which occurs at least TIMES times on average."""
 _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
 
