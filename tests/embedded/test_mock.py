@@ -154,7 +154,7 @@ class TestSeveral:
         mock = hashrange.mock()
         with mock:
             with pytest.raises(
-                MockError, match=r"^this .* has been open since \S+test_mock\.py:\d+;"
+                MockError, match=r"^this .*, opened at \S+test_mock\.py:\d+, is still open;"
             ):
                 mock.__enter__()
             assert tables() == []

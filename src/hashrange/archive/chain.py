@@ -51,7 +51,7 @@ class Chain:
             except Taken:
                 continue  # another server has just begun it
             return cls(objects, generation, None)
-        raise AssertionError("in each attempt, another server had begun the generation first")
+        raise AssertionError(f"other servers began {_ATTEMPTS} generations first")
 
     @property
     def position(self) -> Position | None:

@@ -72,7 +72,7 @@ class Mock:
         with _lock:
             if self.opened_at:
                 raise MockError(
-                    f"this hashrange.mock() has been open since {self.opened_at}; "
+                    f"this hashrange.mock(), opened at {self.opened_at}, is still open; "
                     "call hashrange.mock() again for a second one"
                 )
             self._database = self._given or connect(

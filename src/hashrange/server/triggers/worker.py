@@ -276,7 +276,7 @@ class Calls(Worker):
     def _give_up(self, reading: Reading, lane: Lane, count: int, reason: str) -> None:
         first, last = number_of(lane.records[0]), number_of(lane.records[count - 1])
         _log.error(
-            "trigger %s: %s given up: %s; %s, from %s to %s",
+            "trigger %s: %s given up: %s; shard %s, sequence numbers %s to %s",
             *(self._trigger.name, counted(count, "record"), reason, lane.shard.id, first, last),
         )
         self._keep(reading, lane, lane.done(count))

@@ -75,7 +75,9 @@ class _Call:
         sizes = [self._size(entity, self.plan.source) for entity in self.plan.entities]
         searched = limits.SEARCHED_BYTES_PER_DIMENSION * search.dimensions + count * max(sizes)
         total = max(searched, limits.VECTOR_REQUEST_BYTES_MIN)
-        self.notes.append(f"estimate: {total:,.0f} bytes of vector search, not in the price")
+        self.notes.append(
+            f"estimate: {total:,.0f} bytes of vector search, whose price is not included"
+        )
 
     def query(self) -> None:
         items, size = self._read_items()

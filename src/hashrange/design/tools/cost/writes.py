@@ -51,7 +51,9 @@ class WriteCosts:
             line = replace(line, notes=(*line.notes, note))
         for index in self.model.vectors:
             if entity in index.entities:
-                note = f"writes to {index.name} consume bytes of vectors, not in the price"
+                note = (
+                    f"writes to {index.name} consume bytes of vectors, whose price is not included"
+                )
                 line = replace(line, notes=(*line.notes, note))
         items = self.examples.of(entity)
         if not items:

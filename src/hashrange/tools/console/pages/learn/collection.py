@@ -52,7 +52,8 @@ def simulate(kind: str) -> dict[str, Any]:
             rows.append(_row(database, written))
         state = database.inspect("chat")
     largest = state["collections"]["largest"][0]
-    lapse = Lapse("The table's partitions while CHAT#1 grows", rows, "colour: share of its bytes")
+    note = "colour: how much of the limit a partition has"
+    lapse = Lapse("The table's partitions while CHAT#1 grows", rows, note)
     return {
         "written": written,
         "refused": refused,
