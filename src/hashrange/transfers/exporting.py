@@ -141,7 +141,7 @@ _TICK_SECONDS = 0.002
 CHANGES_BYTES_MIN = 10_000_000
 """The least size that an incremental export is billed for; here it is billed for exactly this
 size."""
-NO_HISTORY = "Point in time recovery was disabled meanwhile"
+NO_HISTORY = "Point in time recovery was disabled during the export"
 """The text of this error is assumed."""
 
 

@@ -207,7 +207,7 @@ def test_an_entity_dropped_while_another_is_added() -> None:
     b = item("B", "'b#{b_id}', 'info'", "b_id: st.Slug; z: int = 0")
     found = st.diff(model(A + patterns()), model(b + patterns(of="B")))
     assert found.kind == "breaking"
-    assert "declare what it is now, e.g. class B(..., name='A')" in str(found)
+    assert "declare their entity, e.g. class B(..., name='A')" in str(found)
 
 
 def test_an_upgrade_on_read_needs_no_backfill() -> None:

@@ -156,7 +156,8 @@ class Backfill:
                 return
             image = now
         raise MigrationError(
-            f"the item {mirror} was changed {ATTEMPTS} times meanwhile: go on with `resume`"
+            f"the item {mirror} was changed at each of {ATTEMPTS} attempts to delete it: go on "
+            "with `resume`"
         )
 
     def _mirrored_by(self, image: Item) -> Twin | None:

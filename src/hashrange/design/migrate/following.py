@@ -193,7 +193,7 @@ class FollowingSteps(StoreSteps):
                 f"no write could be signed within the lease of {self.lease.seconds:g} s: give "
                 "the migration larger lease_seconds, in all programs"
             )
-        raise Conflict(f"other writers changed the item {ATTEMPTS} times meanwhile")
+        raise Conflict(f"other writers changed the item at each of {ATTEMPTS} attempts")
 
     def _send(self, call: ApiCall) -> Steps[dict[str, Any]]:
         try:

@@ -223,7 +223,7 @@ class _Comparison:
             return self._change("backfill", str(entity), text, [entity])
         text = "its items stay in the table, and reads leave them out: delete them"
         if added:
-            text += f", or declare what it is now, e.g. class {added[0]}(..., name={entity.name!r})"
+            text += f", or declare their entity, e.g. class {added[0]}(..., name={entity.name!r})"
         return self._change("breaking", str(entity), text, [entity])
 
     def _keys(self, old: Entity, new: Entity) -> Iterator[Change]:

@@ -49,9 +49,9 @@ class Report:
             yield f"{counts.retried:,} later attempts are left out"
         if counts.assumed:
             yield (
-                f"{counted(counts.assumed, 'request')} were refused at every attempt; the assumed "
-                "consumption of each is the average of the same operation on the same table or "
-                "index"
+                f"{counted(counts.assumed, 'request')} were refused at every attempt; each is "
+                "assumed to consume the average of requests with the same operation on the same "
+                "table or index"
             )
         if head.keys == "hmac":
             yield (

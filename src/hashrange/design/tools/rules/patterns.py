@@ -31,8 +31,8 @@ checked_at_declaration(
     "A13",
     "error",
     "a range over a field of varying length inside a sort key",
-    "Texts of varying length followed by other text do not sort in their own order. Put the field "
-    "last, or give it a fixed width.",
+    "If the texts of a field vary in length and another text follows them, keys do not sort by the "
+    "field. Put the field last, or give it a fixed width.",
 )
 
 

@@ -136,7 +136,7 @@ def tenant_first(c: Context) -> Iterator[Found]:
     "warning",
     "one namespace of unique texts with different templates",
     "Texts are unique within a namespace. Templates with different constants or formats produce "
-    "different texts for the same value, so that two items can have it.",
+    "different texts for the same value, so two items can have this value.",
 )
 def different_templates(c: Context) -> Iterator[Found]:
     seen: dict[str, tuple[str, str]] = {}
@@ -152,8 +152,9 @@ def different_templates(c: Context) -> Iterator[Found]:
     "R08",
     "warning",
     "it is unclear to which item another item belongs",
-    "A key has fields of another entity's key, and nothing says whether, or how, they refer to it, "
-    "so db.delete_tree is refused. Declare st.ref(...), or st.ref(None) if they refer to nothing.",
+    "A key has fields of another entity's key, but it is not declared whether they refer to that "
+    "entity, and how. So db.delete_tree is refused. Declare st.ref(...), or st.ref(None) if they "
+    "refer to nothing.",
 )
 def unclear_reference(c: Context) -> Iterator[Found]:
     for child in c.entities:
