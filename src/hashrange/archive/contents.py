@@ -63,8 +63,7 @@ class Contents:
         return Read(segment, frames, f.digest_of(body))
 
     def segment_sizes(self, generation: int, after: int = 0) -> list[tuple[int, int]]:
-        """The number and the stored size in bytes of each segment after the segment `after`, in
-        order."""
+        """(number, stored size in bytes) of each segment after the segment `after`, in order."""
         name = f.segment_name(generation, after)
         below = f"{f.LOG}{generation:08}/"
         listed = self.objects.list(below, name)
@@ -79,7 +78,7 @@ class Contents:
     def chain(self, generation: int, start: int) -> Iterator[Read]:
         """The segments from `start` on. Each is checked to follow the segment before it.
 
-        Raises `ArchiveError`, also if a segment, which it names, is missing and later ones exist.
+        Raises `ArchiveError`, also for a missing segment if there are later segments.
         """
         before: Read | None = None
         number = start

@@ -1,4 +1,4 @@
-"""The suite for stores with a single writer, which promise more than every store does.
+"""The suite for stores with a single writer, which must promise more than other stores.
 
 class TestMyStore(SingleWriterSuite):
     def make_store(self, folder: Path) -> Store:

@@ -1,8 +1,8 @@
 """Random races between concurrent transactions, for stores that allow them.
 
-Each transaction reads, then writes, then commits. If a row that it has read has changed by then,
-the commit must raise `Conflict`. Additions are never lost, and the clock never falls. A store with
-a single writer answers `Busy` to all transactions but one, so it has few races to lose.
+Each transaction reads, then writes, then commits. If a row that it has read has changed in the
+meantime, the commit must raise `Conflict`. Additions are never lost, and the clock never falls. A
+store with a single writer answers `Busy` to all transactions but one, so it has few races to lose.
 """
 
 from collections.abc import Callable

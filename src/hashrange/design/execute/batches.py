@@ -24,7 +24,7 @@ DEADLINE_SECONDS = 30.0
 
 
 def get_one(table: str, key: Item) -> Steps[Item | None]:
-    """The stored item, read consistently."""
+    """The stored item with this key, from a consistent read; None if there is none."""
     request = {"TableName": table, "Key": key, "ConsistentRead": True}
     response = yield ApiCall("GetItem", {**request, "ReturnConsumedCapacity": "TOTAL"})
     item: Item | None = response.get("Item")

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ApiCall(NamedTuple):
-    """One API operation in wire form. The generator receives the response.
+    """One API operation in wire form. A generator that yields it receives the response.
 
     `sign_until` is the monotonic time after which no attempt of the call may be signed.
     """

@@ -88,7 +88,7 @@ class Backfill:
     def write(self, jobs: Sequence[Job]) -> Steps[int]:
         """Write the jobs of a page, many in one transaction. Returns how many items were written.
 
-        A page has at most 1 MB, so that the items of a transaction are far below its 4 MB.
+        A page has at most 1 MB, so that a transaction stays far below the limit of 4 MB.
         """
         written = 0
         for chunk in _chunks(jobs):

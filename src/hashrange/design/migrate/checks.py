@@ -1,8 +1,8 @@
-"""What a migration cannot do, each with its reason and what to do instead.
+"""Finds what a migration cannot do, with the reasons, and says what to do instead.
 
-Old and new items must not meet: a mirror in a range that an old pattern reads would change its
-counts and limits. That they do not meet is proved from the templates, for every text that a field
-can hold.
+Old and new items must not meet: a mirror in a range that an old pattern reads would be counted by
+the pattern, and would count for its limit. `_disjoint` proves from the templates that they do not
+meet, for every text that a field can hold.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -30,9 +30,11 @@ from hashrange.design.migrate.writing import is_changed
 from hashrange.model.values import Item
 
 WRITES_PER_SECOND_MAX = 10.0
-"""The most writes of one item per second. If a read takes 5 ms and a transaction 12 ms, the slowest
-hundredth of random writes in `dual` takes over 85 ms at 10 writes a second, and over 250 ms at 20.
-At 40, some writes end in a Conflict."""
+"""The most writes of one item per second that a migration allows.
+
+If a read takes 5 ms and a transaction 12 ms, the slowest hundredth of random writes in `dual` takes
+over 85 ms at 10 writes a second, and over 250 ms at 20. At 40, some writes end in a Conflict.
+"""
 WINDOW_SECONDS = 60
 KEPT_SECONDS = 86_400
 """Counts older than this are dropped, so that a corrected program is accepted after a day."""
@@ -95,7 +97,7 @@ class Counts:
         )
 
     def problems(self, now: float) -> Iterator[str]:
-        """The reasons, in these counts, for which the migration cannot start."""
+        """The reasons, found in these counts, why the migration cannot start."""
         oldest = (now - KEPT_SECONDS) // WINDOW_SECONDS
         for key, rate in self.items.items():
             a_second = rate.peak / WINDOW_SECONDS
@@ -194,7 +196,7 @@ def _counts(side: Side, member: Member) -> bool:
 
 
 def most_actions(side: Side, call: ApiCall) -> Largest:
-    """The number of actions of a transaction, and the number that it can have at most in a phase
+    """The number of actions of a transaction, and the largest number that it can have in a phase
     in which both the old and the new item are written."""
     members = members_of(call)
     total, guards = 0, set()

@@ -23,7 +23,7 @@ WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 ATTEMPTS = 12
 LONGEST_PAUSE_SECONDS = 0.5
 HAS_NEW = frozenset({*READS_NEW, Phase.VERIFY})
-"""The phases in which all new items exist: also VERIFY, in which a read can end after a `back`."""
+"""The phases in which all new items exist. VERIFY counts: a read may end in it after a `back`."""
 COUNTED = frozenset({Phase.OLD, Phase.EXPAND})
 _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
 """If a transaction is cancelled for these reasons, it is prepared again from the stored items."""

@@ -185,7 +185,7 @@ class Migration:
         return run(self.migrator().verify(), connect(connection))
 
     def finish(self, connection: Any, *, report: Report | None = None) -> State:
-        """Drop the old indexes. From now on, programs can open the new table itself."""
+        """Drop the old indexes. From then on, programs can open the new table directly."""
         return run(self.migrator(report=report).finish(), connect(connection))
 
     def status(self, connection: Any) -> State:

@@ -156,7 +156,7 @@ class Migrator:
 
     @patient
     def finish(self) -> Steps[State]:
-        """Drop the old indexes and what the migration kept for itself. The phase stays `done`."""
+        """Drop the old indexes and the migration's own items, except its state, now in `done`."""
         state = yield from self._taken()
         if state.phase is not Phase.CONTRACTING:
             raise MigrationError(

@@ -64,7 +64,8 @@ class ShadowEntity(Entity):
     def _read_as_old(self) -> Reader:
         """A function that reads the values of the old entity's fields from a new item.
 
-        It raises KeyError if values have to be converted, which `load` then does.
+        It raises KeyError for an item that `load` then reads in several steps, e.g. because values
+        have to be converted.
         """
         assert self.twin is not None
         return _refuse if self.twin.retyped else self.reader(self._renamed)

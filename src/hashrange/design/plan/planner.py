@@ -246,7 +246,7 @@ class _Planner:
         return (not get, _leaves_out(plan), bool(plan.outsiders), _RANK[plan.source.kind], -narrow)
 
     def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
-        """Raise KeyRefusal if a global index lacks a field that is returned.
+        """Raise KeyRefusal if a global index lacks a field that the pattern returns.
 
         If a local index lacks a field, DynamoDB fetches it from the table.
         """

@@ -17,7 +17,10 @@ def needed_fields(pattern: Pattern, entity: Entity) -> list[str]:
 
 
 def missing_fields(fields: Sequence[str], entity: Entity, source: Source) -> list[str]:
-    """Those of `fields` that an index neither projects nor holds in its key or the primary key."""
+    """The fields among `fields` that an index lacks.
+
+    The index neither projects them nor has them in its key or in the primary key.
+    """
     if source.project == "ALL":
         return []
     projected = set(source.project) if source.project != "KEYS_ONLY" else set()

@@ -337,7 +337,7 @@ class _Walk:
 def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholder]]) -> None:
     """Raise KeyRefusal unless the placeholders together show all that the argument compares.
 
-    Otherwise items with other values of the field would come back.
+    Otherwise items with other values of the field would be returned.
     """
     units: set[str] = set()
     needed: frozenset[str] = frozenset()

@@ -50,7 +50,7 @@ class Loader:
 
     @cached_property
     def _by_key(self) -> list[Entity]:
-        """The entities in the order in which they are tried.
+        """The entities in the order in which an item without a type is tested for them.
 
         Entities that the pattern returns come first, then those with more constant text in the key.
         """

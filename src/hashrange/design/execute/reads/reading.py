@@ -156,7 +156,7 @@ class PlanReader:
         ]
 
     def _related(self, raw: Item) -> dict[str, Any]:
-        """The key fields of the followed item, taken from an item of the relation."""
+        """The key fields of the item to which `raw` refers, taken from `raw`."""
         item = self.plan.route.entity.load(raw)
         return {name: getattr(item, held) for name, held in self.plan.held.items()}
 

@@ -247,7 +247,7 @@ class RequestBuilder:
 
     @cached_property
     def _fields(self) -> tuple[tuple[str, str], ...]:
-        """(field, name of the argument that gives its value)"""
+        """Pairs: a field of the key, and the name of the argument that gives its value."""
         return tuple((field, a.name) for field, a in self.plan.route.bound.items())
 
     def _ranges(self, arguments: Arguments, forward: bool, now: datetime) -> list[KeyRange]:

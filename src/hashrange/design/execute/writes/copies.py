@@ -1,4 +1,4 @@
-"""Finding the copies of an owner's fields by the keys of the entities that hold them."""
+"""Finding the copies of an owner's fields, by the keys of the entities that have the copies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
