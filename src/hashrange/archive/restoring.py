@@ -43,8 +43,8 @@ def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
 
     By default, this is the latest archived commit.
 
-    Raises `StoreError` if the file exists, `ArchiveError` and `ObjectError`. After an error there
-    is no new file.
+    Raises `ArchiveError` and `ObjectError`, and `StoreError` if the file exists. After an error,
+    there is no new file.
     """
     path = os.path.abspath(path)
     check_folder(path)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hashrange.embedded.moved_clock import DatabaseClock
 
 PREFIXES = {"function": "", "module": "module_", "session": "session_"}
-"""The prefix of the fixtures' names, by scope."""
+"""For each scope, the prefix of the names of its fixtures."""
 
 _ENDS = {"function": "test", "module": "module", "session": "run"}
 

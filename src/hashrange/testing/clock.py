@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hashrange.runtime.clock import wall_clock
 
 When = float | str | datetime
-"""Epoch seconds, a text such as "2030-01-31T12:00", or a datetime; without a zone, it is UTC."""
+"""Epoch seconds, a text such as "2030-01-31T12:00", or a datetime. Without a zone, UTC is meant."""
 
 
 class TestClock:
@@ -33,7 +33,10 @@ class TestClock:
         self._ahead = 0.0
 
     def advance(self, by: float | timedelta) -> None:
-        """Move forward by seconds or a timedelta. A negative `by` moves back, as a correction."""
+        """Move the clock forward by `by`: seconds or a timedelta.
+
+        If `by` is negative, the clock goes back, as a corrected clock does.
+        """
         self._ahead += by.total_seconds() if isinstance(by, timedelta) else by
 
 

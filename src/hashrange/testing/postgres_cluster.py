@@ -5,7 +5,7 @@
     cluster.stop()
 
 or, from a shell, `python -m hashrange.testing.postgres_cluster 3`, which prints the address of the
-database, and ends the cluster with Ctrl-C.
+database, and ends the cluster on Ctrl-C.
 
 The programs are those of an installed PostgreSQL that has Citus. Each node is a `PostgresServer`
 that listens on 127.0.0.1. The first node is the coordinator, and holds shards like the others.

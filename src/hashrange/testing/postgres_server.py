@@ -135,7 +135,7 @@ class PostgresServer:
         return self.dsn(search_path=name, **self._store_options)
 
     def new_database(self, options: str = "") -> str:
-        """The address (DSN) of a new, empty database."""
+        """The address (DSN) of a new, empty database. `options` are those of CREATE DATABASE."""
         name = f"test{next(self._names)}"
         self.run(f"CREATE DATABASE {name} {options}")
         return self.dsn(name, **self._store_options)

@@ -16,7 +16,7 @@ def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Conn
     """A connection to `handed`, a database or a client. Raises TypeError for anything else.
 
     If `binary` is False, binary values stay bytes, as in boto3; otherwise they are converted to
-    wire form. `service` is the service that a client must be for.
+    wire form. `service` is the service whose client is expected.
     """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)

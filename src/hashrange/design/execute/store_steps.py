@@ -242,7 +242,7 @@ class StoreSteps(ObservedCalls):
             yield from self.commit(call, actions)
 
     def _land(self, call: Call, written: PreparedWrite) -> Steps[None]:
-        """Commit a write, together with the copies of changed fields if one transaction has room.
+        """Commit a write, together with copies of changed fields if they fit in one transaction.
 
         After an update, `written.item` is loaded again from what is stored now.
         """

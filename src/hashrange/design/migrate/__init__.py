@@ -1,1 +1,1 @@
-"""Changing the model of a table while programs use it. `docs/how-to/change-a-model.md` shows it."""
+"""Changes the model of a table while programs use it. See `docs/how-to/change-a-model.md`."""

@@ -151,7 +151,7 @@ class Counting:
         self._largest = Largest()
 
     def note(self, call: ApiCall) -> Steps[None]:
-        """Count a write. Store the counts once a minute; after a failure, a minute later."""
+        """Count a write. Store the counts once a minute; if that fails, retry a minute later."""
         ours = [m for m in members_of(call) if _counts(self.side, m)]
         now = self.now()
         with self._lock:

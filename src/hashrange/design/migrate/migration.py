@@ -32,7 +32,7 @@ from hashrange.model.values import Item
 R = TypeVar("R")
 LEASE_SECONDS = 5.0
 SIGNATURE_SECONDS = 1800.0
-"""The longest life of a signed request: fifteen minutes of clock skew to either side."""
+"""How long a signed request is accepted: fifteen minutes before and after the time it names."""
 
 
 class Migration:

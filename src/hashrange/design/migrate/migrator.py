@@ -156,7 +156,7 @@ class Migrator:
 
     @patient
     def finish(self) -> Steps[State]:
-        """Drop the old indexes and the migration's own items, except its state, now in `done`."""
+        """Drop the old indexes and the migration's items. Its state stays, in the phase `done`."""
         state = yield from self._taken()
         if state.phase is not Phase.CONTRACTING:
             raise MigrationError(
@@ -189,7 +189,7 @@ class Migrator:
         return state
 
     def _taken(self) -> Steps[State]:
-        """Take a new term for this migrator. Returns the state with it."""
+        """Take a new term for this migrator. Returns the changed state."""
         state = yield from self._own_state()
         return (
             yield from self.ledger.change(state, state.changed(term=state.term + 1, paused=False))

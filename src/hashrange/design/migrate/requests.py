@@ -18,7 +18,7 @@ def identity(key: Item) -> str:
 
 
 class Requests:
-    """Makes the actions of one transaction for a table at an epoch."""
+    """Makes the actions of a transaction on one table, which set the epochs of its items."""
 
     def __init__(self, model: TableModel, epoch: int) -> None:
         self.table = model.name
@@ -83,8 +83,8 @@ class Requests:
     def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
         """Write the epoch into an item and change nothing else.
 
-        Items that have the same attributes share the texts of the action. `as_read` explains
-        `owned`.
+        The expressions are made only once for all items that have the same attributes. `as_read`
+        explains `owned`.
         """
         known = owned, *image
         shared = self._stamps.get(known)
@@ -147,8 +147,8 @@ class Requests:
         return self._action("Update", {"Key": key, "UpdateExpression": text}, condition, expression)
 
     def fenced(self, member: Member) -> Member:
-        """A program's write of one item, which also sets the item's epoch, on condition that the
-        item has no later one."""
+        """A copy of the write `member` that also sets the item's epoch, on condition that the item
+        has no later epoch."""
         parameters = dict(member.parameters)
         condition = "(attribute_not_exists(#zz) OR #zz <= :zz)"
         own = parameters.get("ConditionExpression")

@@ -238,7 +238,7 @@ def needs_images(side: Side, state: State, call: ApiCall) -> bool:
 
 def fenced(side: Side, state: State, call: ApiCall) -> ApiCall:
     """A copy of the request in which each write of a changed item also sets the item's epoch, on
-    condition that the item has no later one."""
+    condition that the item has no later epoch."""
     requests = Requests(side.model, state.epoch)
     members = []
     for member in members_of(call):

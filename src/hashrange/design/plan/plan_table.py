@@ -74,7 +74,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 def plan_row(plan: Plan | Unplanned, types: Sequence[str]) -> PlanRow:
     """The row of a pattern.
 
-    `types` are the names of all entities: the partition key values of an index by type.
+    `types` are the names of all entities, for a pattern that reads an index by the entity's type.
     """
     pattern = plan.pattern
     if isinstance(plan, Unplanned):

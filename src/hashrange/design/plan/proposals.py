@@ -174,8 +174,8 @@ def _keys(
 ) -> Iterator[tuple[KeyText, KeyText]]:
     """Candidates for (partition key, sort key).
 
-    A key begins with the arguments with equality; then come one range and the rest of the primary
-    key. Arguments in the filter `text` are left out.
+    A key begins with the arguments that are compared for equality; then come one range and the rest
+    of the primary key. Arguments in the filter `text` are left out.
     """
     entity = entities[0]
     arguments = [a for a in pattern.arguments if f":{a.name}" not in text.split()]

@@ -52,7 +52,7 @@ class SortTest:
 class Route:
     """A key with the arguments that it uses.
 
-    `equals` are the completely known sort columns, `test` is the comparison on the next one.
+    `equals` are the completely known sort columns, `test` compares the next column.
     `shards` is a shard placeholder of the partition key whose field is not known, so that every
     shard is queried. `bound` maps fields to arguments. If the partition key shows only the first
     characters of a field, `beginnings` has their number, and the field's argument is a prefix.

@@ -117,7 +117,7 @@ class _ViewLoader:
 
     @cached_property
     def _absent(self) -> dict[str, Any]:
-        """For each field whose attribute may be absent, the value that it then has."""
+        """For each field whose attribute may be absent, the value of the field in that case."""
         values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
         return {name: value for name, value in values.items() if value is not STORED}
 

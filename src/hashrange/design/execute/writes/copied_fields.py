@@ -16,7 +16,7 @@ from hashrange.model.values import Item as WireItem
 
 
 class CopiedFields:
-    """Reads the owners of one item's copies."""
+    """Reads the owners from which an item copies fields, and checks the copies against them."""
 
     def __init__(self, model: TableModel) -> None:
         self.model = model

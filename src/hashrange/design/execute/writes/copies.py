@@ -19,9 +19,10 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class Copies:
-    """An entity's copied fields of one owner, and the route to its items by the owner's key.
+    """The fields that an entity copies from one owner, and the route to its items.
 
-    `reference` says which of the entity's fields hold the owner's key.
+    `reference` says which of the entity's fields hold the owner's key. The route finds the items by
+    this key.
     """
 
     model: TableModel
@@ -77,7 +78,7 @@ class Copies:
 
 
 def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
-    """The copied fields of an owner, by entity and reference.
+    """The fields of an owner that other entities copy, for each entity and reference.
 
     Raises BadValue if no key finds an entity's copies.
     """

@@ -290,7 +290,7 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        """The changed fields that other items copy; all of a new item, since copies may exist."""
+        """The changed fields that other items copy; all for a new item, as old copies may exist."""
         if entity.name not in self.copied:
             return _NO_FIELDS
         attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}
@@ -307,7 +307,7 @@ class Writer:
     def _still(
         self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
     ) -> list[str]:
-        """Conditions: the attributes used by markers and copies (or all attributes) are as read."""
+        """Conditions: the attributes for markers and copies, or `everything`, are still as read."""
         if old is None:
             return [expression.as_read(self.hash_name, None)]
         if entity.version is not None:
