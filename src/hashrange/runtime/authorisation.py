@@ -1,4 +1,4 @@
-"""Checks with the policies whether a request's principal may make the request.
+"""Asks the policies whether the principal of a request may make it.
 
 The check is made in the snapshot of the decision, for each member of the request, on the resource's
 own ARN, so that a refusal says nothing about the table's existence, state and keys. A request that

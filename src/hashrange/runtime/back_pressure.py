@@ -17,8 +17,8 @@ from hashrange.runtime.ending import complaints
 LAG_SECONDS_MAX = 10.0
 """Writes are throttled while an index does not show a change that is older than this."""
 AWAY_SECONDS_MAX = 300.0
-"""The same limit for a change that the store has failed to apply: long enough for a standby to take
-over."""
+"""LAG_SECONDS_MAX for a change that the store has failed to apply: long enough for a standby to
+take over."""
 
 
 class Lag:

@@ -33,8 +33,8 @@ def ask(runtime: RunsUpkeep, name: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 class Duty(forks.Forkable):
-    """Tells whether this process has a certain duty now. If the database is `shared`, the process
-    needs a lease for it.
+    """Tells whether this process has the duty `duty` now. If the database is `shared`, the process
+    needs a lease for the duty.
 
     `timer` counts seconds. Its default is `time.monotonic` as it was at the import, even if a test
     replaces that function later to freeze the time.

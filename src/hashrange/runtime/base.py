@@ -37,8 +37,8 @@ class Writer(Protocol):
 class BaseRuntime(forks.Forkable):
     """Runs operations on a database, and explains the database and its requests to users.
 
-    Its methods may be called from any thread. A call of a method of `store` blocks the thread that
-    makes it. After `close`, every operation raises Closed.
+    Its methods may be called from any thread. The methods of `store` block the thread that calls
+    them. After `close`, every operation raises Closed.
     """
 
     _writer: Writer
@@ -99,7 +99,8 @@ class BaseRuntime(forks.Forkable):
         return tables
 
     def cut(self, table_name: str) -> "Cut":
-        """A table with its history. Close it soon: until then, the store keeps overwritten rows."""
+        """A table with its history. Close the Cut soon: until then, the store keeps overwritten
+        rows."""
         from hashrange.runtime.cut import Cut
 
         return Cut(self._threads, table_name)

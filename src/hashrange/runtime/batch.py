@@ -34,9 +34,10 @@ from hashrange.runtime.environment import HEAD, Environment
 BATCH_REQUESTS_MAX = 128
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 BATCH_SECONDS_MAX = 0.01
-"""After this time a batch ends; the rest of its requests wait for the next one."""
+"""After this time no further request of a batch is decided; the rest wait for the next batch."""
 BULK_SECONDS_MAX = 0.1
-"""The limit for a batch of bulk writes: enough for all writes that are submitted together."""
+"""BATCH_SECONDS_MAX for a batch that begins with a bulk write: enough for all writes that are
+submitted together."""
 
 ENTROPY_BYTES = 16
 
@@ -298,7 +299,8 @@ class Batch(Struct, eq=False):
             self.environment.meter.redefine(change.new, _gone(change))
 
     def _leave(self, costly: list[Submission], decided: int) -> None:
-        """Take out the costly submissions, and the submissions after the first `decided` ones."""
+        """Take the costly submissions, and those after the first `decided` ones, out of the batch
+        (see `costly` and `late`)."""
         late = list(self.submissions[decided:])
         for submission in late:
             submission.outcome = submission.earlier = None  # it may be from before a conflict

@@ -24,7 +24,8 @@ _LATER = "UPDATE changed SET new = ?, known = 1 WHERE key = ? AND NOT known"
 
 
 class Changed(NamedTuple):
-    """An item before and after (None: there was none), and the time of its last change."""
+    """An item at the beginning and at the end of a period (`old` and `new`; None: there was none),
+    and the time of its last change."""
 
     keys: Item
     old: Item | None

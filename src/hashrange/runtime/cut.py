@@ -1,4 +1,4 @@
-"""All items of a table as of a moment in its history, while writes continue."""
+"""Reads all items of a table as of a moment in its history, while writes continue."""
 
 import sqlite3
 from collections.abc import Iterator

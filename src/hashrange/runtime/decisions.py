@@ -156,7 +156,7 @@ class Proposal(Struct):
 
 
 def concluded(decision: Decision, now: float) -> tuple[list[kv.Write], bytes | ApiError]:
-    """The writes of a decision and its response, or its error if it is a refusal that writes."""
+    """The writes of a decision, and its response or, if it is a refusal that writes, its error."""
     writes = transition.derive(decision, now)
     if decision.note is not None:
         logger.warning("%s", decision.note)

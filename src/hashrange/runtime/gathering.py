@@ -13,8 +13,9 @@ and a turn without new requests ends the wait. But while a long read runs, each 
 slice of it, so the wait is limited."""
 
 PATIENCE_SECONDS = 0.005
-"""Requests for one of several machines wait this long for the batch under way there. Each machine
-gets only a part of the requests, and a batch has a cost of its own."""
+"""If a store has several machines, requests for one of them wait at most this long for a batch that
+is under way there. Each machine gets only a part of the requests, and a batch has a cost of its
+own."""
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 """Starts a task, such as a batch."""

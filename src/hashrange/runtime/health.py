@@ -1,4 +1,4 @@
-"""Whether a store can still be used: by trying, or according to an error."""
+"""Finds out whether a store can still be used: by trying, or from an error."""
 
 from hashrange import kv
 from hashrange.engine.keyspace import system

@@ -1,4 +1,4 @@
-"""Sources of reads, and functions for the reads that the runtime makes itself."""
+"""What answers reads, and functions for the reads that the runtime makes itself."""
 
 from typing import Protocol, cast
 

@@ -77,7 +77,7 @@ class VectorViews:
 
 
 def _bytes_of(views: Sequence[View]) -> int:
-    """The size of views in memory. They share most of their blocks, unless one of them was loaded
-    from scratch."""
+    """The size of views in memory. Blocks that they share are counted once: these are most of the
+    blocks, unless one of the views was loaded from scratch."""
     blocks = {id(part.block): part.block for view in views for part in view.parts}
     return sum(block.bytes for block in blocks.values())

@@ -41,7 +41,7 @@ class Spaces(NamedTuple):
 
 
 class State(NamedTuple):
-    """The committed rows by space, and the counters. A state is never changed."""
+    """The committed rows by space, and the counters. A State object is never changed."""
 
     spaces: dict[int, dict[bytes, bytes]]
     counters: dict[bytes, int]

@@ -35,7 +35,7 @@ class SortedKeys:
             self._split(index)
 
     def remove(self, key: bytes) -> None:
-        """Remove an existing key. Buckets shrink and disappear; they are never merged."""
+        """Remove an existing key. The short lists shrink and disappear; they are never merged."""
         index = bisect_left(self._bounds, key)
         bucket = self._buckets[index]
         del bucket[bisect_left(bucket, key)]

@@ -1,6 +1,6 @@
-"""The signer of a request: the claims of its Signature Version 4, and the checks of their form.
+"""Finds the signer of a request: reads its Signature Version 4, and checks the form.
 
-The order of checks is DynamoDB's: where the signature is, its missing parts, the form of the
+The order of checks is DynamoDB's: the place of the signature, its missing parts, the form of the
 date, the clock, the credential's scope, the key and the signature. Without a verifier any
 well-formed credential is accepted, and the clock is not checked.
 """
@@ -45,7 +45,7 @@ _KEY_IN_QUERY = re.compile(rb"[?&]X-Amz-Credential=([^&#\s]{1,128})")
 
 
 def claimed_key(headers: Mapping[bytes, bytes], url: bytes) -> str:
-    """The access key that a request names, in whatever form; "" if it names none."""
+    """The access key that a request names, even in an ill-formed signature; "" if there is none."""
     match = _CLAIMED_KEY.search(headers.get(b"authorization", b"")) or _KEY_IN_QUERY.search(url)
     return unquote(match[1].decode("latin-1")).partition("/")[0] if match else ""
 

@@ -218,7 +218,8 @@ class Connection:
         self._body.clear()
 
     def _check_unfinished(self) -> None:
-        """Limit the memory of one request: its head, its body, and the bytes between them."""
+        """Limit the memory of one request: its head, its body, and bytes that belong to neither,
+        such as the sizes of chunks."""
         if self._pieces:
             self._stray_bytes = 0
             self._gather()
@@ -226,7 +227,8 @@ class Connection:
             raise _RefusedError(400)
 
     def _gather(self) -> None:
-        """Hash each piece as it arrives: hashing a large body at once would take long."""
+        """Add the pieces that have arrived to the body, and hash each of them: hashing a large body
+        at once would take long."""
         if self._verifier and not self._body:
             self._digest = sha256()
         for piece in self._pieces:

@@ -131,7 +131,7 @@ def respond(
 
 @lru_cache(maxsize=1)
 def _http_date(seconds: int) -> bytes:
-    """RFC 9110's IMF-fixdate, in English in every locale."""
+    """The time as an HTTP date (RFC 9110's IMF-fixdate), in English in every locale."""
     at = gmtime(seconds)
     return (
         f"{_DAYS[at.tm_wday]}, {at.tm_mday:02} {_MONTHS[at.tm_mon]} {at.tm_year}"

@@ -29,7 +29,7 @@ SYNTAX_BYTES_MAX = 1024 * 1024
 """The syntax of larger bodies is not checked here."""
 
 Targets = Mapping[bytes, str]
-"""Values of the X-Amz-Target header -> names of operations."""
+"""The names of operations, by the values of the X-Amz-Target header."""
 
 
 class NotFoundError(Exception):

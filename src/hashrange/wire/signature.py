@@ -40,7 +40,7 @@ _INVALID_TOKEN = "The security token included in the request is invalid"
 [seen]"""
 
 Query = Sequence[tuple[str, str]]
-"""Decoded parameters in the order in which they were sent; each character is a byte."""
+"""Decoded query parameters in the order in which they were sent; each character is a byte."""
 
 
 class Digest(Protocol):
@@ -91,7 +91,8 @@ class Key(NamedTuple):
 
 
 Keys = Mapping[str, Key]
-"""The keys of one generation, by access key. They never change."""
+"""The secret keys that are accepted at one time (a *generation*), by access key. A generation never
+changes: other keys are another generation."""
 
 
 class KeyRing:

@@ -1,4 +1,4 @@
-"""The evaluation of a costly request: its writes, and the body of its response or its error."""
+"""Evaluates a costly request: finds its writes, and the body of its response or its error."""
 
 from collections.abc import Generator
 from typing import Any, Protocol

@@ -1,6 +1,6 @@
 """Costly requests take turns: each makes one step at a time, up to its next read.
 
-A request is costly if evaluating a row that it has read, or all its rows together, would delay
+A request is costly if evaluating one of the rows that it has read, or all of them, would delay
 other requests too long (`engine.cost`). It begins again here, over a snapshot of its own. A request
 that only reads is answered from the snapshot. A request that writes is decided outside the write
 lock, and its reads are remembered: its writes go into a batch, and are committed if the same reads

@@ -1,4 +1,4 @@
-"""Ends a process that does not answer, because it has been stopped or hangs.
+"""Ends a process that no longer answers: one that was stopped, or hangs.
 
 A limit on elapsed time would not work, because on a busy machine a process may have to wait long
 for a processor. So the limits are on processor time: a working process uses some between two
@@ -36,7 +36,7 @@ class Watch:
         threading.Thread(target=self._run, name="hashrange-watch", daemon=True).start()
 
     def asked(self) -> None:
-        """Start watching: from now on, an answer is expected."""
+        """Note that the process was asked: from now on, an answer is expected."""
         self._asked += 1
 
     def answered(self) -> None:

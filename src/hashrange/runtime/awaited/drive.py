@@ -18,8 +18,8 @@ from hashrange.runtime.environment import HEAD
 from hashrange.runtime.overlay import Asking, Overlay
 
 LOCKING_FROM = 2
-"""From this attempt on, a batch locks the rows that it reads, so that servers that keep changing
-the same items take turns."""
+"""From this attempt on (the first is 0), a batch locks the rows that it reads, so that servers that
+keep changing the same items take turns."""
 
 PAUSE_SECONDS_MAX = 0.064
 """The longest pause before a batch that has lost a race is decided again."""
@@ -31,7 +31,7 @@ async def run_batch(
     """Decide and commit a batch. Every submission has its outcome afterwards.
 
     `first` are the first reads of its decisions. If the batch loses a race, the decisions whose
-    reads would now have other answers are run again. Returns the writes that were committed.
+    reads would now have other answers are made again. Returns the writes that were committed.
     """
     batch.remembers = True
     try:

@@ -170,7 +170,8 @@ class Propagator:
             self._start()
 
     async def _carry_out(self, slots: dict[LogSlot, float]) -> dict[LogSlot, float]:
-        """Make one step. Returns the slots with records left, and since when these have waited."""
+        """Apply the first records of these slots. Returns the slots that have records left, and
+        since when these records have waited."""
         name, log, _ = next(iter(slots))
         reads = propagation.first_of(log, [slot.number for slot in slots])
         pages = propagation.of_one_step(await self._store.read(reads))

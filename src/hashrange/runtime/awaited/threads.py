@@ -112,7 +112,7 @@ class StoreOnLoop:
         return iter(())
 
     def elected(self) -> bool:
-        """Always true: a lease says which process does the work."""
+        """Always true: a lease, not the store, says which process does the common work."""
         return True
 
     def figures(self) -> dict[str, int]:

@@ -6,8 +6,8 @@ ticket for each partition key that its first read names, from the time when it j
 the batch has ended. A request that waits for a ticket precedes every later request for the same
 ticket.
 
-As long as the definition of its table is not known, the items of a request are not known either.
-Such a request waits for all batches to end, and later requests wait for it.
+If the definition of a request's table is not known yet, it is not known either which items the
+request uses. Such a request waits for all batches to end, and later requests wait for it.
 
 Tickets only avoid conflicts; they guarantee nothing. Another batch or server may still change other
 rows that a request reads; the commit notices that.

@@ -1,4 +1,4 @@
-"""The values of rows before they were overwritten, for as long as a read may be old."""
+"""The values that rows had before they were overwritten, for as long as a read may show them."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -77,8 +77,7 @@ class Lagging:
             return decision
 
     def _reverted(self, draw: "_Draw", read: kv.Read) -> list[kv.Write]:
-        """The writes that take the rows of a read back to the state before those of their changes
-        that the read does not see yet."""
+        """The writes that undo, in the answer of a read, the changes that it must not show yet."""
         writes: list[kv.Write] = []
         for space in _spaces(read):
             late = [each for each in self._history.late(space, draw.now) if _has(read, each)]

@@ -1,10 +1,10 @@
 """The first attempts of requests, with what they would consume: an open loop.
 
-A scenario does not refuse the same requests as the recording did, and nobody knows which of them
-would be sent again. So each request is replayed once, at the time of its first attempt. If this
-attempt was refused, it has consumed nothing in the recording. Then it is assumed to consume as much
-as a later attempt of the same invocation or, if there is none, the average of the same operation on
-the same table or index.
+A scenario refuses other requests than the recording did, and nobody knows which of its refused
+requests would be sent again. So each request is replayed once, at the time of its first attempt. If
+this attempt was refused, it has consumed nothing in the recording. Then it is assumed to consume as
+much as a later attempt of the same invocation or, if there is none, the average of the same
+operation on the same table or index.
 """
 
 from collections import defaultdict, deque

@@ -17,7 +17,8 @@ OPEN_MAX = 10_000
 
 
 class Proof(Struct):
-    """The result of a comparison. `difference` describes the first answer that differs."""
+    """The result of comparing a replay with its recording. `difference` describes the first answer
+    that differs."""
 
     asks: int = 0
     refusals: int = 0

@@ -1,4 +1,4 @@
-"""Reads a trace from a file, line by line: memory does not grow with its length."""
+"""Reads a trace from a file, line by line: a long trace needs no more memory than a short one."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Group commit: the thread or loop that holds the lock decides and commits for all that wait.
+"""Group commit: the thread or loop that holds the lock decides and commits all waiting requests.
 
 A thread that calls `execute` runs the next batch itself if no other thread does; otherwise it
 sleeps until its request is committed or until it is its turn to run a batch. On an event loop a

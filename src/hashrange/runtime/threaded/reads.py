@@ -35,7 +35,7 @@ from hashrange.runtime.threaded.turn import Turn
 
 LONG_READS_PER_TURN = 8
 """If this many reads of a turn have exceeded their slice of time, the remaining reads of the turn
-are queued as long reads at once. Each such excess keeps other requests waiting for a slice."""
+are queued as long reads at once. Otherwise each of these would delay other requests by a slice."""
 
 OVERRUN_SECONDS = 0.001
 """A page of large items cannot be divided. If a read and its response occupy the event loop for

@@ -67,7 +67,7 @@ class Runtime(BaseRuntime):
 
     def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
         """Like `call` for several requests that write, which share commits: for programs that
-        load data. Other writers may wait longer meanwhile (see `Submission.bulk`).
+        load data. It may make other writers wait longer (see `Submission.bulk`).
 
         The outcome of each is its response's body or the error.
         """

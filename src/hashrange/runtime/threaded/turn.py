@@ -17,7 +17,8 @@ class Turn:
 
     def __init__(self, open_snapshot: Callable[[], ReadSnapshot]) -> None:
         self.loop = get_running_loop()
-        """Determined once for all requests, because it takes a system call (getpid)."""
+        """The running event loop. It is determined once for all requests of the turn, because that
+        takes a system call (getpid)."""
         self.long_reads = 0
         """The number of reads of the turn that have exceeded their slice of time."""
         self._open = open_snapshot

@@ -48,7 +48,7 @@ def first_from(start: bytes) -> tuple[int, bytes]:
 
 def first_after(end: bytes | None) -> tuple[int, bytes]:
     """A slot and a stored key that follow those of all rows before `end`. If `end` is too long for
-    the index, some rows after `end` have lower stored keys as well."""
+    the index, some rows after `end` may have lower stored keys as well."""
     if end is None:
         return SLOT_AFTER_ALL, b""
     if len(end) <= KEY_BYTES_MAX:

@@ -217,7 +217,7 @@ class Pool:
 
     @asynccontextmanager
     async def within(self, connection: Any) -> AsyncIterator[None]:
-        """A transaction, unless the connection is already in one."""
+        """Run the block in a transaction; if the connection is in a transaction, in this one."""
         if connection.is_in_transaction():
             yield
             return

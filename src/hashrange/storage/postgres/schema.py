@@ -52,7 +52,7 @@ _SLOTS_OF_BATCHES = (
     "ALTER TABLE batches ADD COLUMN slot smallint NOT NULL DEFAULT 0, "
     "DROP CONSTRAINT batches_pkey, ADD PRIMARY KEY (slot, id)",
 )
-"""With this column, every table except the lists of spaces can be distributed by slots."""
+"""With the column `slot`, every table except the lists of spaces can be distributed by slots."""
 
 _STEPS: tuple[tuple[str, ...], ...] = (_TABLES, _SLOTS_OF_BATCHES, ())
 """Step n brings the tables from version n to n + 1."""

@@ -156,8 +156,8 @@ Place = tuple[int, Tables]
 
 
 class Step:
-    """The values of some parts. A guarded part must change as many rows as it has values or, if
-    `changed` has a number for it, that number of rows."""
+    """The values of some parts. A guarded part must change as many rows as it has values, unless
+    `changed` has another number of rows for the part."""
 
     def __init__(self, values: Mapping[Place, Values], changed: Mapping[Place, int] | None = None):
         self.values = {place: rows for place, rows in values.items() if rows}

@@ -169,7 +169,8 @@ class Plan:
         self._locks: dict[Place, list[tuple[Any, ...]]] = {}
         """Rows to lock: space, slot, key and version."""
         self._absent: dict[Place, list[tuple[Any, ...]]] = {}
-        """Space, slot and key of rows that are inserted only to keep others from inserting them."""
+        """Space, slot and key of rows that are inserted only to keep other transactions from
+        inserting them."""
         self._add_rows(folded, guards)
         for name in sorted(folded.added):
             values = name, layout.slot_of_counters, folded.added[name]

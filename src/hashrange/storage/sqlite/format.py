@@ -27,7 +27,7 @@ from hashrange.kv import SYSTEM_SPACE, Damaged, Durability, StoreError
 APPLICATION_ID = 0x48527267  # "HRrg"
 VERSION = 3
 SEQUENCE = b"appended"
-"""The name of the last number that `Append` used."""
+"""The name under which `statistics` has the last number that `Append` used."""
 
 
 def _rename_counters(connection: apsw.Connection) -> None:
@@ -52,7 +52,7 @@ _CACHE_KIB = 16_000
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
 """The number of cached statements: a space in use needs about three. A put that has to prepare its
-statement takes half as long again."""
+statement takes 50 % longer."""
 
 
 def create_file(path: str) -> None:

@@ -101,8 +101,8 @@ class Log:
             first += 1
 
     def sums_after(self, number: int) -> list[Checksum]:
-        """The checksums of frame `number` or, for 0, of the header, which the next frame may
-        continue."""
+        """The checksums that the frame after frame `number` may continue: those of frame `number`
+        or, if `number` is 0, those of the header."""
         return [next(self.frames(number)).sums] if number else self.sums
 
     def follows(self, frame: Frame, before: list[Checksum]) -> bool:

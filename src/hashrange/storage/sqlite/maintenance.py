@@ -52,8 +52,8 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
 
 
 def _links_left(path: str) -> list[str]:
-    """The temporary names of `path` that are left of backups that were killed after the copy had
-    got the name `path`."""
+    """The temporary names that the file `path` still has, because a backup was killed after its
+    copy had got the name `path`."""
     folder, name = os.path.split(path)
     beside = (
         each.path
@@ -108,7 +108,8 @@ def _copy_rows(source: apsw.Connection, path: str) -> None:
 
 
 def immutable(path: str) -> closing[apsw.Connection]:
-    """A connection that reads a file without its log and without locks. Nobody may change it."""
+    """A connection that reads a file without its log and without locks. The file must not change
+    while it is open."""
     readable = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return closing(apsw.Connection(f"{Path(path).as_uri()}?immutable=1", readable))
 

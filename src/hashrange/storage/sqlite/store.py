@@ -169,7 +169,7 @@ class SqliteStore(forks.Forkable):
             raise explain(error, self.path) from error
 
     def figures(self) -> dict[str, int]:
-        """See `kv.Store`. `wal_bytes` is the size of the log's file, which is reused."""
+        """See `kv.Store`. `wal_bytes` is the size of the log's file, of which a part may be old."""
         figures = {
             "commits": self._commits,
             "checkpoint_failures": self._checkpointer.failures,

@@ -297,7 +297,7 @@ class Tail:
         return Frames(data, at, last - position.frame, commits, more=last < end)
 
     def _transactions(self, after: int, end: int) -> bytes:
-        """Whole transactions: as many as fit into 16 MB, or a single larger one."""
+        """Whole transactions after frame `after`: as many as fit into 16 MB, or a larger one."""
         size = _READ_BYTES // self._frame_bytes
         while after + size < end:
             data = self._raw(after, after + size)

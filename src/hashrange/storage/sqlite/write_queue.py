@@ -19,10 +19,10 @@ and locks on places of the file, which need not exist:
     ARCHIVING        by the process that ships the log to an archive
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
-When a process ends, the kernel releases its locks. What it leaves in the file is only a hint: the
-hint makes the next writer draw a number, and drawing a number corrects the hint. The order is not
-guaranteed. Only SQLite's own lock keeps writers apart, so nothing is lost if a process does not
-know of the file, cannot open it, or runs on a system without such locks.
+When a process ends, the kernel releases its locks. The bytes that it leaves in the file are only a
+hint: the hint makes the next writer draw a number, and drawing a number corrects the hint. The
+order is not guaranteed. Only SQLite's own lock keeps writers apart, so nothing is lost if a process
+does not know of the file, cannot open it, or runs on a system without such locks.
 """
 
 import mmap
@@ -58,10 +58,10 @@ PATIENCE_SECONDS = 2.0
 because the process before it may have been suspended."""
 
 SLICE_SECONDS = 0.001
-"""The time during which a process may begin further transactions in its turn while others wait."""
+"""For how long after its turn a process may begin further transactions while others wait."""
 
 _OPENINGS = 100
-"""The number of attempts to open the file, if it is being removed each time."""
+"""The number of attempts to open the file, if each finds that the file is just being removed."""
 
 _SHARE = 1 / 8
 _PAUSE_SECONDS_MIN = 0.00002
@@ -132,9 +132,10 @@ class WriteQueue:
         self._close()
 
     def elected(self, duty: int = ELECTED) -> bool:
-        """Whether this process does the work that is done once for all processes.
+        """Whether this process does the work `duty`, which is done once for all processes.
 
-        It does so until it closes the file or ends; then the next process that asks is elected.
+        It does the work until it closes the file or ends; then the next process that asks is
+        elected.
         """
         with self._using:
             if duty not in self._elected and self._file is not None and self._lock(duty):
@@ -150,8 +151,8 @@ class WriteQueue:
     def turn(self, wait: Wait) -> Iterator[None]:
         """Wait for the caller's turn, but no longer than `wait` allows or `PATIENCE_SECONDS`.
 
-        The caller then tries to take the write lock until it has it. Processes that came later wait
-        until the block is left.
+        Within the `with` block, the caller tries to take the write lock until it has the lock.
+        Processes that came later wait until the block is left.
         """
         number = self._draw(wait)
         try:

@@ -179,7 +179,7 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
+    """The name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -214,7 +214,8 @@ class Fences:
         _raise_first(problems)
 
     async def _raise_version(self) -> tuple[int, bytes]:
-        """Give the catalog's row a new version, so that changes under way cannot commit."""
+        """Give the catalog's row a new version, so that changes under way cannot commit. Returns
+        the version and the row's value."""
         place = CATALOG_PLACE
         async with self._nodes.of(_AT.slot).near.transaction() as connection:
             row = await connection.fetchrow(CATALOG_ROW, *place)

@@ -78,7 +78,7 @@ async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
 async def lock_alone(
     connection: Any, nodes: Nodes, namespace: int, ranges: Iterable[Range], lists: bool
 ) -> None:
-    """Take exclusively the locks of the spaces of these ranges, at each node with a part of one.
+    """Take exclusively the locks of the spaces of these ranges, at each node that has rows of one.
 
     With `lists`, also take the lock of the list of dropped spaces.
     """
@@ -265,7 +265,7 @@ async def _put(
     new: Mapping[Stored, bytes | None],
     version: int,
 ) -> None:
-    """Insert rows, several with each statement, because most of its cost is planning.
+    """Insert rows, several with each statement, because most of a statement's cost is planning.
 
     Rows to delete, and rows that must remain absent, are inserted as well, because an insertion
     waits for a transaction that has inserted the same row, even if this node does not show it yet.
