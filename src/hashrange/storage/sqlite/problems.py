@@ -69,8 +69,9 @@ def explain_write(error: apsw.Error, path: str, system_errno: int) -> StoreError
 def explain_commit(error: apsw.Error, path: str, system_errno: int) -> StoreError:
     """The error to raise for an `error` of COMMIT itself.
 
-    It is OutcomeUnknown if a sync has failed: the log may still reach the disk, and then the commit
-    is there when the file is next opened.
+    It is OutcomeUnknown after an I/O error other than a lack of space. For example, if a sync
+    fails, the log may still reach the disk, and then the commit is there when the file is next
+    opened.
     """
     problem = explain_write(error, path, system_errno)
     return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem

@@ -236,9 +236,9 @@ class SqliteStore(forks.Forkable):
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
         """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
 
-        If not every commit is synced, a power cut explains the damage. Then the commits are dropped
-        for good, so that they are not reported as damage when the file is next opened with full
-        durability.
+        If not every commit is synced, a power cut may explain the damage. Then the commits are
+        dropped for good, so that they are not reported as damage when the file is next opened with
+        full durability.
         """
         damage = log.lost_commits(connection, self.path)
         if damage is None:
