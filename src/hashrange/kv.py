@@ -354,7 +354,7 @@ class AsyncStore(Protocol):
         """See `Store`. Writes can continue during the check."""
 
     def figures(self) -> dict[str, int]:
-        """Numbers for monitoring, by name, such as those of a pool. Called from any thread."""
+        """Numbers for monitoring, by name, such as a pool's. Any thread may call this method."""
 
     async def close(self) -> None: ...
 
@@ -374,9 +374,9 @@ class Conflict(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """A sync failed, or the connection was lost, so it is not known whether the commit took effect:
-    either all of its writes or none. The commit must not be tried again, because the writes might
-    be made twice, and no caller may be told that it failed or succeeded."""
+    """It is not known whether the commit took effect, with all of its writes, or not: a sync
+    failed, or the connection was lost. It must not be tried again, because the writes might be made
+    twice, and no caller may be told that it failed or succeeded."""
 
 
 class Busy(StoreError):

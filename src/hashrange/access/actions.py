@@ -65,8 +65,7 @@ TAG_KEYS = ("aws:principaltag/", "aws:requesttag/", "aws:resourcetag/")
 
 
 def check_key(key: str) -> None:
-    """Raises ValueError for a name that looks like a condition key of DynamoDB or a global one, but
-    is none."""
+    """Raises ValueError unless the condition key exists. Keys of other services are accepted."""
     lower = key.lower()
     service, colon, name = lower.partition(":")
     if not colon or not name:

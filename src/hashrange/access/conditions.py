@@ -81,7 +81,7 @@ class Condition(Struct, frozen=True):
         """A fast function that tells whether a request meets the condition.
 
         If a policy variable has no value, a condition of a Deny is assumed to hold (`lenient`), and
-        a condition of an Allow is not.
+        a condition of an Allow is assumed not to hold.
         """
         key, fits = self.key, self._fits()
         if self.name == NULL:

@@ -2,8 +2,9 @@
 
     an explicit Deny anywhere                     -> no
     the resource's policy names the principal     -> yes
-    its own policies or the resource's allow it,
-    and so do its boundary and session policies   -> yes
+    the principal's policies or the resource's
+    allow it, and so do the principal's boundary
+    and session policies                          -> yes
     otherwise                                     -> no
 
 Source: IAM user guide, "Policy evaluation logic" and "Permissions boundaries for IAM entities",
@@ -193,6 +194,6 @@ def _names_itself(principal: Principal, statement: Statement) -> bool:
 
 def _grants(principal: Principal, statement: Statement) -> bool:
     """Whether a statement of a resource's policy is enough to allow the principal. A statement that
-    names only the account is not: it leaves the decision to the policies of the account's
+    names only the account is not enough: it leaves the decision to the policies of the account's
     identities."""
     return any(each in ("*", principal.role_arn) for each in statement.principals)

@@ -42,8 +42,8 @@ class AccessError(ValueError):
 
 
 class Access(Struct, frozen=True):
-    """`by_key` has the principal of each access key. A principal without a key makes no requests,
-    but you can ask what it would be allowed to do."""
+    """A generation of an access file. `by_key` has the principal of each access key. A principal
+    without a key makes no requests, but you can ask what it would be allowed to do."""
 
     account: str
     principals: tuple[Principal, ...]

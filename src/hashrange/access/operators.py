@@ -23,7 +23,8 @@ Fits = Callable[[str, Context], Known]
 
 
 class Operator(Struct, frozen=True):
-    """`test` is the operator without its negation; if it is `negated`, the result is inverted.
+    """A condition operator. `test` is the operator without its negation; if the operator is
+    `negated`, the result of the test is inverted.
 
     `check` raises ValueError for a value that is not allowed in a policy. `fixed` takes several
     values without variables, and returns a faster test for all of them.
@@ -150,8 +151,8 @@ def _ordered(name: str, read: Callable[[str], Any]) -> dict[str, Operator]:
 
 
 NULL = "Null"
-"""Tells whether the request lacks a key. It compares no values, so `conditions` handles it
-separately."""
+"""The operator that tells whether a request lacks a key. It compares no values, so `conditions`
+handles it separately."""
 
 OPERATORS = {
     "StringEquals": Operator(_equals, fixed=_one_of),

@@ -30,7 +30,7 @@ Known = bool | None
 
 
 def any_of(each: Iterable[Known]) -> Known:
-    """Whether one of the truth values is true; None if none is, but one is unknown."""
+    """Whether one of the truth values is true; None if none of them is true, but one is unknown."""
     unknown = False
     for one in each:
         if one:
@@ -110,7 +110,8 @@ class Pattern:
 
     @property
     def prefix(self) -> str | None:
-        """The text before a star at the end, if every text that begins with it matches."""
+        """The text before a star at the end, if every text that begins with it matches; otherwise
+        None."""
         match self.parts:
             case (str(text), Wildcard("*")) if not self.arn:
                 return text

@@ -3,8 +3,8 @@ requests.
 
 A plan has the statements about the action and the resource. Conditions that depend only on the
 principal are decided when the plan is made, and `Plan.settled` decides conditions on keys whose
-values many requests share. If only the leading key remains, the plan has `by_key`, which looks it
-up among the values of all statements at once.
+values many requests share. If only the leading key remains to be tested, the plan has the function
+`by_key`, which looks up this key among the values of all statements at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,8 @@ class Source(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """`because` completes the message of a denial; it is empty if the request is allowed."""
+    """Whether a request is allowed. `because` completes the message of a denial; it is empty if the
+    request is allowed."""
 
     because: str
     source: Source | None = None
@@ -183,10 +184,10 @@ def _applies_to_key(candidate: Candidate, text: str, context: Context) -> bool:
 
 
 class Plan(Struct):
-    """`by_name` has the Allows of the resource's policy that name the principal. `boundary` and
-    `session` are None if there is no such policy.
+    """The statements that decide about an action. `by_name` has the Allows of the resource's policy
+    that name the principal. `boundary` and `session` are None if there is no such policy.
 
-    `verdict` is set if every request gets the same one. `by_key` is set if only the leading key
+    `verdict` is set if every request gets the same verdict. `by_key` is set if only the leading key
     matters: it tells whether a request with a single leading key is allowed. `asks_items` says that
     the plan depends only on the items of a request. `shapes` is a cache of settled plans, which the
     callers fill.

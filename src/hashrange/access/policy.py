@@ -74,7 +74,7 @@ class Statement(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """`name` says where the policy comes from, and `text` is its JSON."""
+    """A policy. `name` says where the policy comes from, and `text` is its JSON."""
 
     name: str
     statements: tuple[Statement, ...]
@@ -201,8 +201,8 @@ def _check_members(members: dict[str, Any], known: set[str], place: str) -> None
 
 
 def _either(statement: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
-    """The texts of the element `name`, or of NotAction for Action and so on, and whether it is such
-    a Not-element."""
+    """The texts of the element `name`, such as Action, or of its opposite, such as NotAction, and
+    whether they are of the opposite."""
     present = [each for each in (name, f"Not{name}") if each in statement]
     if len(present) != 1:
         raise PolicyError(f"{place}: must have either {name} or Not{name}")

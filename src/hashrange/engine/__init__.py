@@ -1,1 +1,2 @@
-"""Between operations and rows: reads items, decides writes, derives rows, indexes and capacity."""
+"""The layer between operations and rows: it reads items, decides writes, and derives rows, index
+entries and capacity."""

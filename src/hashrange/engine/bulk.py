@@ -18,8 +18,8 @@ def put_all(
 ) -> Fetch[tuple[list[ItemChange], list[Refusal]]]:
     """The changes that the puts make, and the puts that are refused.
 
-    Each item changes once: of several puts with one key, the last one counts. The changes are in
-    the order in which items are stored.
+    Each item changes once: of several puts with the same key, the last one counts. The changes are
+    in the order in which items are stored.
     """
     first = {put.key.key: put for put in reversed(puts)}
     keys = sorted(first)

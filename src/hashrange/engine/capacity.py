@@ -69,9 +69,9 @@ class VectorCharge(Struct, gc=False):
 class Receipt(Struct, gc=False):
     """The units that a request consumed, whether or not the client asked for them.
 
-    `returned` is the number of items that Query, Scan or SELECT returned.
-    `collections` has the item collections that were written to, if any were: by table name, then by
-    partition digest, the key of the collection and its size in bytes after the changes.
+    `returned` is the number of items that Query, Scan or SELECT returned. `collections` has the
+    item collections that were written to; None if there are none. By the table's name and the
+    partition digest, it has the key of a collection and its size in bytes after the changes.
     """
 
     transactional: bool = False

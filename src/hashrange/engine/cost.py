@@ -10,7 +10,8 @@ microseconds of processor time.
 from hashrange import kv
 
 UNITS_MAX = 8 * 1024
-"""Other requests wait for an evaluation of at most this cost, which takes a few milliseconds."""
+"""An evaluation of at most this cost, which takes a few milliseconds, may let other requests
+wait."""
 
 PAUSE_BYTES = 64 * 1024
 """An evaluation of many rows pauses for other requests whenever the bytes of the rows that it has

@@ -66,7 +66,7 @@ class Remember(NamedTuple):
     """A transaction token, with the fingerprint of the request that used it.
 
     `sizes` are the sizes in bytes that a repetition is charged for; None if the transaction was
-    cancelled. If the token was used before, `before` is the time of that use, which is forgotten.
+    cancelled. If the token was used before, that earlier use, at the time `before`, is forgotten.
     """
 
     token: bytes
@@ -113,7 +113,7 @@ class StreamChange(NamedTuple):
 
 
 class LogChange(NamedTuple):
-    """A change log that is opened (`old` is None), or dropped with its records."""
+    """A change log that is opened (`old` is None), or dropped with its records (`new` is None)."""
 
     old: Log | None
     new: Log | None
@@ -141,15 +141,15 @@ class Recount(NamedTuple):
 
 
 class Empty(NamedTuple):
-    """One step of emptying a dropped space."""
+    """One step of emptying a dropped space: at most `rows_max` rows are deleted."""
 
     space: int
     rows_max: int
 
 
 class Lease(Struct, frozen=True):
-    """The process `holder` has a duty until the time `until`, in epoch seconds. It may renew the
-    lease.
+    """A lease of a duty to the process `holder` until the time `until`, in epoch seconds. The lease
+    may be renewed.
 
     `asked` is the time at which another process last asked the holder to look for work.
     """
@@ -269,7 +269,7 @@ def answer(response: Response | Raw, receipt: Receipt | Charge | None = None) ->
 
 
 def refusal(error: ApiError, changes: Sequence[AnyChange]) -> Decision:
-    """A decision whose request is refused, although something changes."""
+    """A decision that refuses its request with an error, although something changes."""
 
     def respond(receipt: Receipt) -> Response:
         raise error

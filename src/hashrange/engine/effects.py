@@ -49,7 +49,7 @@ class Effects(Struct, gc=False):
         self.receipt.vector_bytes.append(VectorCharge(change.table, index, charged))
 
     def all_writes(self) -> list[kv.Write]:
-        """The writes, and one more for each counter that changes."""
+        """The writes, with one more write for each counter that changes."""
         for name, delta in self.counters.items():
             assert isinstance(name, bytes), "the size of a collection is known before it changes"
             if delta:

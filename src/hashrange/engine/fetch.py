@@ -35,8 +35,8 @@ class Admit(Struct, gc=False):
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
     reached. For a write, it includes limits of the table's global indexes. `units` is the least
     that the read or write will consume. The members of a batch are admitted one after the other, as
-    if each had paid these units before the next one asks. `raw` is the raw key of the row, or of
-    the partition if several rows are read; empty if it is not known.
+    if each had consumed its `units` before the next one asks. `raw` is the raw key of the row or,
+    if several rows are read, their raw partition key; empty if it is not known.
     """
 
     table: Table
@@ -70,7 +70,8 @@ class Views(Protocol):
     changes."""
 
     def kept(self, place: kv.Key, /) -> Sequence[Any]:
-        """The views kept for a place (the space and the group of rows), the newest first."""
+        """The views kept for a group of rows, the newest first. `place` is the space and the start
+        of the keys of these rows."""
         ...
 
     def keep(self, place: kv.Key, view: Any, /) -> None: ...
@@ -120,7 +121,7 @@ class Moment(Struct, gc=False):
 
 
 def plain_name(name_or_arn: str) -> str:
-    """The table's name: a TableName may also be the table's ARN."""
+    """The name of a table that is given by its name or its ARN, as a TableName may be."""
     return name_or_arn.rpartition(":table/")[2]
 
 
@@ -162,7 +163,7 @@ def pause() -> Fetch[None]:
 
 
 def some_items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
-    """The rows of any tables by key, in one read."""
+    """The rows with these keys, in one read. A row that does not exist is None."""
     values = yield kv.Get(tuple([(table.space, key.key) for table, key in keys]))
     return [row_at(key, value) for (_, key), value in zip(keys, values, strict=True)]
 
@@ -170,7 +171,7 @@ def some_items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
 def items(
     keys: Sequence[tuple[Table, RowKey]], check: Callable[[int], None] = lambda size: None
 ) -> Fetch[list[Row | None]]:
-    """The rows of any tables by key, read in steps.
+    """The rows with these keys, read in steps. A row that does not exist is None.
 
     After each step `check` is called with the sum of the items' sizes in bytes so far. It may raise
     an error before all rows are read.
@@ -192,7 +193,7 @@ def items(
 def items_of_one_moment(
     keys: Sequence[tuple[Table, RowKey]], size_max: int, check: Callable[[int], None]
 ) -> Fetch[list[Row | None]]:
-    """The rows of any tables by key, all from one moment on every store, in one read.
+    """The rows with these keys, in one read, which is as of one moment on every store.
 
     `check` is called with the sum of the items' sizes in bytes. It raises an error if that is above
     `size_max`.

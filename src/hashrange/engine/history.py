@@ -93,8 +93,7 @@ class Change(NamedTuple):
 def changes(
     table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
 ) -> Iterator[list[Change]]:
-    """The changes after the time `after` and, unless `until` is None, up to the time `until`, in
-    lists.
+    """Lists of the changes after the time `after` and, unless `until` is None, up to `until`.
 
     Times are in milliseconds. The changes of an item are in order. The function `page` answers the
     reads. A table without a history has no changes.
@@ -120,7 +119,7 @@ def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
 
 
 def trim(history: History, oldest: int) -> Fetch[Trim | None]:
-    """Delete some records from before `oldest`, in milliseconds; None if there are none."""
+    """Delete some records that are older than `oldest`, in milliseconds; None if there are none."""
     end = logs.prefix(history.slot, max(oldest, 0))
     page: kv.Page = yield kv.Range(
         history.space, b"", end, rows_max=STEP_ROWS, weight_max=STEP_BYTES

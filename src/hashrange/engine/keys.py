@@ -58,7 +58,8 @@ def _not_empty(value: AttributeValue) -> str:
 
 
 def _checked(table: Table, key: Item) -> RowKey:
-    """The row key of a key whose attributes are present and have the right types."""
+    """The row key of a key whose attributes are present and have the right types. Checks their
+    lengths."""
     row_key = table_key(table, key)
     if len(row_key.raw) > SORT_KEY_BYTES_MAX:  # otherwise neither part can be too long
         _check_lengths(table, key)

@@ -39,14 +39,15 @@ def check_index_types(table: Table, source: TableOrIndex, key: Item) -> None:
 
 
 def check_partition(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the number of attributes, and the partition key of the table or index."""
+    """Checks the number of attributes in a start key, and those of the partition key of
+    `source`."""
     if len(key) != _length(table, source):
         raise ValidationException(BAD_START)
     _check(table, source.hash, key)
 
 
 def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the sort key of the table or index."""
+    """Checks the attributes in a start key that are the sort key of `source`."""
     _check(table, source.range, key)
 
 

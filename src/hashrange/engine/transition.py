@@ -35,7 +35,8 @@ from hashrange.model.tables import Table
 
 
 def derive(decision: Decision, now: float) -> list[kv.Write]:
-    """The writes of a decision made at `now`. Adds the capacity they consume to its receipt."""
+    """The writes of a decision that was made at `now`. The units that they consume are added to the
+    decision's receipt."""
     receipt = decision.receipt
     if receipt is None:
         receipt = decision.receipt = Receipt(decision.transactional)

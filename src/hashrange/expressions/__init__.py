@@ -1,4 +1,4 @@
-"""Expressions: text -> tokens -> tree -> bound -> value.
+"""Expressions: text -> tokens -> tree -> bound tree -> value.
 
 `Expressions` binds the texts of one request. `legacy` makes objects of the same classes from the
 legacy parameters.

@@ -60,8 +60,7 @@ class Binding:
         return self.tree(action.operand) if action.operand else None
 
     def check_defined(self, update: checks.CheckedUpdate) -> None:
-        """Check that all names in an update are defined, and then that all values in it are
-        defined."""
+        """Check that all names in an update are defined, and then that all values are defined."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
         for leaf in leaves:
             if isinstance(leaf, AliasedPath):

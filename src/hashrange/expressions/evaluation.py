@@ -1,7 +1,7 @@
 """Bound tree -> functions of an item and of the values of the arguments.
 
-For each operator and function of a condition, a function here makes the test. Operands become
-readers, which return None if the item has no such value.
+For each operator and function of a condition, this module has a function that returns its test.
+Operands become readers, which return None if the item has no such value.
 
 Source: developer guide, "Expressions.OperatorsAndFunctions"; the rest was observed.
 """

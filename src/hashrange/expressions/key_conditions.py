@@ -201,8 +201,7 @@ class KeyCondition(Struct, gc=False, eq=False):
         return self._prepared.attributes
 
     def equals(self, name: str) -> AttributeValue | None:
-        """The value that an attribute must have; None if the attribute has another test or no
-        test."""
+        """The value that an attribute must have; None if it has another test or no test."""
         operand = self._prepared.equal(name)
         return (
             self._values[operand.name]

@@ -54,7 +54,7 @@ _COMPARISONS = {
 def condition(
     expected: Mapping[str, requests.ExpectedAttributeValue] | None, operator: str | None
 ) -> Condition | None:
-    """The condition in Expected, joined by ConditionalOperator. None if Expected is empty."""
+    """The tests in Expected, joined by ConditionalOperator. None if Expected is empty."""
     if expected and "" in expected:
         raise ValidationException(EMPTY_NAME)
     tests = [_expectation(name, value) for name, value in (expected or {}).items()]
@@ -65,7 +65,8 @@ def condition(
 def filter(
     conditions: Mapping[str, requests.Condition] | None, operator: str | None
 ) -> Condition | None:
-    """The filter in QueryFilter or ScanFilter, joined by ConditionalOperator; None if empty."""
+    """The tests in QueryFilter or ScanFilter, joined by ConditionalOperator; None if there are
+    none."""
     if conditions is None and operator is None:
         return None
     _check_operator(operator, len(conditions or {}))

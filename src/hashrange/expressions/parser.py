@@ -32,8 +32,7 @@ Rule: TypeAlias = trampoline.Rule[Node]
 
 
 class ParsedUpdate(NamedTuple):
-    """A parsed UpdateExpression. `sections` are in the order of the text, including repeated
-    ones."""
+    """A parsed UpdateExpression. `sections` are in the order of the text, with any repetitions."""
 
     sections: tuple[Section, ...]
     actions: tuple[ParsedAction, ...]

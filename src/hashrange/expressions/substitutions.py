@@ -19,7 +19,7 @@ _NAME_KEY = re.compile(r"#[A-Za-z0-9_]+")
 _VALUE_KEY = re.compile(r":[A-Za-z0-9_]+")
 
 _passed: BoundedCache[bool] = BoundedCache()
-"""Shapes of substitutions that have passed their checks."""
+"""The shapes (see `Substitutions.shape`) of substitutions that have passed their checks."""
 
 
 class Substitutions:

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """`kind` is a group of the pattern `_TOKEN`, or END."""
+    """A token of an expression. `kind` is a group of the pattern `_TOKEN`, or END."""
 
     kind: str
     text: str

@@ -150,7 +150,8 @@ class Update(Struct, gc=False, eq=False):
         return self._prepared.literal_types
 
     def literals(self) -> Iterator[tuple[str, AttributeValue]]:
-        """The top-level attributes that the UpdateExpression sets to a value of the request."""
+        """The top-level attributes that the UpdateExpression sets to a value of the request, with
+        this value."""
         for clause in self._prepared.clauses:
             if len(clause.target.parts) == 1 and clause.operand is not None:
                 value = value_of(clause.operand, self._values)
@@ -194,8 +195,8 @@ class Update(Struct, gc=False, eq=False):
         return _write_members(prepared.tree, item, results)
 
     def _results(self, item: Item) -> list[AttributeValue | None]:
-        """The new values of the paths. An update of a few kilobytes can ask for hundreds of copies
-        of a large list, so the work ends when no item could hold the result.
+        """The new value at each path. An update of a few kilobytes can ask for hundreds of copies
+        of a large list, so it is refused as soon as no item could hold the values.
         """
         changes, values = self._prepared.changes, self._values
         if len(changes) <= _FEW:
@@ -344,7 +345,7 @@ def _if_not_exists(path: Read, default: Compute) -> Compute:
 def _combined(
     kind: str, combine: Callable[[Any, Any], Any], left: Compute, right: Compute
 ) -> Compute:
-    """The combination of two operands, both of which must be of the type `kind`."""
+    """A function that combines two operands, both of which must be of the type `kind`."""
 
     def read(item: Item, values: Values) -> AttributeValue:
         a, b = left(item, values), right(item, values)

@@ -11,7 +11,7 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.buckets import Bucket
 
 Expected = dict[Bucket, float]
-"""The least number of units that the admitted members of a batch will consume, by bucket."""
+"""For each bucket, the least number of units that the admitted members of a batch will consume."""
 
 
 class Admitting(Protocol):

@@ -29,7 +29,7 @@ class Bucket:
         self.window: Window | None = None
 
     def credit_at(self, now: float) -> float:
-        """The credit now. Time never decreases."""
+        """The credit at the time `now`. From one call to the next, this time never decreases."""
         if now > self.at:
             grown = self.credit + self.rate * (now - self.at)
             self.credit = grown if grown < self.capacity else self.capacity

@@ -1,8 +1,8 @@
 """Adapts on-demand tables and indexes to a new peak.
 
 The peak is the load in the busiest minute so far. If twice the peak is above the warm throughput,
-the warm throughput is raised after `growth_seconds`; splits follow. Source: developer guide,
-On-demand capacity mode.
+the warm throughput is raised after `growth_seconds`, and partitions are split as the new throughput
+requires. Source: developer guide, On-demand capacity mode.
 """
 
 from typing import NamedTuple
@@ -18,9 +18,9 @@ class Raise(NamedTuple):
 
 
 class Growth:
-    """The load of a table or index by the minute, either of reads or of writes.
+    """The load of a table or index in the present minute, either of reads or of writes.
 
-    `before` are the units consumed up to the beginning of the minute.
+    `before` are the units consumed up to the beginning of this minute.
     """
 
     __slots__ = ("_before", "_growth_seconds", "_raising", "_since")

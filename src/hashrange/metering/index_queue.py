@@ -34,7 +34,7 @@ class IndexQueue:
         self._latest: dict[bytes, Waiting] = {}
 
     def add(self, key: bytes, units: float, buckets: Sequence[Bucket], now: float) -> None:
-        """Note an entry whose units the buckets have just paid."""
+        """Note an entry whose units have just been charged to these buckets."""
         due = []
         for bucket in buckets:
             paid = self._paid.get(bucket.place, 0.0) + units

@@ -76,7 +76,8 @@ class Meter:
         return self._usage
 
     def take_steps(self, now: float) -> list[dict[str, Any]]:
-        """The upkeep steps that the load requires. On-demand tables grow without load too."""
+        """The upkeep steps that the load requires, including raises of warm throughput that are due
+        now."""
         self._count(sampled=False)
         for source in {*self._read.values(), *self._written.values()}:
             if source.growth is not None:
@@ -100,8 +101,8 @@ class Meter:
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
         """The limits that keep a read or write from being admitted; empty if it is admitted.
 
-        `expected` has the units of the members of its batch that were admitted before. If this read
-        or write is admitted, its units are added.
+        `expected` has the units of the members of the same batch that were admitted before. If this
+        read or write is admitted, its units are added.
         """
         table, written = asked.table, asked.written
         source = (self._written if written else self._read).get(asked.source.space)
@@ -150,7 +151,7 @@ class Meter:
     def credits(
         self, table: Table, source: Table | Index, written: bool, now: float
     ) -> dict[int | None, float]:
-        """The credit of each partition by its number; None is the whole table or index."""
+        """The credit of each partition, by its number, and of the whole table or index (None)."""
         buckets = self._of(table, source, written).every()
         return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
 

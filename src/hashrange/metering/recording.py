@@ -1,4 +1,4 @@
-"""A meter that records its questions and charges, in their order."""
+"""A meter that records the questions that it is asked, and the charges, in their order."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Recorded(Account, gc=False):
-    """The account of an attempt whose questions and charge are recorded."""
+    """The account of one attempt of a request. Its questions and its charge are recorded."""
 
     id: int = 0
     operation: str = ""

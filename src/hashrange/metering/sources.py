@@ -55,7 +55,8 @@ class SourceBuckets:
         return [*self.parts] if self.whole is None else [self.whole, *self.parts]
 
     def pay(self, part: Bucket, key: bytes, units: float, now: float) -> None:
-        """Charge the units consumed in the partition of the row with this key."""
+        """Charge the units that were consumed at the row `key`, which is in the partition of the
+        bucket `part`."""
         buckets = (part,) if self.whole is None else (part, self.whole)
         for bucket in buckets:
             if bucket.pay(units, now) < self._least:
@@ -111,7 +112,8 @@ class SourceBuckets:
         initial: float,
         known: dict[Place, Bucket],
     ) -> Bucket:
-        """The bucket of a place. A new bucket has saved units since the table was created."""
+        """The bucket of a place. A new bucket has the credit that it would have saved since the
+        table was created."""
         old = known.get(place)
         if old is None:
             return Bucket(place, limit, rate, capacity, initial, self.table.active_at)

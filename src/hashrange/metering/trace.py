@@ -34,7 +34,7 @@ from hashrange.model.values import AttributeValue
 VERSION = 1
 Keys = Literal["hmac", "exact"]
 POSITION_BYTES = 8
-"""The number of bytes of a position that represents a key."""
+"""In a trace, a key is represented by a position of this many bytes."""
 BOUNDARY_BYTES = 2
 """The number of bytes of a partition's start in a trace: too few to guess a part of a key."""
 SECOND = 1_000_000

@@ -53,9 +53,9 @@ class KeyCounts:
 class SourceUsage:
     """The use of one table (with its local indexes) or global index.
 
-    `partitions` are the units by the number of the partition, separately for reads and writes
-    (True). `left` is the number of charges up to and including the next charge that is counted by
-    partition and key.
+    `partitions` has the units by the number of the partition and by whether they were written.
+    `left` is the number of charges up to and including the next charge that is counted by partition
+    and key.
     """
 
     def __init__(self, table: Table, source: Table | Index, random: Random) -> None:

@@ -9,8 +9,8 @@ from hashrange.kv import PARTITION_BYTES
 from hashrange.model.tables import Index, Table
 
 REFUSED_SHARE = 0.25
-"""An assumption: a partition is hot if it refused requests in this share of the seconds; after a
-mere burst, it is not."""
+"""An assumption: a partition is hot if it refused requests in this share of the seconds. So a mere
+burst does not make it hot."""
 SAMPLE_KEYS = 64
 SIDE_SHARE = 0.25
 
@@ -37,7 +37,7 @@ class Trial(NamedTuple):
 
 
 class Window:
-    """The load of one partition since a time, either of reads or of writes.
+    """The load of one partition since the window began, either of reads or of writes.
 
     `inside` are the units of the keys that a trial would move.
     """

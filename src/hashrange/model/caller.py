@@ -31,10 +31,10 @@ def check_expiry(principal: Principal, now: float) -> None:
 class Caller(Struct, frozen=True):
     """The sender of a request. `region` and `access_key` come from the credential that signed it.
 
-    `access_key` is empty for an unsigned request, such as one in process. Without a `principal`
-    everything is allowed. `address` is the network address of the client, and `secure` tells
-    whether the client uses TLS. If a load is recorded, `invocation` is the id that the client's
-    library gives to the request, and `attempt` counts its attempts.
+    `access_key` is empty for an unsigned request, such as a request within the process. Without a
+    `principal` everything is allowed. `address` is the network address of the client, and `secure`
+    tells whether the client uses TLS. If a load is recorded, `invocation` is the id that the
+    client's library gives to the request, and `attempt` counts its attempts.
     """
 
     region: str = DEFAULT_REGION

@@ -54,9 +54,9 @@ CAPACITY_UNITS_BOUND = 10**12
 """No capacity may exceed this, even with a higher maximum. [seen]"""
 DAY_SECONDS = 24 * 60 * 60
 FREE_DECREASES_PER_DAY = 4
-"""Decreases of provisioned throughput in a UTC day. [SQ, seen]"""
+"""Decreases of provisioned throughput in a UTC day that need no pause. [SQ, seen]"""
 DECREASE_PAUSE_SECONDS = 3600
-"""The pause before each further decrease on that day. [SQ, seen]"""
+"""The pause before each of the day's later decreases. [SQ, seen]"""
 ON_DEMAND_SWITCHES_PER_DAY = 4
 """Switches to on demand within 24 hours; a table created on demand has switched once. [seen]"""
 TAGS_MAX = 50

@@ -24,8 +24,8 @@ class Slot(Struct, frozen=True, omit_defaults=True):
     """A range of the hash whose records are kept in one order.
 
     It begins at `start`, and ends where the next slot that is open begins. When a partition is
-    split, its slot is closed, and two other slots continue: their `parent` is the last shard of the
-    closed slot.
+    split, its slot is closed, and two other slots take its place: their `parent` is the last shard
+    of the closed slot.
     """
 
     number: int

@@ -150,8 +150,8 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 class FormerVectors(Struct, frozen=True, kw_only=True):
     """The remains of a deleted vector index.
 
-    It is assumed that items keep their sizes, in which the vectors count as 32-bit numbers. `hash`
-    has the HASH attribute and its type. `built_to` is the key that an unfinished build had reached.
+    It is assumed that items keep their sizes: the vectors still count as 32-bit numbers. `hash` has
+    the HASH attribute and its type. `built_to` is the key that an unfinished build had reached.
     """
 
     attribute: str
@@ -337,7 +337,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def log(self) -> Log | None:
-        """The table's change log if something reads it, so that it is written; otherwise None.
+        """The table's change log, which is written while it has a reader; None if it has none.
 
         Records written after a reader was disabled have later times than all of its records.
         """
@@ -350,7 +350,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def logs_images(self) -> bool:
-        """Whether a reader of the log wants the images of items, so that its records have them."""
+        """Whether the records of the log have the images of items, because a reader wants them."""
         return any(reader.view != "KEYS_ONLY" for reader in self.log_readers)
 
     @cached_property

@@ -171,7 +171,8 @@ def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -
 
 
 def _project(table: Table, index: Index, item: Item) -> Item:
-    """The attributes of an item that the index shows. The index is one that does not show all."""
+    """The attributes of an item that an index shows, for an index that does not show all of
+    them."""
     names = {*table.key, *index.key, *index.include}
     return {name: value for name, value in item.items() if name in names}
 

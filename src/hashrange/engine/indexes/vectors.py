@@ -19,7 +19,7 @@ from hashrange.model.tables import Table, VectorIndex
 
 
 def derive(index: VectorIndex, change: ItemChange, effects: Effects) -> None:
-    """Add, move, rewrite or delete the row of an item, if what it shows has changed."""
+    """Add, move, rewrite or delete the row of an item, if the change of the item affects it."""
     table, old, new = change.table, change.old, change.new
     gone = entry_of(table, index, change.key, old.item) if old is not None else None
     come = entry_of(table, index, change.key, new) if new is not None else None

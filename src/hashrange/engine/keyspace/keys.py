@@ -83,11 +83,10 @@ def digest(raw: bytes) -> bytes:
 
 
 def ordered_number(text: str) -> bytes:
-    """Bytes that sort as the numbers do, for a canonical text: sign, exponent, pairs of digits,
-    end.
+    """Encode a canonical number so that the encodings sort as the numbers do.
 
-    In a negative number every byte after the sign is complemented. No encoding is a prefix of
-    another.
+    An encoding has the sign, the exponent, pairs of digits, and an end. In a negative number every
+    byte after the sign is complemented. No encoding is a prefix of another.
     """
     negative = text[0] == "-"
     whole, _, fraction = text.lstrip("-").partition(".")

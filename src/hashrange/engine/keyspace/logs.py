@@ -5,7 +5,7 @@
 
 The store assigns the number (see `kv.Append`). A slot of a change log is a range of the hash: see
 `hashrange.model.streams.Slot`. A slot of the store has all rows whose keys begin with the same ten
-bits (`kv.slot_of`); a record of an index log is in the same one as the row of its item.
+bits (`kv.slot_of`); a record of an index log is in the slot of its item's row.
 """
 
 from struct import Struct
@@ -33,7 +33,7 @@ def has_time(start: bytes) -> bool:
 
 
 def time_of(start: bytes) -> int:
-    """The milliseconds in the start of a key that `prefix` has made."""
+    """The milliseconds in `start`, which is a result of `prefix`."""
     return int.from_bytes(start[1:], "big")
 
 

@@ -48,9 +48,10 @@ def _cut_short() -> DamagedRow:
 
 
 class Row:
-    """A row as read. `item` is decoded when it is first asked for; `json` is its stored text.
+    """A row as read. `json` is the stored text of the item; `item` is decoded when it is first
+    asked for.
 
-    Raises DamagedRow.
+    The constructor raises DamagedRow.
     """
 
     __slots__ = ("_item", "_item_at", "_value", "size", "stored_bytes")
@@ -87,7 +88,7 @@ class Row:
 
 
 def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw]]:
-    """The sizes of rows as they are stored, and their items as JSON.
+    """The sizes of stored rows by DynamoDB's rules, and the items of the rows as JSON.
 
     A page may have thousands of rows, so no `Row` is made of each.
     """

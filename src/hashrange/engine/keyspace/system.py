@@ -35,7 +35,7 @@ from hashrange.decoders import decoder
 from hashrange.engine.keyspace.rows import check
 
 CATALOG_VERSION = kv.CATALOG
-"""Changes with every change of a table's definition, in the same commit.
+"""The version of the table definitions. Each commit that changes a definition changes it.
 
 It is random and only compared for equality: after a store has lost its last commits, a counter
 could reach the same number again with other definitions.

@@ -19,21 +19,21 @@ BEGUN = ""
 
 
 def of_reader(stream: Stream, reader: str) -> Fetch[dict[str, str]]:
-    """The sequence number of the last handled record of each shard, by shard id."""
+    """For each shard, by id, the sequence number of the last record that the reader has handled."""
     start, end = system.checkpoint_rows(stream.table_name, stream.label, reader)
     rows = yield from _rows(start, end)
     return {key[len(start) :].decode(): system.decode(value, str) for key, value in rows}
 
 
 def of_stream(stream: Stream) -> Fetch[list[bytes]]:
-    """The keys of the rows of all readers of a stream."""
+    """The keys of the rows with the checkpoints of all readers of a stream."""
     rows = yield from _rows(*system.checkpoint_rows(stream.table_name, stream.label))
     return [key for key, _ in rows]
 
 
 def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
-    """The sequence number of the last record of each shard, by shard id. A shard without records
-    is left out."""
+    """For each shard, by id, the sequence number of its last record. A shard without records is
+    left out."""
     numbers: dict[str, str] = {}
     for shard in shards:
         last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
@@ -43,8 +43,8 @@ def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
 
 
 def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpoints:
-    """The change that stores, for each shard, the number of the last record that was handled. A
-    shard with None is forgotten."""
+    """The change that stores the sequence number of the last handled record of each shard. A shard
+    with None is forgotten."""
     return Checkpoints(
         {
             system.checkpoint_row(stream.table_name, stream.label, reader, shard): number

@@ -1,12 +1,12 @@
 """Feeds: readers of a table's change log whose records are sent to a Kinesis data stream.
 
-A feed is a `Stream` that no client sees, with one shard for each slot of the log. A row has its
-position. Records are sent before that row is written, so each is sent at least once. The records of
-an item are sent in order: they are in one slot, and a slot that succeeds another one waits until
-its predecessor has been read to its end.
+A feed is a `Stream` that no client sees, with one shard for each slot of the log. Its position is
+stored in a row. This row is written after the records were sent, so each record is sent at least
+once. The records of an item are sent in order: they are in one slot, and a slot that succeeds
+another one waits until its predecessor has been read to its end.
 
-A record has the members of a real one, as a report about the Kinesis Client Library shows it:
-binary values are encoded as base64 twice, times are in milliseconds or microseconds.
+A record has the members of the service's records, which a report about the Kinesis Client Library
+shows: binary values are encoded as base64 twice, times are in milliseconds or microseconds.
 """
 
 from base64 import b64encode
@@ -43,8 +43,8 @@ class Batch(NamedTuple):
     """The next records of a feed, each with its partition key, and the feed's position after they
     have been sent.
 
-    If the feed has `ended`, no records will follow: it was disabled, and these are the last.
-    There may be `more` in the log already.
+    If `ended`, the feed was disabled, and no records will follow these. If `more`, the log may
+    already have further records.
     """
 
     records: list[dict[str, Any]]
@@ -125,8 +125,8 @@ class KinesisView(StreamView):
         self._per_millisecond = 1000 if precision == "MICROSECOND" else 1
 
     def render(self, record: Record) -> tuple[dict[str, Any], int]:
-        """The record with its partition key in Kinesis, and its size. The partition key is a hash,
-        the same for all records of an item."""
+        """The record, with the partition key that it has in Kinesis, and the size of the record.
+        The partition key is a hash, the same for all records of an item."""
         shown, size = super().render(record)
         key = md5(record.row.raw, usedforsecurity=False).hexdigest().upper()
         return {"Key": key, "Data": shown}, size

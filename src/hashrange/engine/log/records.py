@@ -61,7 +61,7 @@ _decode = Decoder(Logged).decode
 
 
 def append(log: Log, change: ItemChange, effects: Effects) -> None:
-    """Add the record of a change to its table's log, unless it changes nothing."""
+    """Add the record of a change to the table's log, unless the change leaves the item as it is."""
     old, new = change.old, change.new
     if old is None and new is None:
         return

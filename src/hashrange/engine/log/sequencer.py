@@ -6,7 +6,7 @@ decrease.
 
 A store with a single writer has these properties itself: it numbers all appended rows in one
 sequence, and the time of a commit never decreases. So the order of the keys is the order of the
-records, a number identifies a record, and the sequencer is the identity. A store with many writers,
+records, a number identifies a record, and the sequencer changes nothing. A store with many writers,
 which only promises that the numbers of one slot rise, needs a sequencer that gives records their
 places after they are committed. No other module knows where places come from.
 """

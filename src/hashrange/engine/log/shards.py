@@ -112,6 +112,6 @@ def last_shard_id(stream: Stream, slot: Slot, latest: int) -> str:
 
 
 def is_closed(stream: Stream, shard: Shard, settled: int) -> bool:
-    """Whether no more records can be added to the shard. All changes with times before `settled`
-    have been committed."""
+    """Whether no more records can be added to the shard, once all changes with times before
+    `settled` have been committed."""
     return stream.disabled_at is not None or shard.sealed or settled >= shard.end

@@ -90,7 +90,8 @@ def group_with(values: Iterable[AttributeValue]) -> bytes:
 
 
 def projected(table: Table, index: VectorIndex, item: Item) -> Item:
-    """The attributes of an item that the index shows. The index is one that does not show all."""
+    """The attributes of an item that an index shows, for an index that does not show all of
+    them."""
     names = {*table.key, index.attribute, *index.hash, *index.filters, *index.include}
     return {name: value for name, value in item.items() if name in names}
 

@@ -31,7 +31,7 @@ _IDLE_SECONDS_MAX = KEPT_SECONDS / 2
 _TRIMMED_MAX = 500
 """The number of records that one step of trimming examines."""
 _CHANGES_MAX = 10_000
-"""After more changes than this, the view is loaded again."""
+"""If more rows than this have changed since a view was current, the view is loaded again."""
 
 
 class Part(NamedTuple):
@@ -74,7 +74,7 @@ def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | No
 
 
 def heads(index: VectorIndex, group: bytes) -> Fetch[tuple[bytes, ...]]:
-    """The keys of the last log record of each slot of a group."""
+    """For each slot of a group, the key of the last log record; empty if there is none."""
     keys = []
     for slot in entries.slots(index, group):
         start, end = logs.index_prefix(slot), logs.index_prefix(slot + 1)

@@ -1,7 +1,7 @@
 """Checks of the attributes that a write gives to an item, for the table's vector indexes.
 
-An item without the vector or the HASH attribute is not indexed; an item without a filter attribute
-is. If an existing attribute is wrong, the write is refused. An update is only checked for the
+An item without the vector or the HASH attribute is not indexed, but filter attributes may be
+absent. If an existing attribute is wrong, the write is refused. An update is only checked for the
 attributes that it changes. The messages were captured on the service in August 2026.
 """
 
@@ -62,7 +62,7 @@ def _check_vector(index: VectorIndex, value: AttributeValue) -> None:
 
 
 def _check_scalar(table: Table, index: VectorIndex, name: str, value: AttributeValue) -> None:
-    """Check the HASH attribute or a filter."""
+    """Raises ValidationException if the value of a HASH attribute or a filter is not allowed."""
     [(kind, content)] = value.items()
     if kind != table.types[name]:
         raise ValidationException(

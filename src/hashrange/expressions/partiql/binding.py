@@ -1,4 +1,4 @@
-"""PartiQL terms and parameters -> bound tree, of the same kind as those of expressions.
+"""PartiQL terms and parameters -> bound tree, of the same kind as the bound tree of an expression.
 
 Only the peculiarities of PartiQL are here: IS, function names in upper or lower case, conditions
 and functions compared with a boolean, SET of sets. The requirements of operators on operands are in

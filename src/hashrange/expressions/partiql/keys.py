@@ -163,7 +163,7 @@ def _agree(tests: Sequence[_Test]) -> bool:
 
 
 def _plain(test: _Test) -> _Test:
-    """The test itself, but as an equality if it is an IN with one value."""
+    """The test itself, or an equality if the test is an IN with one value."""
     if test.operator == "IN" and len(test.values) == 1:
         return test._replace(operator="=")
     return test

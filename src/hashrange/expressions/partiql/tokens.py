@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """`kind` is a group of the pattern `_TOKEN`, or keyword, or END.
+    """A token of a statement. `kind` is a group of the pattern `_TOKEN`, or "keyword", or END.
 
     `text` has no quotes; keywords are in capitals. `place` is the place as messages write it.
     """
@@ -104,7 +104,7 @@ def _read(kind: str, text: str) -> tuple[str, str]:
 
 
 def _check_scale(number: str) -> None:
-    """Checks that the exponent, and the scale after it is applied, fit into 32 bits."""
+    """Checks that a number's exponent, and the scale that results from it, fit into 32 bits."""
     mantissa, _, written = number.lower().partition("e")
     digits = written.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _EXPONENT_DIGITS_MAX:

@@ -142,8 +142,8 @@ def _ruling_shape(content: Any, name: str) -> Shape:
 
 
 def _arn_fault(content: str, path: str) -> str | None:
-    """The fault of a table's ARN that breaks no constraint of the service model; None if it has
-    none."""
+    """The fault of a table's ARN that breaks no constraint of the service model; None without a
+    fault."""
     if not content.startswith("arn:") or any(_broken(content, shapes.of("TableArn"))):
         return None
     return arns.fault(content, path)

@@ -24,7 +24,7 @@ def of(content: Any, name: str) -> Iterator[Part]:
     """All parts of JSON content of this shape, the content itself first.
 
     Null and unknown members are left out, but a null attribute value is treated as an empty one.
-    Texts, binaries and numbers other than integers are left out too, because nobody needs them.
+    Texts, binaries and numbers other than integers are left out too, because no search needs them.
     """
     waiting = [(content, name, 0)]
     while waiting:

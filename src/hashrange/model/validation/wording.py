@@ -19,7 +19,7 @@ from hashrange.model.validation.layers import SINGLE_WRITES
 _VIOLATIONS_MAX = 10
 _NOT_EMPTY = "Member must have length greater than or equal to 1"
 _FIRST_STAGE = ("limit", "segment", "totalSegments", "tableName")
-"""The newer layer checks these first: sizes, and that the table's name is not empty."""
+"""The members that the newer layer checks first: sizes, and that the table's name is not empty."""
 _SECOND_STAGE = {
     "PutItem": "tableName item returnConsumedCapacity returnValues returnItemCollectionMetrics",
     "DeleteItem": "tableName key returnConsumedCapacity returnValues returnItemCollectionMetrics",
@@ -47,7 +47,7 @@ _UPDATE_ENUMS = {
     "returnConsumedCapacity": False,
 }
 """UpdateItem stops at the first of these members that has a violation. If True, the message begins
-with "1 validation error detected"; if False, it is the violation alone."""
+with "1 validation error detected"; if False, the message is the violation alone."""
 _CHECKED_LATER = {"select", "conditionalOperator", "comparisonOperator", "action"}
 """Enums that the newer layer does not check with the other members; operations check them later."""
 _BATCH_GET = {
