@@ -206,7 +206,7 @@ class References:
         if missing:
             return (
                 f"its owner is found by {', '.join(owner.key.fields)}, so it needs the field "
-                f"{missing[0]!r}, or one with st.ref({owner}, {missing[0]!r})"
+                f"{missing[0]!r}, or a field with st.ref({owner}, {missing[0]!r})"
             )
         names = [name for names in parts.values() for name in names]
         if copy.by is not None:

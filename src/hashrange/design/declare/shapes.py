@@ -100,7 +100,8 @@ class Shapes:
         if shape_of(raw) > self.shape:
             raise BadValue(
                 f"{self.model.__name__}: the item has shape {shape_of(raw)}, and this program "
-                f"knows {self.shape}: writing it back would lose what the newer program added"
+                f"knows shapes up to {self.shape}: writing it back would lose what the newer "
+                "program added"
             )
 
 

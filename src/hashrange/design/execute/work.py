@@ -48,7 +48,7 @@ class Work(PendingWrites):
         if bound.builder.plan.operation != "GetItem" or bound.builder.model is not core.model:
             raise BadValue(
                 f"{bound.call.pattern}: in `transact`, `get` can only read by the primary key, and "
-                f"from {core.model.name}, the store's own table"
+                f"only from {core.model.name}, the table of this store"
             )
         key = bound.builder.key(bound.arguments)
         name = repr(sorted(key.items()))

@@ -97,8 +97,8 @@ def _entities(old: TableModel, new: TableModel) -> Iterator[str]:
         elif declared.entity in replaced:
             yield (
                 f"{entity} and {replaced[declared.entity]} replace {declared.entity!r}: a "
-                "migration cannot split an entity; write the second one from the new items "
-                "afterwards"
+                "migration cannot split an entity; let one of them replace it, and write the items "
+                "of the other after the migration"
             )
         replaced[declared.entity] = str(entity)
     for entity in old.entities:
@@ -146,8 +146,8 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
     for name in targets:
         if name not in other.fields:
             yield (
-                f"{own} has {name!r}, but {other} does not: a migration keeps all fields; name the "
-                "new one with st.pair, or drop the field afterwards"
+                f"{own} has {name!r}, but {other} does not: a migration keeps all fields; "
+                "declare its new name with st.pair, or drop the field afterwards"
             )
     for name in other.fields:
         if name not in targets:
@@ -159,7 +159,7 @@ def _fields(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
         if field.there is None and mine.tag != theirs.tag:
             yield (
                 f"{other}.{field.name} is stored as {theirs.tag}, and {own}.{name} as {mine.tag}: "
-                "say with st.pair how one becomes the other and back"
+                "declare with st.pair how to convert one to the other and back"
             )
         if (mine.counts, mine.expires) != (theirs.counts, theirs.expires):
             yield (
@@ -273,8 +273,9 @@ def _patterns(
         indexed = before.source.name is None and after.source.name is not None
         if indexed and pattern.name not in accepted:
             yield (
-                f"{pattern}: it reads the table now and would read the index {after.source.name}, "
-                f"which lags: accept it with --accept {pattern.name}, or serve it by the key"
+                f"{pattern}: it reads the table now, and would then read the index "
+                f"{after.source.name}, which lags: accept this with --accept {pattern.name}, or "
+                "let the new primary key serve the pattern"
             )
         held = {f for model in pattern.entities for f in retyped.get(model, ())}
         if after.filter is not None and held & after.filter.fields:

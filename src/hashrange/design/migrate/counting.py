@@ -117,9 +117,9 @@ class Counts:
     def __str__(self) -> str:
         if not self.since:
             return (
-                "No program has counted its writes: whether an item is too hot for a migration, or "
-                "a transaction too large, is not known. For a day, let the programs open their "
-                "stores with migration.open(..., count=True)."
+                "No program has counted its writes, so it is not known whether an item is too hot "
+                "for a migration, or a transaction too large. For a day, let the programs open "
+                "their stores with migration.open(..., count=True)."
             )
         peak = max((rate.peak for rate in self.items.values()), default=0) / WINDOW_SECONDS
         return (

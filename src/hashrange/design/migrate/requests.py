@@ -182,5 +182,5 @@ def expect_room(actions: Sequence[object]) -> None:
     if len(actions) > ACTIONS_MAX:
         raise BadValue(
             f"{len(actions)} writes with the mirrors of a migration: a transaction has at most "
-            f"{ACTIONS_MAX}, so split this one until the migration has finished"
+            f"{ACTIONS_MAX}, so split it, at least until the migration has finished"
         )

@@ -246,8 +246,8 @@ class SqliteStore(forks.Forkable):
         if self._durability == "full":
             raise Damaged(
                 f"{self.path}-wal: {damage}; restore a backup, or open the file once in relaxed "
-                "durability to go on without these commits (if it was last written in relaxed "
-                "durability, a power cut explains this)"
+                "durability to go on without these commits (if the file was last written in "
+                "relaxed durability, a power cut may be the cause)"
             )
         _log.warning("%s-wal: %s: the database goes on without these commits", self.path, damage)
         with suppress(apsw.BusyError):

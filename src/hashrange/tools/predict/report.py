@@ -55,8 +55,8 @@ class Report:
             )
         if head.keys == "hmac":
             yield (
-                "the trace has no keys, only hashes of partition keys: the replay divides no item "
-                "collection"
+                "the trace has no keys, only hashes of partition keys, so the replay cannot divide "
+                "an item collection"
             )
         yield from self.prediction.notes
         yield "partitions are split by heat and throughput, not by their size"

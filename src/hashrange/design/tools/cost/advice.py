@@ -64,7 +64,7 @@ def _written(line: CostLine) -> str:
         )
     if line.writes.get(TABLE, 0) > 1:
         return "A write costs the whole item: split off the part that changes, or shorten the item."
-    return "A write costs at least one unit: write less often, or several facts in one item."
+    return "A write costs at least one unit: write less often, or put several facts into one item."
 
 
 def _stored(cost: Cost) -> Iterator[Expense]:

@@ -41,8 +41,8 @@ checked_at_declaration(
     "error",
     "a template that shows only a part of a field that a pattern compares",
     "A key with {day:%Y-%m} cannot tell the days of a month apart, so a pattern by day would "
-    "return all of them. Compare by st.Month, narrow it by another part of the key, or filter with "
-    "@st.where. The pattern is refused.",
+    "return all of them. Compare by st.Month, show the day in another part of the key, or filter "
+    "with @st.where. The pattern is refused.",
 )
 
 

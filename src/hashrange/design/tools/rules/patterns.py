@@ -125,8 +125,8 @@ def not_unique(c: Context) -> Iterator[tuple[str, str, Severity]]:
     "A06",
     "warning",
     "a pattern looks for the latest item in one time bucket only",
-    "A new bucket is empty at first. With @st.buckets, the pattern also reads earlier buckets. Or "
-    "leave the time out of the partition key.",
+    "A new bucket is empty at first. With @st.buckets, the pattern also reads earlier buckets. You "
+    "can also leave the time out of the partition key.",
 )
 def latest_of_bucket(c: Context) -> Iterator[Found]:
     for plan in c.plans:

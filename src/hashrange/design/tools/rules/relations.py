@@ -101,7 +101,7 @@ def orphans(c: Context) -> Iterator[Found]:
     "R05",
     "warning",
     "a field that is used as unique, but is not",
-    "A pattern expects at most one item with this value. st.unique(...) guarantees it with a "
+    "A pattern expects at most one item with this value. st.unique(...) guarantees this with a "
     "marker item in the same transaction.",
 )
 def no_marker(c: Context) -> Iterator[Found]:

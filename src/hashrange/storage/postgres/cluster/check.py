@@ -106,8 +106,8 @@ def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) ->
             targets.setdefault(one, []).append(other)
     for one, others in targets.items():
         yield (
-            f"{one} cannot connect to {', '.join(others)}; look at pg_hba.conf there, and at the "
-            f"password of the role in .pgpass or pg_dist_authinfo at {one}"
+            f"{one} cannot connect to {', '.join(others)}; look at their pg_hba.conf, and at the "
+            f"password of the role in .pgpass or pg_dist_authinfo on {one}"
         )
 
 
