@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from followers import SEEDS, both_at_once, built_beside_writers, two_servers
-from planting import found_by_a_test
+from planting import Bug, bug_in, found_by_a_test
 
 from hashrange import kv
 from hashrange.engine.indexes import propagation
@@ -14,7 +14,7 @@ from hashrange.storage import MemoryStore
 from hashrange.testing.async_memory import AsyncMemoryTransaction
 
 
-def entries_land_in_another_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+def entries_land_in_another_transaction() -> Bug:
     propagate = propagation.propagate
     late: list[kv.Write] = []
 
@@ -26,19 +26,19 @@ def entries_land_in_another_transaction(monkeypatch: pytest.MonkeyPatch) -> None
         late[:] = [w for w in ours if getattr(w, "space", None) != step.table.index_log]
         effects.writes += [w for w in ours if w not in late]
 
-    monkeypatch.setattr(propagation, "propagate", planted)
+    return bug_in(propagation, "propagate", planted)
 
 
-def an_earlier_state_overwrites_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def an_earlier_state_overwrites_a_later_one() -> Bug:
     propagate = propagation.propagate
 
     def planted(step: Any, effects: Any) -> None:
         propagate(step._replace(records=step.records[::-1]), effects)
 
-    monkeypatch.setattr(propagation, "propagate", planted)
+    return bug_in(propagation, "propagate", planted)
 
 
-def records_are_trimmed_before_they_are_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def records_are_trimmed_before_they_are_carried_out() -> Bug:
     propagate = propagation.propagate
 
     def planted(step: Any, effects: Any) -> None:
@@ -46,10 +46,10 @@ def records_are_trimmed_before_they_are_carried_out(monkeypatch: pytest.MonkeyPa
         effects.writes.append(kv.Delete(step.table.index_log, first[0]))
         propagate(step._replace(records=rest), effects)
 
-    monkeypatch.setattr(propagation, "propagate", planted)
+    return bug_in(propagation, "propagate", planted)
 
 
-def two_servers_carry_out_the_same_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_servers_carry_out_the_same_record() -> Bug:
     """The records are read, and nobody looks again when the entries are committed."""
     land = AsyncMemoryTransaction._land
 
@@ -58,19 +58,19 @@ def two_servers_carry_out_the_same_record(monkeypatch: pytest.MonkeyPatch) -> No
             self._reads = []
         land(self, writes)
 
-    monkeypatch.setattr(AsyncMemoryTransaction, "_land", planted)
+    return bug_in(AsyncMemoryTransaction, "_land", planted)
 
 
-def records_of_a_build_are_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def records_of_a_build_are_like_others() -> Bug:
     record = propagation._record
 
     def planted(log: Any, change: Any, indexes: Any, early: Any, now: Any) -> kv.Append:
         return record(log, change, indexes, (), now)
 
-    monkeypatch.setattr(propagation, "_record", planted)
+    return bug_in(propagation, "_record", planted)
 
 
-def a_build_appends_what_it_has_seen_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_build_appends_what_it_has_seen_before() -> Bug:
     """Nobody looks again whether its items have changed."""
     land = AsyncMemoryTransaction._land
 
@@ -79,7 +79,7 @@ def a_build_appends_what_it_has_seen_before(monkeypatch: pytest.MonkeyPatch) -> 
             self._reads = []
         land(self, writes)
 
-    monkeypatch.setattr(AsyncMemoryTransaction, "_land", planted)
+    return bug_in(AsyncMemoryTransaction, "_land", planted)
 
 
 def is_log(read: kv.Get) -> bool:
@@ -105,11 +105,8 @@ def try_all_seeds() -> None:
     ],
     ids=lambda it: it.__name__,
 )
-def test_a_bug_planted_in_builds_is_caught(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant(monkeypatch)
-    with found_by_a_test():
+def test_a_bug_planted_in_builds_is_caught(plant: Callable[[], Bug]) -> None:
+    with plant(), found_by_a_test():
         for _ in range(ROUNDS):
             for seed in SEEDS:
                 built_beside_writers(seed, MemoryStore())
@@ -125,9 +122,6 @@ def test_a_bug_planted_in_builds_is_caught(
     ],
     ids=lambda it: it.__name__,
 )
-def test_a_planted_bug_is_caught(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant(monkeypatch)
-    with found_by_a_test():
+def test_a_planted_bug_is_caught(plant: Callable[[], Bug]) -> None:
+    with plant(), found_by_a_test():
         try_all_seeds()

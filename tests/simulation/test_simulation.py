@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 import world
 from customers import simulate
+from planting import Bug, bug_in
 from world import AwaitedProcess, Violation
 
 from hashrange import kv
@@ -82,8 +82,7 @@ def simulate_all(seeds: Iterable[int], **how: Any) -> None:
 # ---- bugs that are planted ----
 
 
-@contextmanager
-def index_entries_stay() -> Iterator[None]:
+def index_entries_stay() -> Bug:
     derive = changes.derive
 
     def planted(items: Sequence[Any], effects: Effects) -> None:
@@ -95,18 +94,14 @@ def index_entries_stay() -> Iterator[None]:
             if not isinstance(write, kv.Delete) or write.space in tables
         ]
 
-    with patch.object(changes, "derive", planted):
-        yield
+    return bug_in(changes, "derive", planted)
 
 
-@contextmanager
-def counters_stand_still() -> Iterator[None]:
-    with patch.object(Effects, "all_writes", lambda self: self.writes):
-        yield
+def counters_stand_still() -> Bug:
+    return bug_in(Effects, "all_writes", lambda self: self.writes)
 
 
-@contextmanager
-def acknowledged_before_the_commit() -> Iterator[None]:
+def acknowledged_before_the_commit() -> Bug:
     def planted(batch: Batch, *rest: Any) -> None:
         for submission in batch.submissions:
             if submission.loop:
@@ -114,18 +109,14 @@ def acknowledged_before_the_commit() -> Iterator[None]:
         batch.submissions = [one for one in batch.submissions if not one.loop]
         drive.commit_batch(batch, *rest)
 
-    with patch.object(committer, "commit_batch", planted):
-        yield
+    return bug_in(committer, "commit_batch", planted)
 
 
-@contextmanager
-def failures_are_not_told() -> Iterator[None]:
-    with patch.object(Batch, "fail", lambda self, error: None):
-        yield
+def failures_are_not_told() -> Bug:
+    return bug_in(Batch, "fail", lambda self, error: None)
 
 
-@contextmanager
-def a_lost_race_is_forgotten() -> Iterator[None]:
+def a_lost_race_is_forgotten() -> Bug:
     def planted(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
         try:
             transaction.commit()
@@ -134,8 +125,7 @@ def a_lost_race_is_forgotten() -> Iterator[None]:
         except kv.StoreError as error:
             batch.fail(error)
 
-    with patch.object(committer, "commit_batch", planted):
-        yield
+    return bug_in(committer, "commit_batch", planted)
 
 
 class Recorder:
@@ -176,8 +166,8 @@ def an_unknown_outcome_is_run_again() -> Iterator[None]:
     def planted(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
         drive.commit_batch(batch, Retrying(transaction), store)
 
-    landed = patch.dict(world.FAULTS, {"commit": (LandedUnknown,)})
-    with landed, patch.object(committer, "commit_batch", planted):
+    landed = bug_in(world.FAULTS, "commit", (LandedUnknown,))
+    with landed, bug_in(committer, "commit_batch", planted):
         yield
 
 
@@ -206,8 +196,8 @@ def a_lost_race_is_not_decided_again() -> Iterator[None]:
             batch.fail(error)
 
     with (
-        patch.object(committer, "decide_batch", decide),
-        patch.object(committer, "commit_batch", commit),
+        bug_in(committer, "decide_batch", decide),
+        bug_in(committer, "commit_batch", commit),
     ):
         yield
 
@@ -223,35 +213,28 @@ def reads_see_the_open_transaction() -> Iterator[None]:
         return [rows.values.get(key) if (rows := live.get(space)) else None for space, key in keys]
 
     with (
-        patch.object(MemorySnapshot, "_value", planted),
-        patch.object(MemoryStore, "glance", glance),
+        bug_in(MemorySnapshot, "_value", planted),
+        bug_in(MemoryStore, "glance", glance),
     ):
         yield
 
 
-@contextmanager
-def tables_are_cached_for_ever() -> Iterator[None]:
+def tables_are_cached_for_ever() -> Bug:
     def planted(self: Catalog, version: bytes | None) -> Tables:
         return self.known[1]
 
-    with patch.object(Catalog, "at", planted):
-        yield
+    return bug_in(Catalog, "at", planted)
 
 
-@contextmanager
-def nobody_is_woken() -> Iterator[None]:
-    with patch.object(Committer, "_wake_next", lambda self: None):
-        yield
+def nobody_is_woken() -> Bug:
+    return bug_in(Committer, "_wake_next", lambda self: None)
 
 
-@contextmanager
-def tokens_are_forgotten() -> Iterator[None]:
-    with patch.object(transition, "_remember", lambda change: []):
-        yield
+def tokens_are_forgotten() -> Bug:
+    return bug_in(transition, "_remember", lambda change: [])
 
 
-@contextmanager
-def the_stream_has_gaps() -> Iterator[None]:
+def the_stream_has_gaps() -> Bug:
     append = records.append
     ticks = count()
 
@@ -259,35 +242,27 @@ def the_stream_has_gaps() -> Iterator[None]:
         if next(ticks) % 20:
             append(*arguments)
 
-    with patch.object(records, "append", planted):
-        yield
+    return bug_in(records, "append", planted)
 
 
-@contextmanager
-def decisions_see_no_earlier_ones() -> Iterator[None]:
-    with patch.object(Overlay, "_write", lambda self, write: None):
-        yield
+def decisions_see_no_earlier_ones() -> Bug:
+    return bug_in(Overlay, "_write", lambda self, write: None)
 
 
-@contextmanager
-def every_decision_stands() -> Iterator[None]:
+def every_decision_stands() -> Bug:
     def planted(self: Proposal, version: object) -> Generator[kv.Read, Any, bool]:
         for read, _ in self.reads:
             yield read
         return True
 
-    with patch.object(Proposal, "holds", planted):
-        yield
+    return bug_in(Proposal, "holds", planted)
 
 
-@contextmanager
-def races_go_unnoticed() -> Iterator[None]:
-    with patch.object(async_memory, "guarded", lambda read, answer: None):
-        yield
+def races_go_unnoticed() -> Bug:
+    return bug_in(async_memory, "guarded", lambda read, answer: None)
 
 
-@contextmanager
-def tickets_are_kept() -> Iterator[None]:
+def tickets_are_kept() -> Bug:
     end = Writes._end
     ticks = count(1)
 
@@ -296,12 +271,10 @@ def tickets_are_kept() -> Iterator[None]:
         if next(ticks) % 20 == 0:
             self._held |= some[0].tickets
 
-    with patch.object(Writes, "_end", planted):
-        yield
+    return bug_in(Writes, "_end", planted)
 
 
-@contextmanager
-def requests_end_twice() -> Iterator[None]:
+def requests_end_twice() -> Bug:
     answer = Writes._answer
     ticks = count(1)
 
@@ -310,8 +283,7 @@ def requests_end_twice() -> Iterator[None]:
         if next(ticks) % 20 == 0:
             call_done([submission])
 
-    with patch.object(Writes, "_answer", planted):
-        yield
+    return bug_in(Writes, "_answer", planted)
 
 
 class AnyVersion(bytes):
@@ -319,13 +291,11 @@ class AnyVersion(bytes):
         return False
 
 
-@contextmanager
-def suspended_decisions_outlive_their_tables() -> Iterator[None]:
+def suspended_decisions_outlive_their_tables() -> Bug:
     def planted(steps: Steps, read: kv.Read, version: bytes | None) -> Suspended:
         return Suspended(steps, read, AnyVersion())
 
-    with patch.object(writes, "Suspended", planted):
-        yield
+    return bug_in(writes, "Suspended", planted)
 
 
 PLANTED_WHERE_AWAITED = [
@@ -357,13 +327,13 @@ PLANTED = [
 
 @pytest.mark.deep
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
-def test_a_planted_bug_is_found(plant: Callable[[], Any]) -> None:
+def test_a_planted_bug_is_found(plant: Callable[[], Bug]) -> None:
     with plant(), pytest.raises(Violation, match=r"^seed \d+: "):
         simulate_all(range(PLANTED_SEEDS))
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("plant", PLANTED_WHERE_AWAITED, ids=lambda plant: plant.__name__)
-def test_a_bug_planted_where_the_store_is_awaited_is_found(plant: Callable[[], Any]) -> None:
+def test_a_bug_planted_where_the_store_is_awaited_is_found(plant: Callable[[], Bug]) -> None:
     with plant(), pytest.raises(Violation, match=r"^seed \d+: "):
         simulate_all(range(PLANTED_SEEDS), steps=AWAITED_STEPS, kind=AwaitedProcess)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from forking import in_child
-from planting import found_by_a_test
+from planting import bug_in, found_by_a_test
 from waiting import SECONDS_MAX
 
 import hashrange
@@ -83,11 +83,8 @@ def test_forks_under_load(tmp_path: Path) -> None:
     fork_under_load(tmp_path / "a.db", FORKS)
 
 
-def test_forks_that_do_not_wait_for_readers_are_found_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forks_that_do_not_wait_for_readers_are_found_out(tmp_path: Path) -> None:
     """The children inherit locks of SQLite, whose holders are not there."""
-    monkeypatch.setattr(SqliteStore, "before_fork", lambda store: setattr(store, "_stopped", True))
-    monkeypatch.setattr(SqliteStore, "after_fork_in_parent", lambda _: None)
-    with found_by_a_test():
+    stopped = bug_in(SqliteStore, "before_fork", lambda store: setattr(store, "_stopped", True))
+    with stopped, bug_in(SqliteStore, "after_fork_in_parent", lambda _: None), found_by_a_test():
         fork_under_load(tmp_path / "a.db", 500, seconds_max=1.0)

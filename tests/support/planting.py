@@ -1,8 +1,10 @@
 """Bugs that are planted on purpose, so that it is seen that tests find them."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -10,6 +12,17 @@ from hashrange import testing
 
 TESTS = Path(__file__).parents[1], Path(testing.__file__).parent
 """The tests, and the suites that are published."""
+
+Bug = AbstractContextManager[Any]
+"""A bug that is there while its block runs."""
+
+
+def bug_in(owner: Any, name: Any, wrong: Any) -> Bug:
+    """In the block, the attribute `name` of a module or class, or that key of a dict, is wrong."""
+    if isinstance(owner, dict):
+        return patch.dict(owner, {name: wrong})
+    found: Bug = patch.object(owner, name, wrong)
+    return found
 
 
 @contextmanager

@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import Phase, settings
-from planting import found_by_a_test
+from planting import Bug, bug_in, found_by_a_test
 
 from hashrange.kv import Add, Answer, Append, CreateSpace, Max, Read, Store
 from hashrange.testing.store_access import commit
@@ -18,7 +16,7 @@ from hashrange.testing.store_suite import GUARDED, ROW, SPACE, StoreSuite
 from .many_writers import ManyWriters, State
 
 EXAMPLES = 100
-Plant = Callable[[], Any]
+Plant = Callable[[], Bug]
 
 
 class TestManyWriters(StoreSuite):
@@ -31,47 +29,38 @@ class TestManyWriters(StoreSuite):
 # ---- bugs that are planted ----
 
 
-@contextmanager
-def rows_are_read_like_counters() -> Iterator[None]:
+def rows_are_read_like_counters() -> Bug:
     """Reads of rows are not checked at the commit, which is correct only for counters."""
-    with patch.object(ManyWriters, "still_holds", lambda *_: True):
-        yield
+    return bug_in(ManyWriters, "still_holds", lambda *_: True)
 
 
-@contextmanager
-def absent_rows_are_not_guarded() -> Iterator[None]:
+def absent_rows_are_not_guarded() -> Bug:
     """As in a store that locks only the rows that it finds."""
     still_holds = ManyWriters.still_holds
 
     def planted(self: ManyWriters, read: Read, answer: Answer) -> bool:
         return answer == [None] or still_holds(self, read, answer)
 
-    with patch.object(ManyWriters, "still_holds", planted):
-        yield
+    return bug_in(ManyWriters, "still_holds", planted)
 
 
-@contextmanager
-def counters_are_overwritten() -> Iterator[None]:
+def counters_are_overwritten() -> Bug:
     """Every writer stores the sum that it has read, instead of adding to it."""
 
     def planted(self: State, write: Add, stripe: int) -> None:
         self.stripes[stripe][write.name] = write.delta
 
-    with patch.object(State, "add", planted):
-        yield
+    return bug_in(State, "add", planted)
 
 
-@contextmanager
-def a_stripe_is_not_read() -> Iterator[None]:
+def a_stripe_is_not_read() -> Bug:
     def planted(self: State, name: bytes) -> int:
         return self.stripes[0].get(name, 0)
 
-    with patch.object(State, "counter", planted):
-        yield
+    return bug_in(State, "counter", planted)
 
 
-@contextmanager
-def numbers_come_back() -> Iterator[None]:
+def numbers_come_back() -> Bug:
     """The next number is one more than that of the last remaining row."""
 
     def planted(self: State, write: Append) -> None:
@@ -79,12 +68,10 @@ def numbers_come_back() -> Iterator[None]:
         number = max((int.from_bytes(key[-8:], "big") for key in there), default=0) + 1
         self.live[write.space][write.prefix + number.to_bytes(8, "big")] = write.value
 
-    with patch.object(State, "append", planted):
-        yield
+    return bug_in(State, "append", planted)
 
 
-@contextmanager
-def a_slot_is_numbered_in_steps_that_wrap() -> Iterator[None]:
+def a_slot_is_numbered_in_steps_that_wrap() -> Bug:
     append = State.append
 
     def planted(self: State, write: Append) -> None:
@@ -92,8 +79,7 @@ def a_slot_is_numbered_in_steps_that_wrap() -> Iterator[None]:
         self.numbers[slot] = self.numbers.get(slot, 0) % 2
         append(self, write)
 
-    with patch.object(State, "append", planted):
-        yield
+    return bug_in(State, "append", planted)
 
 
 @contextmanager
@@ -101,19 +87,17 @@ def the_clock_is_the_last_that_was_written() -> Iterator[None]:
     def planted(self: State, write: Max) -> None:
         self.time = write.value
 
-    with patch.object(State, "raise_clock", planted), patch.object(State, "now", stored):
+    with bug_in(State, "raise_clock", planted), bug_in(State, "now", stored):
         yield
 
 
-@contextmanager
-def the_clock_is_not_raised() -> Iterator[None]:
+def the_clock_is_not_raised() -> Bug:
     """The store has no clock of its own either."""
 
     def planted(self: State) -> int:
         return 0
 
-    with patch.object(State, "now", planted):
-        yield
+    return bug_in(State, "now", planted)
 
 
 def stored(self: State) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Protocol, cast
 
 import pytest
+from planting import bug_in
 from pydantic import ValidationError
 
 import hashrange
@@ -252,11 +253,11 @@ def test_the_answers_are_those_of_brute_force(distance: str, project: str) -> No
     assert proof.asked["P.a"] > 20
 
 
-def test_prove_finds_a_search_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prove_finds_a_search_that_is_wrong() -> None:
     from hashrange.engine.vectors.distances import Query
 
-    monkeypatch.setattr(Query, "scores", lambda _, packed: [0.5] * len(packed))
-    proof = st.prove(TABLE, hashrange.connect())
+    with bug_in(Query, "scores", lambda _, packed: [0.5] * len(packed)):
+        proof = st.prove(TABLE, hashrange.connect())
     assert "Documents.similar" in str(proof.differences)
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Generator
 from typing import Any
-from unittest.mock import patch
 
+from planting import Bug, bug_in
+
+from hashrange.design.migrate import migrator
 from hashrange.design.migrate.backfill import Backfill
+from hashrange.design.migrate.comparison import Comparison
 from hashrange.design.migrate.ledger import Ledger
 from hashrange.design.migrate.migrator import Migrator
 from hashrange.design.migrate.requests import Requests
@@ -70,30 +73,30 @@ def _no_difference(*_: Any) -> Generator[Any, Any, list[Any]]:
 
 
 _CHECK, _PUT = Ledger.check, Ledger._put
-UNVERIFIED = patch.object(Migrator, "_verified", _nothing)
+UNVERIFIED = bug_in(Migrator, "_verified", _nothing)
 """The comparison would find these bugs too, and mend what they did."""
-FLAWS: dict[str, list[Any]] = {
+FLAWS: dict[str, list[Bug]] = {
     "the backfill is unconditional": [
-        patch("hashrange.design.migrate.migrator.Backfill", _Anyhow),
+        bug_in(migrator, "Backfill", _Anyhow),
         UNVERIFIED,
     ],
     "a marker has one owner": [
-        patch.object(Side, "with_both_owners", _one_owner),
-        patch.object(Backfill, "_markers", lambda *_: iter(())),
-        patch("hashrange.design.migrate.comparison.Comparison._marked", _no_difference),
+        bug_in(Side, "with_both_owners", _one_owner),
+        bug_in(Backfill, "_markers", lambda *_: iter(())),
+        bug_in(Comparison, "_marked", _no_difference),
     ],
     "mirrors that stand alone are left": [
-        patch.object(Backfill, "lone", _nothing),
+        bug_in(Backfill, "lone", _nothing),
         UNVERIFIED,
     ],
-    "nothing is swept": [patch.object(Migrator, "_sweep", _nothing), UNVERIFIED],
+    "nothing is swept": [bug_in(Migrator, "_sweep", _nothing), UNVERIFIED],
     "the sweep does not wait": [
-        patch.object(Migrator, "_settled", _settled_at_once),
+        bug_in(Migrator, "_settled", _settled_at_once),
         UNVERIFIED,
     ],
     "the term is not checked": [
-        patch.object(Ledger, "check", _check_nothing),
-        patch.object(Ledger, "_put", _put_blindly),
+        bug_in(Ledger, "check", _check_nothing),
+        bug_in(Ledger, "_put", _put_blindly),
         UNVERIFIED,
     ],
 }

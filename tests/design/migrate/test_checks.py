@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import pytest
+from planting import bug_in
 
 import hashrange
 from hashrange import design as st
@@ -64,13 +65,13 @@ def test_a_change_outside_version_one_is_refused(changed: dict[str, Any], messag
 
 
 def test_without_the_proof_of_disjoint_keys_mirrors_are_counted(
-    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
+    database: hashrange.Database,
 ) -> None:
     """The reason of the proof: an old program counts the mirrors in its partition."""
     same = table(key=st.key("day#{device}#{at:%Y-%m-%d}", "new#{at}"))
     others = tuple(check for check in checks._CHECKS if check is not checks._disjoint)
-    monkeypatch.setattr(checks, "_CHECKS", others)
-    migration = st.Migration(OLD, same, lease_seconds=0, signature_seconds=0)
+    with bug_in(checks, "_CHECKS", others):
+        migration = st.Migration(OLD, same, lease_seconds=0, signature_seconds=0)
     OLD.create(database)
     readings = migration.open(Readings, database)
     at = datetime(2026, 1, 1, tzinfo=UTC)

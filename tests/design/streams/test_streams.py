@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import pytest
+from planting import bug_in
 
 import hashrange
 from hashrange import design as st
+from hashrange.design.streams.dispatch import Dispatcher
 from hashrange.testing import TestClock
 
 pytestmark = pytest.mark.slow
@@ -320,11 +322,9 @@ def test_lambda_keeps_copies(table: st.Table, database: hashrange.Database) -> N
 # ---- proof ----
 
 
-def test_prove_checks_that_copies_converge(
-    table: st.Table, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prove_checks_that_copies_converge(table: st.Table, database: hashrange.Database) -> None:
     proof = st.prove(table, database)
     assert not proof.failed, proof
-    monkeypatch.setattr("hashrange.design.streams.dispatch.Dispatcher._is_owner", lambda *_: False)
-    wrong = st.prove(table, hashrange.connect())
+    with bug_in(Dispatcher, "_is_owner", lambda *_: False):
+        wrong = st.prove(table, hashrange.connect())
     assert "copies: Post.author: it is " in str(wrong)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planting import Bug, bug_in
 
 import hashrange
 from hashrange import design as st
@@ -71,25 +72,22 @@ class P(st.Store, Protocol):
 
 table = st.Table("graph", P)
 """
-Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def always(owner: Any, name: str, result: Any) -> Plant:
-    return lambda patch: patch.setattr(owner, name, lambda *_, **__: result)
+def always(owner: Any, name: str, result: Any) -> Bug:
+    return bug_in(owner, name, lambda *_, **__: result)
 
 
-def changed(owner: Any, name: str, change: Callable[[Any], Any]) -> Plant:
+def changed(owner: Any, name: str, change: Callable[[Any], Any]) -> Bug:
     """The function's result is changed."""
     right = getattr(owner, name)
-    return lambda patch: patch.setattr(owner, name, lambda *a, **k: change(right(*a, **k)))
+    return bug_in(owner, name, lambda *a, **k: change(right(*a, **k)))
 
 
-def with_other_text(old: str, new: str) -> Plant:
+def with_other_text(old: str, new: str) -> Bug:
     """The toolkit reads another condition than the one that is written."""
     right = conditions.parse
-    return lambda patch: patch.setattr(
-        conditions, "parse", lambda text, *rest: right(text.replace(old, new), *rest)
-    )
+    return bug_in(conditions, "parse", lambda text, *rest: right(text.replace(old, new), *rest))
 
 
 def first_reference(pattern: Any, relation: Any, followed: Any, model: Any) -> Any:
@@ -122,9 +120,9 @@ def forgotten(self: Any, raw: Any, values: Any, key: Any) -> Any:
     return {"text": "", **values}
 
 
-PLANTED: dict[str, tuple[Plant, str]] = {
+PLANTED: dict[str, tuple[Bug, str]] = {
     "through follows the first reference": (
-        lambda patch: patch.setattr(planner, "held_key", first_reference),
+        bug_in(planner, "held_key", first_reference),
         "P.followed_by",
     ),
     "delete_tree leaves half of the edges": (
@@ -145,7 +143,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
     "copies are not updated": (always(Writer, "_renamed", frozenset()), "copies"),
     "copies follow the other reference": (changed(References, "of_copy", swapped), "Follow.name"),
     "an old item is read as it is": (
-        lambda patch: patch.setattr(Shapes, "upgraded", forgotten),
+        bug_in(Shapes, "upgraded", forgotten),
         "P.post",
     ),
     "the oldest comes first": (changed(RequestBuilder, "queries", forward), "P.posts"),
@@ -172,12 +170,10 @@ def test_the_model_is_right(database: hashrange.Database) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("bug", PLANTED)
-def test_a_planted_bug_is_found(
-    bug: str, database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant, where = PLANTED[bug]
-    plant(monkeypatch)
-    found = st.prove(model(MODEL), database)
+def test_a_planted_bug_is_found(bug: str, database: hashrange.Database) -> None:
+    planted, where = PLANTED[bug]
+    with planted:
+        found = st.prove(model(MODEL), database)
     assert any(line.startswith(where) for line in found.differences), found
 
 

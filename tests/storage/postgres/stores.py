@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from unittest.mock import patch
 
-import pytest
 from waiting import SECONDS_MAX
 
 from hashrange.kv import Answer, Read, Write
@@ -25,6 +25,7 @@ def run(dsn: str, scenario: Scenario, *, stores: int = 1, **options: Any) -> Non
             async with asyncio.timeout(SECONDS_MAX):
                 await scenario(*opened)
         finally:
+            patch.stopall()
             for store in opened:
                 await store.close()
 
@@ -47,8 +48,7 @@ async def read(store: PostgresStore, what: Read) -> Answer:
 class Stall:
     """Holds a transaction up between its last statement and COMMIT, until `go` is set."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
+    def __init__(self) -> None:
         self.reached, self.go = asyncio.Event(), asyncio.Event()
 
     def arm(self) -> None:
@@ -56,7 +56,7 @@ class Stall:
         commit = settle.commit
 
         async def stalled(connection: Any, script: Script, *arguments: Any) -> bool:
-            self._monkeypatch.setattr(settle, "commit", commit)
+            held.stop()
             if not script.begun:
                 await connection.execute("BEGIN")
                 script.begun = True
@@ -65,4 +65,5 @@ class Stall:
             await self.go.wait()
             return await commit(connection, script, *arguments)
 
-        self._monkeypatch.setattr(settle, "commit", stalled)
+        held = patch.object(settle, "commit", stalled)
+        held.start()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from locks import waits
-from planting import found_by_a_test
+from planting import bug_in, found_by_a_test
 from waiting import wait_until_async
 
 from hashrange.kv import (
@@ -63,8 +63,8 @@ def dsn(postgres_dsn: str) -> str:
     ],
     ids=lambda it: it.__name__,
 )
-def test_a_promise_is_kept(dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    promises.keep(dsn, promise, monkeypatch)
+def test_a_promise_is_kept(dsn: str, promise: Scenario) -> None:
+    promises.keep(dsn, promise)
 
 
 async def _waits_for(stall: Stall, store: PostgresStore, writer: Any, what: Any) -> Any:
@@ -80,24 +80,22 @@ async def _waits_for(stall: Stall, store: PostgresStore, writer: Any, what: Any)
     return await other
 
 
-def test_rows_of_several_slots_are_read_under_locks(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_several_slots_are_read_under_locks(dsn: str) -> None:
     """So the read waits for a commit that may be visible on another node already."""
 
     async def scenario(one: PostgresStore, other: PostgresStore) -> None:
         await write(one, CreateSpace(SPACE), Put(*ONE, value_of(1)), Put(*OTHER, value_of(1)))
         both = Get((OTHER, ONE), 1000)
         change = write(one, Put(*OTHER, value_of(2)))
-        found = await _waits_for(Stall(monkeypatch), one, change, read(other, both))
+        found = await _waits_for(Stall(), one, change, read(other, both))
         assert found == [value_of(2), value_of(1)]
         gone = write(one, Delete(*ONE), reads=[Get((ONE,))])
-        assert await _waits_for(Stall(monkeypatch), one, gone, read(other, both)) == [
+        assert await _waits_for(Stall(), one, gone, read(other, both)) == [
             value_of(2),
             None,
         ]
         new = write(one, Put(*ONE, value_of(3)), reads=[Get((ONE,))])
-        found = await _waits_for(Stall(monkeypatch), one, new, read(other, both))
+        found = await _waits_for(Stall(), one, new, read(other, both))
         assert found == [value_of(2), value_of(3)]
         assert await read(other, Get((ONE, (SPACE, b"\xffabsent")), 1000)) == [value_of(3), None]
         assert await read(other, Get(((SPACE, b"\xffabsent"),))) == [None]
@@ -144,14 +142,12 @@ def test_a_transaction_answers_a_read_of_one_moment(dsn: str) -> None:
     run(dsn, scenario)
 
 
-def test_a_row_that_is_deleted_unread_may_not_be_visible_yet(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_is_deleted_unread_may_not_be_visible_yet(dsn: str) -> None:
     """An entry of an index, whose item is visible on another node before the entry is here."""
 
     async def scenario(one: PostgresStore, other: PostgresStore) -> None:
         await write(one, CreateSpace(SPACE))
-        stall = Stall(monkeypatch)
+        stall = Stall()
         await _waits_for(stall, one, write(one, Put(*ONE, value_of(1))), write(other, Delete(*ONE)))
         assert await read(one, Get((ONE,))) == [None]
 
@@ -275,14 +271,15 @@ def test_a_dialect_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
 # ---- bugs that are planted ----
 
 
-def rows_are_read_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_read_without_locks_may_be_torn(dsn: str) -> None:
     async def planted(*_: object) -> None:
         pass
 
-    monkeypatch.setattr(PostgresStore, "read_bounded", planted)
+    with bug_in(PostgresStore, "read_bounded", planted), found_by_a_test():
+        test_rows_of_several_slots_are_read_under_locks(dsn)
 
 
-def a_row_is_deleted_without_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_is_deleted_without_being_written_stays(dsn: str) -> None:
     put = routed_writes._put
 
     async def planted(connection: Any, statement: str, places: Any, new: Any, version: int) -> None:
@@ -293,28 +290,11 @@ def a_row_is_deleted_without_being_written(monkeypatch: pytest.MonkeyPatch) -> N
         left = [at for at in places if new[at] is not None]
         await put(connection, statement, left, new, version)
 
-    monkeypatch.setattr(routed_writes, "_put", planted)
+    with bug_in(routed_writes, "_put", planted), found_by_a_test():
+        test_a_row_that_is_deleted_unread_may_not_be_visible_yet(dsn)
 
 
-def test_rows_that_are_read_without_locks_may_be_torn(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows_are_read_without_locks(monkeypatch)
-    with found_by_a_test():
-        test_rows_of_several_slots_are_read_under_locks(dsn, monkeypatch)
-
-
-def test_a_row_that_is_deleted_without_being_written_stays(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    a_row_is_deleted_without_being_written(monkeypatch)
-    with found_by_a_test():
-        test_a_row_that_is_deleted_unread_may_not_be_visible_yet(dsn, monkeypatch)
-
-
-def test_a_refusal_that_is_not_confirmed_may_be_wrong(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PostgresTransaction, "confirm", PostgresTransaction.rollback)
-    with found_by_a_test():
+def test_a_refusal_that_is_not_confirmed_may_be_wrong(dsn: str) -> None:
+    rolled_back = bug_in(PostgresTransaction, "confirm", PostgresTransaction.rollback)
+    with rolled_back, found_by_a_test():
         test_a_decision_not_to_write_is_confirmed(dsn)

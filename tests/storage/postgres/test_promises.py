@@ -2,13 +2,13 @@
 
 import asyncio
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import cast
 
 import pytest
 from locks import waits
-from planting import found_by_a_test
+from planting import Bug, bug_in, found_by_a_test
 
 from hashrange.kv import (
     CATALOG,
@@ -265,9 +265,9 @@ async def nothing_is_lost_among_many(_: Stall, one: PostgresStore, other: Postgr
     assert [int.from_bytes(key[1:], "big") for key, _ in log.rows] == list(range(1, 121))
 
 
-def keep(dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+def keep(dsn: str, promise: Scenario) -> None:
     async def scenario(one: PostgresStore, other: PostgresStore) -> None:
-        await promise(Stall(monkeypatch), one, other)
+        await promise(Stall(), one, other)
 
     run(dsn, scenario, stores=2)
 
@@ -291,38 +291,40 @@ def keep(dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=lambda it: it.__name__,
 )
-def test_a_promise_is_kept(
-    postgres_dsn: str, promise: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep(postgres_dsn, promise, monkeypatch)
+def test_a_promise_is_kept(postgres_dsn: str, promise: Scenario) -> None:
+    keep(postgres_dsn, promise)
 
 
 # ---- bugs that are planted ----
 
-Plant = Callable[[pytest.MonkeyPatch], None]
+
+@contextmanager
+def a_write_is_not_guarded() -> Iterator[None]:
+    unguarded = _replaced(script.UPDATES, "AND r.version = q.expected", "")
+    with bug_in(script, "GUARDED", frozenset()), unguarded:
+        yield
 
 
-def a_write_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script, "GUARDED", frozenset())
-    _replace(monkeypatch, script.UPDATES, "AND r.version = q.expected", "")
+@contextmanager
+def versions_restart_after_a_deletion() -> Iterator[None]:
+    with (
+        _replaced(script.INSERTS, "q.version,", "1,"),
+        _replaced(script.UPSERTS, "q.version,", "1,"),
+        _replaced(script.UPDATES, "version = q.version", "version = r.version + 1"),
+    ):
+        yield
 
 
-def versions_restart_after_a_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
-    for part in (script.INSERTS, script.UPSERTS):
-        _replace(monkeypatch, part, "q.version,", "1,")
-    _replace(monkeypatch, script.UPDATES, "version = q.version", "version = r.version + 1")
-
-
-def numbers_come_from_a_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+def numbers_come_from_a_sequence() -> Bug:
     text = (
         "SELECT space, slot, nextval(pg_get_serial_sequence('numbers', 'number')) AS number, "
         "prefix FROM unnest(${0}::int[], ${1}::smallint[], ${2}::bigint[], ${3}::bytea[]) "
         "AS q (space, slot, number, prefix)"
     )
-    monkeypatch.setitem(script._PARTS, script.HEADS, (text, 4))
+    return bug_in(script._PARTS, script.HEADS, (text, 4))
 
 
-def there_is_no_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+def there_is_no_fence() -> Bug:
     locks = Guards.locks
 
     def planted(self: Guards, *arguments: object) -> dict[int, bool]:
@@ -330,20 +332,20 @@ def there_is_no_fence(monkeypatch: pytest.MonkeyPatch) -> None:
         found.pop(guards.FENCE, None)
         return found
 
-    monkeypatch.setattr(Guards, "locks", planted)
+    return bug_in(Guards, "locks", planted)
 
 
-def the_answer_comes_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+def the_answer_comes_before_the_commit() -> Bug:
     async def planted(*_: object) -> bool:
         return True
 
-    monkeypatch.setattr(settle, "commit", planted)
+    return bug_in(settle, "commit", planted)
 
 
-def _replace(monkeypatch: pytest.MonkeyPatch, part: int, old: str, new: str) -> None:
+def _replaced(part: int, old: str, new: str) -> Bug:
     text, parameters = script._PARTS[part]
     assert old in text
-    monkeypatch.setitem(script._PARTS, part, (text.replace(old, new), parameters))
+    return bug_in(script._PARTS, part, (text.replace(old, new), parameters))
 
 
 @pytest.mark.parametrize(
@@ -358,7 +360,7 @@ def _replace(monkeypatch: pytest.MonkeyPatch, part: int, old: str, new: str) -> 
     ids=lambda it: it.__name__,
 )
 def test_a_planted_bug_breaks_it(
-    postgres_dsn: str, plant: Plant, promise: Scenario, monkeypatch: pytest.MonkeyPatch
+    postgres_dsn: str, plant: Callable[[], Bug], promise: Scenario
 ) -> None:
     async def opened(store: PostgresStore) -> None:
         await store.open()
@@ -367,10 +369,9 @@ def test_a_planted_bug_breaks_it(
 
     run(postgres_dsn, opened)
     script._statement.cache_clear()
-    plant(monkeypatch)
     try:
-        with found_by_a_test():
-            keep(postgres_dsn, promise, monkeypatch)
+        with plant(), found_by_a_test():
+            keep(postgres_dsn, promise)
     finally:
         script._statement.cache_clear()
 
