@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from small import by_hand as by_hand
 
 from hashrange.database import connecting
 from hashrange.storage import MemoryStore

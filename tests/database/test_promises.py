@@ -1,14 +1,15 @@
 """What two servers on one PostgreSQL database keep to; each promise is also broken on purpose."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import locks
 import pytest
 from locks import somebody_waits
-from planting import found_by_a_test
+from planting import Bug, bug_in, found_by_a_test
 from waiting import run, wait_until_async
 
 import hashrange
@@ -24,14 +25,9 @@ asyncpg = pytest.importorskip("asyncpg")
 from hashrange.storage.postgres import landing, script, settle  # noqa: E402
 from hashrange.storage.postgres.transaction import PostgresTransaction  # noqa: E402
 
-Plant = Callable[[pytest.MonkeyPatch], None]
-
 
 class Meeting:
     """Holds a transaction up before COMMIT until another one has come as far, or waits for it."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._monkeypatch = monkeypatch
 
     async def of(self, servers: Sequence[Database], operation: str, request: Any) -> list[Any]:
         """The outcomes of the same request to servers at the same time."""
@@ -49,8 +45,7 @@ class Meeting:
             arrived = len(servers)
             return await commit(connection, steps, *arguments)
 
-        with self._monkeypatch.context() as patch:
-            patch.setattr(settle, "commit", held)
+        with bug_in(settle, "commit", held):
             asking = [each.execute_async(operation, request) for each in servers]
             return list(await asyncio.gather(*asking, return_exceptions=True))
 
@@ -91,10 +86,7 @@ async def a_token_is_used_once(meeting: Meeting, one: Database, other: Database)
     assert (await one.execute_async("GetItem", get("n")))["Item"]["n"] == {"N": "1"}
 
 
-def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Otherwise a commit of the upkeep may meet one of a request.
-    monkeypatch.setattr(Database, "start_upkeep", lambda self: None)
-
+def keep(dsn: str, promise: Promise) -> None:
     async def scenario() -> None:
         async with (
             await hashrange.connect_async(dsn) as one,
@@ -102,16 +94,18 @@ def keep(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
         ):
             for each in (one, other):
                 await each.execute_async("ListTables", {})
-            await promise(Meeting(monkeypatch), one, other)
+            await promise(Meeting(), one, other)
 
     run(scenario)
 
 
+# With upkeep in the background, one of its commits may meet that of a request.
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(
     "promise", [a_table_is_made_once, a_token_is_used_once], ids=lambda it: it.__name__
 )
-def test_a_promise_is_kept(dsn: str, promise: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(dsn, promise, monkeypatch)
+def test_a_promise_is_kept(dsn: str, promise: Promise) -> None:
+    keep(dsn, promise)
 
 
 def test_a_write_that_loses_many_races_lands(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,10 +162,10 @@ def test_servers_that_change_one_item_take_turns(
     """A batch that has lost twice locks the item, so that it cannot lose again."""
     attempts = drive.LOCKING_FROM + 1
     monkeypatch.setattr(drive, "CONFLICTS_MAX", attempts)
-    if not locking:
-        monkeypatch.setattr(drive, "LOCKING_FROM", attempts)
+    late = bug_in(drive, "LOCKING_FROM", drive.LOCKING_FROM if locking else attempts)
     try:
-        run(partial(_increment_everywhere, dsn))
+        with late:
+            run(partial(_increment_everywhere, dsn))
     except* ThrottlingException:
         assert not locking
     else:
@@ -181,22 +175,26 @@ def test_servers_that_change_one_item_take_turns(
 # ---- bugs that are planted ----
 
 
-def tables_are_made_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script, "GUARDED", frozenset())
+@contextmanager
+def tables_are_made_without_a_guard() -> Iterator[None]:
     text, parameters = script._PARTS[script.UPDATES]
     guard = "AND r.version = q.expected"
     assert guard in text
-    monkeypatch.setitem(script._PARTS, script.UPDATES, (text.replace(guard, ""), parameters))
 
     async def create(connection: Any, write: Any) -> None:
         await connection.execute(
             "INSERT INTO spaces VALUES ($1) ON CONFLICT DO NOTHING", write.space
         )
 
-    monkeypatch.setitem(landing._ON_SPACES, hashrange.kv.CreateSpace, create)
+    with (
+        bug_in(script, "GUARDED", frozenset()),
+        bug_in(script._PARTS, script.UPDATES, (text.replace(guard, ""), parameters)),
+        bug_in(landing._ON_SPACES, hashrange.kv.CreateSpace, create),
+    ):
+        yield
 
 
-def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def the_token_is_stored_a_moment_later() -> Bug:
     commit, updates = PostgresTransaction.commit, 0
 
     async def planted(self: PostgresTransaction, given: Sequence[Write], /) -> None:
@@ -208,13 +206,14 @@ def the_token_is_stored_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
             await wait_until_async(lambda: updates == 2)
             await commit(PostgresTransaction(self._store, False), tokens)
 
-    monkeypatch.setattr(PostgresTransaction, "commit", planted)
+    return bug_in(PostgresTransaction, "commit", planted)
 
 
 def _is_of_token(write: Write) -> bool:
     return isinstance(write, Put) and write.space == SYSTEM_SPACE and write.key[:1] == b"K"
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(
     ("plant", "promise"),
     [
@@ -223,13 +222,10 @@ def _is_of_token(write: Write) -> bool:
     ],
     ids=lambda it: it.__name__,
 )
-def test_a_planted_bug_breaks_it(
-    dsn: str, plant: Plant, promise: Promise, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_planted_bug_breaks_it(dsn: str, plant: Callable[[], Bug], promise: Promise) -> None:
     script._statement.cache_clear()
-    plant(monkeypatch)
     try:
-        with found_by_a_test():
-            keep(dsn, promise, monkeypatch)
+        with plant(), found_by_a_test():
+            keep(dsn, promise)
     finally:
         script._statement.cache_clear()

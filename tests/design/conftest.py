@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from small import no_pauses as no_pauses
 
 import hashrange
 from hashrange import design as st

@@ -23,16 +23,15 @@ from backed_up import (
     create_backup,
     restore,
     server,
-    small_steps,
     write_something,
 )
 from every_store import address
+from small import no_lateness, small_steps
 
 import hashrange
 from hashrange.model.errors import ApiError
-from hashrange.operations.backups import continuous
 
-__all__ = ["address", "server", "small_steps"]  # fixtures
+__all__ = ["address", "no_lateness", "server", "small_steps"]  # fixtures
 ROOM = str(Path(__file__).parents[1] / "support")
 
 
@@ -89,7 +88,8 @@ with hashrange.connect(sys.argv[1]) as db:
 
 
 @pytest.mark.deep
-def test_a_process_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("no_lateness")
+def test_a_process_that_is_killed(tmp_path: Path) -> None:
     """Its backups and moments come back, also those whose copies or restores were under way."""
     seed = Random().randrange(1 << 32)
     path, random = str(tmp_path / "a.db"), Random(seed)
@@ -107,7 +107,6 @@ def test_a_process_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 cuts[f"copy-{arn[-8:]}"] = cuts[f"then-{arn[-8:]}"] = cut
                 times[arn] = float(time)
             writer.kill()
-    monkeypatch.setattr(continuous, "LATENESS_SECONDS", 0)
     with hashrange.connect(path) as db:
         db.run_upkeep()
         present = db.execute("ListTables", {})["TableNames"]

@@ -14,9 +14,9 @@ from backed_up import (
     moments_come_back,
     restore,
     server,
-    small_steps,
     write_something,
 )
+from small import small_steps
 
 from hashrange import kv
 from hashrange.model.errors import ApiError

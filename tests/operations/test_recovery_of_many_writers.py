@@ -12,13 +12,12 @@ import moments
 import pytest
 from backed_up import NAMED, contents
 from every_store import address as address
+from small import no_lateness as no_lateness
 
 import hashrange
 from hashrange import Settings
-from hashrange.operations.backups import continuous
-from hashrange.operations.transfers import export_table
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_lateness")]
 
 SERVERS = 2
 SECONDS = 0.4
@@ -27,8 +26,7 @@ PERIODS = 4
 
 
 @pytest.mark.parametrize("address", ["file", "postgresql", "citus"], indirect=True)
-def test_every_moment_comes_back(address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(continuous, "LATENESS_SECONDS", 0)
+def test_every_moment_comes_back(address: str | None) -> None:
     random = Random(31)
     with ExitStack() as stack:
         servers = [
@@ -55,11 +53,8 @@ def test_every_moment_comes_back(address: str | None, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("address", ["memory", "postgresql"], indirect=True)
-def test_periods_of_exports_meet(
-    address: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_periods_of_exports_meet(address: str | None, tmp_path: Path) -> None:
     """What is written while an export begins is in it or in the next one."""
-    monkeypatch.setattr(export_table, "PERIOD_SECONDS_MIN", 0)
     (tmp_path / "objects" / "bucket").mkdir(parents=True)
     settings = Settings(objects=str(tmp_path / "objects"))
     with closing(hashrange.connect(address, settings=settings)) as server:

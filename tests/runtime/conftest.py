@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from small import by_hand as by_hand
+from small import small_steps as small_steps
 
 from hashrange import kv
 from hashrange.storage import MemoryStore, SqliteStore

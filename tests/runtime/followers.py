@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import msgspec
 from running import TABLE, create_table, get, put, scanned
+from small import steps_of
 from waiting import run
 
 from hashrange import kv
-from hashrange.engine import fetch
 from hashrange.model.errors import ApiError
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import in_thread
@@ -246,7 +245,7 @@ def built_beside_writers(seed: int, inner: MemoryStore) -> None:
         for server in servers:
             await server.runtime.aclose()
 
-    with patch.object(fetch, "CHUNK_ROWS", 1):  # builds of many steps
+    with steps_of(1):  # builds of many steps
         run(scenario)
 
 

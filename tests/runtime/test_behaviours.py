@@ -24,7 +24,6 @@ from hashrange.model.errors import (
 )
 from hashrange.model.settings import Settings
 from hashrange.operations import OPERATIONS
-from hashrange.runtime import drive
 from hashrange.runtime.awaited.threads import LoopThread, StoreOnLoop
 from hashrange.runtime.base import LARGE_BODY_BYTES
 from hashrange.runtime.mistaken_calls import Closed
@@ -257,12 +256,10 @@ def test_requests_under_way_are_answered_before_the_end(opened: Open) -> None:
             ask(database, "GetItem", msgspec.json.encode(get("a")))
 
 
+@pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("name", ["PutItem", "Scan"])
-def test_a_loop_hears_of_all_its_requests_after_the_end(
-    opened: Open, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loop_hears_of_all_its_requests_after_the_end(opened: Open, name: str) -> None:
     """Also where commits are made in a thread, and a read takes many slices of time."""
-    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
     database = opened()
     store: Any = database._store
     store.slow_commits = True

@@ -18,12 +18,12 @@ from running import (
     increment,
     put,
     scanned,
+    standing,
 )
+from small import steps_of
 from waiting import SECONDS_MAX, wait_until_async
 
 from hashrange import Database, kv
-from hashrange.engine import fetch
-from hashrange.runtime import batch, drive
 from hashrange.storage import MemoryStore
 
 QUERY = {
@@ -75,11 +75,8 @@ def test_reads_go_on_while_a_commit_is_held(held: HeldStore) -> None:
         asyncio.run(scenario())
 
 
-def test_requests_during_a_commit_form_the_next_batch(
-    held: HeldStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "BATCH_SECONDS_MAX", 60.0)  # also on a machine that is busy
-    with Database(held) as database:
+def test_requests_during_a_commit_form_the_next_batch(held: HeldStore) -> None:
+    with Database(held, clock=standing()) as database:
         create_table(database.execute)
 
         async def scenario() -> None:
@@ -120,10 +117,9 @@ def test_writes_that_come_during_the_last_commit_are_made(held: HeldStore) -> No
     assert asyncio.run(scenario()) == [{}] * 6 + [None]
 
 
-def test_a_long_read_lets_others_run(monkeypatch: pytest.MonkeyPatch, store: kv.Store) -> None:
-    """With slices of zero length, others are served between any two chunks of a Scan."""
-    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
+@pytest.mark.usefixtures("small_steps")
+def test_a_long_read_lets_others_run(store: kv.Store) -> None:
+    """Others are served between any two chunks of a Scan."""
     with Database(store) as database:
         create_table(database.execute)
         for number in range(100):
@@ -249,14 +245,13 @@ def test_a_loop_that_ends_before_its_turn_leaves_the_next_one_alone(store: kv.St
         assert [item["pk"]["S"] for item in scanned(database.execute)] == ["b"]
 
 
+@pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_loop_that_ends_during_a_long_read_leaves_no_snapshot(
-    monkeypatch: pytest.MonkeyPatch, new_loop: Callable[[], asyncio.AbstractEventLoop]
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 1)
     store = MemoryStore()
-    with Database(store) as database:
+    with steps_of(1), Database(store) as database:
         create_table(database.execute)
         for number in range(50):
             database.execute("PutItem", put("a", str(number)))

@@ -4,19 +4,18 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Awaitable
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import pytest
-from running import TABLE, WatchedStore, create_table, get, put
+from running import TABLE, WatchedStore, create_table, get, put, standing
 from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
-from hashrange.engine import fetch
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ThrottlingException
-from hashrange.runtime import drive
 from hashrange.runtime import read_queue as queue
+from hashrange.runtime.clock import Clock
 from hashrange.runtime.threaded import reads
 from hashrange.runtime.threaded.runtime import Runtime
 
@@ -63,18 +62,13 @@ class _CountedSnapshot:
         self._snapshot.close()
 
 
-@pytest.fixture
-def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Scan takes many slices."""
-    monkeypatch.setattr(drive, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
-
-
-def filled(store: kv.Store, items: int = 100) -> Database:
-    database = Database(store)
+def filled(
+    store: kv.Store, items: int = 100, clock: Clock | None = None, text: str = ""
+) -> Database:
+    database = Database(store, clock=clock)
     create_table(database.execute)
     for number in range(items):
-        database.execute("PutItem", put(str(number)))
+        database.execute("PutItem", put(str(number), text=text))
     return database
 
 
@@ -82,7 +76,7 @@ async def outcomes(requests: list[Awaitable[Any]]) -> list[Any]:
     return await asyncio.wait_for(asyncio.gather(*requests, return_exceptions=True), SECONDS_MAX)
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("small_steps")
 def test_a_few_run_at_once_and_all_end(store: kv.Store) -> None:
     counting = CountingStore(store)
     with filled(counting) as database:
@@ -96,7 +90,7 @@ def test_a_few_run_at_once_and_all_end(store: kv.Store) -> None:
         assert counting.open == 0
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("small_steps")
 @pytest.mark.parametrize("much", [False, True])
 def test_reads_take_turns_until_they_hold_much(
     store: kv.Store, much: bool, monkeypatch: pytest.MonkeyPatch
@@ -116,15 +110,13 @@ def test_reads_take_turns_until_they_hold_much(
     assert (len(turns) == len(set(turns))) == much
 
 
-def test_reads_wait_after_a_page_that_cannot_be_divided(
-    store: kv.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first of them is answered at once. An item that is read after the others is not late."""
-    monkeypatch.setattr(drive, "SLICE_SECONDS", 60.0)  # one slice is enough for every page
-    monkeypatch.setattr(reads, "OVERRUN_SECONDS", 0.0)
-    monkeypatch.setattr(reads, "PAUSE_RATIO", 1e9)
+def test_reads_wait_after_a_page_that_cannot_be_divided(store: kv.Store) -> None:
+    """The first of them is answered at once. An item that is read after the others is not late.
+
+    No time passes, but a page of half a megabyte is known to take a while until it is sent.
+    """
     counting = CountingStore(store)
-    with filled(counting) as database:
+    with filled(counting, clock=standing(), text="x" * 5_000) as database:
         order: list[str] = []
 
         async def answer(operation: str, request: dict[str, Any]) -> None:
@@ -142,7 +134,7 @@ def test_reads_wait_after_a_page_that_cannot_be_divided(
         assert order[2:] == ["Scan"] * 39
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("small_steps")
 def test_the_queue_has_an_end(store: kv.Store) -> None:
     """More are refused with an error after which SDKs try again, and short reads go on."""
     room = queue.READS_MAX + queue.WAITING_MAX
@@ -160,7 +152,7 @@ def test_the_queue_has_an_end(store: kv.Store) -> None:
         assert database.execute("Scan", SCAN)["Count"] == 30
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("small_steps")
 def test_callers_take_turns(store: kv.Store) -> None:
     with filled(store) as database:
         order: list[str] = []
@@ -205,7 +197,7 @@ def test_threads_have_the_same_limit(store: kv.Store) -> None:
 
 
 def test_a_thread_that_runs_a_loop_does_not_wait_for_the_loop(
-    store: kv.Store, slices: None
+    store: kv.Store, small_steps: None
 ) -> None:
     with filled(store) as database:
 
@@ -222,7 +214,7 @@ def test_a_thread_that_runs_a_loop_does_not_wait_for_the_loop(
         assert asyncio.run(scenario()) == 100
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("small_steps")
 def test_a_closed_loop_gives_its_places_back(store: kv.Store) -> None:
     with filled(store) as database:
         for _ in range(2):
@@ -237,14 +229,10 @@ def test_a_closed_loop_gives_its_places_back(store: kv.Store) -> None:
         assert asyncio.run(database.execute_async("Scan", SCAN))["Count"] == 100
 
 
-@pytest.mark.usefixtures("slices")
-def test_a_read_that_waited_too_long_is_not_begun(
-    store: kv.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from hashrange.runtime.threaded import reads
-
-    monkeypatch.setattr(reads, "WAIT_SECONDS_MAX", 0.0)
-    with filled(store) as database:
+@pytest.mark.usefixtures("small_steps")
+def test_a_read_that_waited_too_long_is_not_begun(store: kv.Store) -> None:
+    """By its clock, which is looked at after each step, a second passes between any two looks."""
+    with filled(store, clock=Clock(timer=map(float, count()).__next__)) as database:
 
         async def scenario() -> list[Any]:
             return await outcomes(

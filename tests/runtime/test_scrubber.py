@@ -12,7 +12,6 @@ from waiting import wait_until
 
 import hashrange
 from hashrange import Database, kv
-from hashrange.engine import fetch
 from hashrange.model.errors import InternalServerError
 from hashrange.storage.memory import MemoryStore
 from hashrange.upkeep import scrubber
@@ -140,12 +139,11 @@ def test_a_damaged_database_can_only_be_read(
         assert database.execute("GetItem", get("after")) == {}
 
 
-@pytest.mark.usefixtures("eager")
+@pytest.mark.usefixtures("eager", "small_steps")
 def test_nothing_is_found_while_everything_changes(
-    path: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Writes, deletions, an index that is built and deleted, tables that come and go."""
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 20)
     with hashrange.connect(path, durability="memory") as database:
         fill(database)
         database.start_scrubber()

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from running import TABLE, WatchedStore, count, create_table, get, increment, put, scanned
+from running import TABLE, WatchedStore, count, create_table, get, increment, put, scanned, standing
 
 from hashrange import Database, kv
 from hashrange.model.errors import ApiError, ConditionalCheckFailedException
-from hashrange.runtime import batch, drive
+from hashrange.runtime import drive
 from hashrange.runtime.clock import Clock
 from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
@@ -72,12 +72,9 @@ def test_threads_share_reads_and_tables(store: kv.Store) -> None:
         assert not list(database.check())
 
 
-def test_writes_of_one_turn_share_a_commit(
-    store: kv.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "BATCH_SECONDS_MAX", 60.0)  # also on a machine that is busy
+def test_writes_of_one_turn_share_a_commit(store: kv.Store) -> None:
     watched = WatchedStore(store)
-    with Database(watched) as database:
+    with Database(watched, clock=standing()) as database:
         create_table(database.execute)
         before = watched.commits
 

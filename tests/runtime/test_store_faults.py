@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from running import TABLE, count, create_table, get, increment, key, put, scanned
+from running import TABLE, count, create_table, get, increment, key, put, scanned, standing
 from waiting import SECONDS_MAX
 
 from hashrange import Database, kv
 from hashrange.model.errors import InternalServerError, ThrottlingException
-from hashrange.runtime import batch
 from hashrange.runtime.batch import CONFLICTS_MAX
 from hashrange.runtime.ending import Complaints
 from hashrange.storage import MemoryStore
@@ -63,10 +62,8 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Upkeep would take steps, and faults, of its own."""
-    monkeypatch.setattr(Database, "start_upkeep", lambda self: None)
+pytestmark = pytest.mark.usefixtures("by_hand")
+"""Upkeep would take steps, and faults, of its own."""
 
 
 @pytest.fixture(autouse=True)
@@ -181,11 +178,9 @@ def test_an_unknown_outcome_is_answered_by_an_error_and_not_run_again(
     assert not list(database.check())
 
 
-def test_an_unknown_outcome_is_reported_to_all_requests_of_the_commit(
-    inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "BATCH_SECONDS_MAX", 60.0)  # also on a machine that is busy
-    database = Database(FaultyStore(inner, countdown=0, faults={"commit": (LandedUnknown,)}))
+def test_an_unknown_outcome_is_reported_to_all_requests_of_the_commit(inner: MemoryStore) -> None:
+    faulty = FaultyStore(inner, countdown=0, faults={"commit": (LandedUnknown,)})
+    database = Database(faulty, clock=standing())
 
     async def together() -> list[dict[str, Any] | BaseException]:
         requests = [database.execute_async("UpdateItem", increment("n")) for _ in range(3)]

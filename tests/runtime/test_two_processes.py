@@ -19,7 +19,6 @@ from waiting import wait_until
 
 import hashrange
 from hashrange import Database
-from hashrange.engine import fetch
 from hashrange.model.errors import ResourceNotFoundException
 
 pytestmark = pytest.mark.slow
@@ -73,11 +72,9 @@ def test_each_process_sees_the_commits_of_the_other(path: str) -> None:
 
 
 @pytest.mark.deep
-def test_writes_throughout_the_build_of_an_index(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_steps")
+def test_writes_throughout_the_build_of_an_index(path: str) -> None:
     """The other process has the table in its cache when the index is created, and does not ask."""
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)  # a build of many steps
     with hashrange.connect(path, durability="relaxed") as one, other_process(path) as other:
         create_table(one.execute)
         for number in range(200):
@@ -97,9 +94,9 @@ def test_writes_throughout_the_build_of_an_index(
         check_index(one)
 
 
-def test_both_build_the_same_index(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_steps")
+def test_both_build_the_same_index(path: str) -> None:
     """It does not matter which process does which step: here both do."""
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
     with hashrange.connect(path, durability="relaxed") as one, other_process(path) as other:
         create_table(one.execute)
         for number in range(200):
@@ -111,8 +108,8 @@ def test_both_build_the_same_index(path: str, monkeypatch: pytest.MonkeyPatch) -
         check_index(one)
 
 
-def test_a_build_continues_after_a_kill(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 2)
+@pytest.mark.usefixtures("small_steps")
+def test_a_build_continues_after_a_kill(path: str) -> None:
     with other_process(path) as other:
         create_table(other.execute)
         for number in range(200):

@@ -20,7 +20,6 @@ from waiting import wait_until
 
 import hashrange
 from hashrange import Database, Settings, kv
-from hashrange.engine import fetch
 from hashrange.model.errors import ValidationException
 from hashrange.operations.upkeep.empty_space import ROWS_PER_STEP
 from hashrange.runtime.background import Duty
@@ -100,17 +99,15 @@ def test_a_deleted_index_is_emptied(store: kv.Store) -> None:
         assert len(scanned(database.execute)) == 50
 
 
-def test_a_build_continues_where_it_stopped(
-    store: kv.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_steps")
+def test_a_build_continues_where_it_stopped(store: kv.Store) -> None:
     """Another runtime, as after a restart, does not start from the beginning."""
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 10)
     recording = RecordingStore(store)
     with Driven(recording) as database:
         create_table(database.execute)
         fill(database, 100)
         add_index(database.execute)
-        for _ in range(6):
+        for _ in range(8):
             database.step()
         assert index_status(database.execute) == "CREATING"
         with pytest.raises(Exception, match="backfilling"):

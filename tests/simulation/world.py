@@ -18,9 +18,9 @@ from typing import Any
 from unittest.mock import patch
 
 import msgspec
+from small import steps_of
 
 from hashrange import kv
-from hashrange.engine import fetch
 from hashrange.model.errors import ApiError, InternalServerError
 from hashrange.operations import OPERATIONS
 from hashrange.operations.upkeep import UPKEEP
@@ -278,7 +278,7 @@ class World:
         self._clients = clients
         self._answers = dict.fromkeys(clients)
         # Clients name the operations of upkeep as they name any other.
-        with patch.dict(OPERATIONS, UPKEEP), patch.object(fetch, "CHUNK_ROWS", 4):
+        with patch.dict(OPERATIONS, UPKEEP), steps_of(4):
             for number in range(steps):
                 self._step()
                 if number % 50 == 0:

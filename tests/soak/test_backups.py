@@ -4,7 +4,8 @@
 """
 
 import pytest
-from backed_up import Server, backups_while_others_write, moments_come_back, small_steps
+from backed_up import Server, backups_while_others_write, moments_come_back
+from small import small_steps
 
 from .runs import chance, times
 

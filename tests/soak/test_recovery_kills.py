@@ -12,9 +12,9 @@ from typing import Any
 import moments
 import pytest
 from backed_up import NAMED
+from small import no_lateness as no_lateness
 
 import hashrange
-from hashrange.operations.backups import continuous
 from hashrange.testing.postgres_server import PostgresServer
 
 from .runs import SOAK, chance, times
@@ -61,14 +61,9 @@ class Asking:
         return answer
 
 
+@pytest.mark.usefixtures("no_lateness")
 @pytest.mark.parametrize("store", STORES)
-def test_kills(
-    store: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(continuous, "LATENESS_SECONDS", 0)
+def test_kills(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     restored = 0
     with chance() as random:
         while restored < MOMENTS:

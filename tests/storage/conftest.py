@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small import little_patience as little_patience
 
 from hashrange.storage import SqliteStore
 

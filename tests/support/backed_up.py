@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from hashrange import Settings
-from hashrange.engine import fetch, history
 from hashrange.model.errors import ApiError
 from hashrange.runtime.clock import Clock
 from hashrange.runtime.threaded.runtime import Runtime
@@ -113,12 +112,6 @@ class Server:
 @pytest.fixture
 def server() -> Server:
     return Server()
-
-
-@pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "STEP_ROWS", 7)
-    monkeypatch.setattr(fetch, "CHUNK_ROWS", 7)
 
 
 def backups_while_others_write(server: Server, random: Random) -> int:

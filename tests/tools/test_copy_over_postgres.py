@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from moving_data import Run, content, fault, fill, folder, numbered, ordered, run
+from small import little_patience as little_patience
 from waiting import wait_until
 
 import hashrange
@@ -49,15 +50,12 @@ def test_an_ordinary_user_may_copy(
     assert ended.status == 0, ended.error
 
 
+@pytest.mark.usefixtures("little_patience")
 def test_a_database_that_stays_away(
-    mortal_postgres_server: PostgresServer,
-    folder: Path,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    mortal_postgres_server: PostgresServer, folder: Path, run: Run
 ) -> None:
     """The command ends, says that it may be run again, and then goes on."""
     postgres = mortal_postgres_server
-    monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.3)
     items = [numbered(number) | {"v": {"S": "x" * 2000}} for number in range(2000)]
     fill("a.db", items)
     address = postgres.new_schema()

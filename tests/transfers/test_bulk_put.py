@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from bucket_imports import ITEMS, LINES, TABLE, Imports, Json
+from small import by_hand as by_hand
+from small import small_jobs as small_jobs
 
 import hashrange
 from hashrange.model.errors import (
@@ -16,7 +18,8 @@ from hashrange.model.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-from hashrange.transfers import bulk_puts, loading
+from hashrange.transfers import bulk_puts
+from hashrange.transfers.buckets import Buckets
 
 BOTH = ["ERROR", "CONDITION_CHECK_FAILURE"]
 NEW = {"ConditionExpression": "attribute_not_exists(pk)"}
@@ -152,12 +155,9 @@ def test_errors_are_reported(bulk: BulkPuts) -> None:
     assert bulk.items() == [item("good", 1)]
 
 
-def test_reports_survive_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("by_hand", "small_jobs")
+def test_reports_survive_interruptions(tmp_path: Path) -> None:
     """Each process does one step, and ends before it has written the report of that step."""
-    monkeypatch.setattr(loading, "STEP_ITEMS", 4)
-    monkeypatch.setattr(loading, "TURN_STEPS", 1)
-    step = bulk_puts.BulkPuts.step
-    monkeypatch.setattr(bulk_puts.BulkPuts, "step", lambda *_: False)
     path = tmp_path / "a.db"
     first = BulkPuts(tmp_path / "objects", path)
     records = [{"Item": item(f"p{n}", n), **NEW} for n in range(20)]
@@ -168,8 +168,8 @@ def test_reports_survive_interruptions(tmp_path: Path, monkeypatch: pytest.Monke
     for _ in range(40):
         each = BulkPuts(tmp_path / "objects", path)
         with closing(each):
-            [worker] = [it for it in each.database._workers if isinstance(it, bulk_puts.BulkPuts)]
-            step(worker, lambda: True)
+            worker = bulk_puts.BulkPuts(each.database.runtime, Buckets(str(each.folder)))
+            worker.step(lambda: True)
             ended = each.operation(begun)
             if ended["BulkOperationStatus"] != "IN_PROGRESS":
                 break
@@ -218,8 +218,8 @@ def test_what_fails_and_is_refused(bulk: BulkPuts) -> None:
     assert [each["BulkOperationStatus"] for each in rest["BulkOperationsSummaryList"]] == ["FAILED"]
 
 
-def test_a_table_that_is_deleted_meanwhile(bulk: BulkPuts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_puts.BulkPuts, "work", lambda *_: 1000.0)
+@pytest.mark.usefixtures("by_hand")
+def test_a_table_that_is_deleted_meanwhile(bulk: BulkPuts) -> None:
     bulk.put("in/a", LINES)
     begun = bulk.begin()
     bulk.database.execute("DeleteTable", {"TableName": "orders"})

@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import drawn_items
 import pytest
 from bucket_exports import ARN, RECOVERY, Exports
 from bucket_imports import ITEMS, TABLE, Json, counts
 from hypothesis import given
+from small import by_hand as by_hand
+from small import small_jobs as small_jobs
+from small import small_steps as small_steps
 
 import hashrange
 from hashrange import Settings
@@ -30,7 +34,10 @@ from hashrange.model.errors import (
     TableNotFoundException,
     ValidationException,
 )
+from hashrange.objects import Objects
 from hashrange.testing import TestClock
+from hashrange.transfers.buckets import Buckets
+from hashrange.transfers.exporting import Exports as Exporting
 
 
 @pytest.fixture
@@ -83,15 +90,13 @@ def test_the_layout_is_the_services(exports: Exports, prefix: str | None) -> Non
         assert len(list(s3_export.read_file(file, source))) == len(ITEMS)
 
 
+@pytest.mark.usefixtures("small_jobs")
 @pytest.mark.parametrize("format", ["DYNAMODB_JSON", "ION"])
-def test_import_table_reads_it(
-    exports: Exports, format: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_import_table_reads_it(exports: Exports, format: str) -> None:
     """Several data files, with odd items of all types."""
     if format == "ION":
         pytest.importorskip("amazon.ion")
     odd = [{**item, **key(number)} for number, item in enumerate(drawn_items.odd_items())]
-    monkeypatch.setattr(s3_export, "FILE_ITEMS", 9)
     exports.fill(ITEMS + odd)
     before = exports.items()
     ended = exports.exported(ExportFormat=format)
@@ -125,9 +130,9 @@ def test_an_empty_table_has_an_empty_file(exports: Exports) -> None:
     assert gzip.decompress(data) == b""
 
 
-def test_an_export_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_steps")
+def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
     """A transaction writes the same number into all items, while exports are made."""
-    monkeypatch.setattr("hashrange.runtime.cut.CHUNK_ROWS", 3)
     exports = Exports(tmp_path / "objects", tmp_path / "a.db", accept_unsupported=True)
     stop = Event()
 
@@ -162,11 +167,9 @@ def test_an_export_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(set(seen)) > 1
 
 
-def test_any_moment_since_recovery_was_enabled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_steps")
+def test_any_moment_since_recovery_was_enabled(tmp_path: Path) -> None:
     """Random puts, deletes and transactions, and an export of each moment at the end."""
-    monkeypatch.setattr("hashrange.engine.history.STEP_ROWS", 5)
     seed = random.randrange(1 << 32)
     print("seed", seed)
     rng = random.Random(seed)
@@ -198,25 +201,39 @@ def test_any_moment_since_recovery_was_enabled(
             assert sorted(lines, key=str) == sorted(state, key=str), at
 
 
-def test_an_interrupted_export_begins_again_and_leaves_nothing(
-    exports: Exports, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(s3_export, "FILE_ITEMS", 2)
-    put = s3_export._put_with_checksum
+class Failing(Buckets):
+    """Buckets in which an error ends each export when its data files are complete."""
 
-    def ended(*_: object) -> None:
-        raise KeyboardInterrupt  # as if the process had ended
+    def __init__(self, exports: Exports, error: BaseException) -> None:
+        super().__init__(str(exports.folder))
+        self._error = error
 
-    monkeypatch.setattr(s3_export, "_put_with_checksum", ended)
+    def bucket(self, name: str) -> Objects:
+        bucket: Any = super().bucket(name)
+        put_file = bucket.put_file
+
+        def put(key: str, path: str) -> None:
+            if "/data/" not in key and "manifest" in key:
+                raise self._error
+            put_file(key, path)
+
+        bucket.put_file = put
+        found: Objects = bucket
+        return found
+
+
+@pytest.mark.usefixtures("by_hand", "small_jobs")
+def test_an_interrupted_export_begins_again_and_leaves_nothing(exports: Exports) -> None:
     exports.fill(ITEMS)
-    [worker] = [it for it in exports.database._workers if it.name == "hashrange-exports"]
-    monkeypatch.setattr(worker, "work", lambda announced: 1000.0)
     begun = exports.begin()
-    with pytest.raises(KeyboardInterrupt):
+    ended = Failing(exports, KeyboardInterrupt())  # as if the process had ended
+    with (
+        closing(Exporting(exports.database.runtime, ended)) as worker,
+        pytest.raises(KeyboardInterrupt),
+    ):
         worker.run_once()
     assert exports.export(begun)["ExportStatus"] == "IN_PROGRESS"
     left = {name for name in exports.objects() if "/data/" in name}
-    monkeypatch.setattr(s3_export, "_put_with_checksum", put)
     exports.database.run_upkeep()
     assert exports.export(begun)["ExportStatus"] == "COMPLETED"
     data = {name for name in exports.objects() if "/data/" in name}
@@ -224,15 +241,14 @@ def test_an_interrupted_export_begins_again_and_leaves_nothing(
     assert not left & data
 
 
-def test_a_full_disk_fails_the_export(
-    exports: Exports, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(s3_export, "_data_file", full)
+@pytest.mark.usefixtures("by_hand")
+def test_a_full_disk_fails_the_export(exports: Exports, caplog: pytest.LogCaptureFixture) -> None:
     exports.fill(ITEMS)
-    ended = exports.exported()
+    begun = exports.begin()
+    full = Failing(exports, OSError(28, "No space left on device"))
+    with closing(Exporting(exports.database.runtime, full)) as worker:
+        worker.run_once()
+    ended = exports.export(begun)
     assert (ended["ExportStatus"], ended["FailureCode"]) == ("FAILED", "InternalServerError")
     assert "No space left" in caplog.text
 

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 from bucket_imports import ITEMS, LINES, TABLE, Imports, Json, counts
+from command_line import command_line
 from fake_s3 import fake_s3
+from small import by_hand as by_hand
+from small import small_jobs as small_jobs
 
 import hashrange
 from hashrange import Settings
@@ -20,7 +24,7 @@ from hashrange.model.errors import (
     ResourceInUseException,
     ValidationException,
 )
-from hashrange.tools.cli import main
+from hashrange.transfers.buckets import Buckets
 
 zstandard = pytest.importorskip("zstandard")
 pytest.importorskip("amazon.ion")
@@ -97,10 +101,8 @@ def test_lists_are_newest_first_and_have_pages(imports: Imports) -> None:
         imports.database.execute("ListImports", {"NextToken": "00" * 8 * 7})
 
 
-def test_at_most_fifty_at_once(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashrange.transfers.importing import Imports as Worker
-
-    monkeypatch.setattr(Worker, "step", lambda *_: False)
+@pytest.mark.usefixtures("by_hand")
+def test_at_most_fifty_at_once(imports: Imports) -> None:
     for number in range(50):
         imports.start(TableCreationParameters={**TABLE, "TableName": f"table{number}"})
     with pytest.raises(LimitExceededException):
@@ -122,6 +124,7 @@ class Endless(io.RawIOBase):
         return len(buffer)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("format_", ["CSV", "DYNAMODB_JSON", "ION"])
 def test_an_import_that_finds_nothing_for_long_stops_with_its_server(
     imports: Imports, monkeypatch: pytest.MonkeyPatch, format_: str
@@ -129,32 +132,24 @@ def test_an_import_that_finds_nothing_for_long_stops_with_its_server(
     """A bomb of blank lines is small, and has no item between whose steps it could stop."""
     from hashrange.transfers import importing, reading
 
-    [worker] = [it for it in imports.database._workers if isinstance(it, importing.Imports)]
+    worker = importing.Imports(imports.database.runtime, Buckets(str(imports.folder)))
     blank = io.BufferedReader(Endless(lambda: setattr(worker, "closing", True)))
     monkeypatch.setattr(reading, "_UNPACK", {"NONE": lambda stream: blank})
     imports.put("bomb", b"packed")
-    step = importing.Imports.step  # called here alone: the thread of the database has none
-    monkeypatch.setattr(importing.Imports, "step", lambda *_: False)
     started = imports.start(InputFormat=format_)
     while not worker.closing:
-        step(worker, lambda: True)
+        worker.step(lambda: True)
     assert imports.described(started)["ImportStatus"] == "IN_PROGRESS"
 
 
-def test_an_import_goes_on_wherever_it_was_interrupted(
-    imports: Imports, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("by_hand", "small_jobs")
+def test_an_import_goes_on_wherever_it_was_interrupted(imports: Imports) -> None:
     """Each step is done by a process of its own. The table is closed until the last one."""
-    from hashrange.transfers import importing, loading
+    from hashrange.transfers import importing
 
-    monkeypatch.setattr(loading, "GROUP_ITEMS", 400)
-    monkeypatch.setattr(loading, "STEP_ITEMS", 150)
-    monkeypatch.setattr(loading, "TURN_STEPS", 1)
-    step = importing.Imports.step
-    monkeypatch.setattr(importing.Imports, "step", lambda *_: False)
     line = b'{"Item":{"pk":{"S":"%d"},"n":{"N":"%d"}}}\n'
     for name in ("a", "b"):
-        imports.put(name, b"".join(line % (n % 700, n % 5) for n in range(900)) + b"[]")
+        imports.put(name, b"".join(line % (n % 70, n % 5) for n in range(90)) + b"[]")
     path = imports.folder.parent / "a.db"
     started: Json = {}
     statuses: list[str] = []
@@ -162,40 +157,41 @@ def test_an_import_goes_on_wherever_it_was_interrupted(
         each = Imports(imports.folder, path)
         with closing(each.database):
             started = started or each.start()
-            [worker] = [it for it in each.database._workers if isinstance(it, importing.Imports)]
-            step(worker, lambda: True)
+            worker = importing.Imports(each.database.runtime, Buckets(str(each.folder)))
+            worker.step(lambda: True)
             statuses.append(each.status())
             if statuses[-1] == "CREATING":
                 with pytest.raises(ResourceInUseException, match="being created"):
                     each.database.execute("DeleteTable", {"TableName": "orders"})
                 continue
-            assert counts(each.described(started)) == ("FAILED", 1802, 1800, 2)
+            assert counts(each.described(started)) == ("FAILED", 182, 180, 2)
             table = each.database.execute("DescribeTable", {"TableName": "orders"})["Table"]
-            assert table["ItemCount"] == len({(n % 700, n % 5) for n in range(900)})
+            assert table["ItemCount"] == len({(n % 70, n % 5) for n in range(90)})
             assert list(each.database.check()) == []
     assert statuses.count("CREATING") > 14
 
 
-def test_a_step_that_comes_twice_is_done_once(
-    imports: Imports, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("by_hand")
+def test_a_step_that_comes_twice_is_done_once(imports: Imports) -> None:
     """As if another process had not heard yet that the first one has done it."""
-    from hashrange.runtime.background import RunsUpkeep, ask
     from hashrange.transfers import importing
 
-    stale = []
+    runtime, stale = imports.database.runtime, []
 
-    def twice(runtime: RunsUpkeep, name: str, body: Json) -> Json:
-        answer = ask(runtime, name, body)
-        if name == "upkeep.ImportItems":
-            stale.append(ask(runtime, name, body)["Stale"])
-        return answer
+    class Twice:
+        def call_upkeep(self, name: str, body: bytes, /) -> bytes:
+            answer = runtime.call_upkeep(name, body)
+            if name == "upkeep.ImportItems":
+                stale.append(json.loads(runtime.call_upkeep(name, body))["Stale"])
+            return answer
 
-    monkeypatch.setattr(importing, "ask", twice)
     imports.put("a", LINES)
     imports.put("b", LINES)
-    ended = imports.done()
-    assert counts(ended) == ("COMPLETED", 2 * len(ITEMS), 2 * len(ITEMS), 0)
+    started = imports.start()
+    with closing(importing.Imports(Twice(), Buckets(str(imports.folder)))) as worker:
+        while worker.run_once():
+            pass
+    assert counts(imports.described(started)) == ("COMPLETED", 2 * len(ITEMS), 2 * len(ITEMS), 0)
     assert stale
     assert all(stale)
 
@@ -242,9 +238,8 @@ def test_a_server_takes_the_buckets_of_s3(monkeypatch: pytest.MonkeyPatch) -> No
     [("--objects", "absent", "no such folder"), ("--kinesis", "absent/file", "does not exist")],
 )
 def test_a_place_that_is_missing_is_told_at_the_start(
-    tmp_path: Path, option: str, place: str, told: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, option: str, place: str, told: str
 ) -> None:
-    arguments = ["hashrange", "serve", "--port", "0", option, str(tmp_path / place)]
-    monkeypatch.setattr("sys.argv", arguments)
-    with pytest.raises(SystemExit, match=told):
-        main()
+    refused = command_line("serve", "--port", 0, option, tmp_path / place)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert told in refused.stderr

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from bucket_exports import Exports
 from bucket_imports import Json
+from small import by_hand as by_hand
 
 import hashrange
 from hashrange import Settings
 from hashrange.formats import ion
 from hashrange.model.errors import InvalidExportTimeException, ValidationException
 from hashrange.testing import TestClock
+from hashrange.upkeep.upkeep import Upkeep
 
 START = 1_700_000_000
 HOUR = 3600
@@ -169,10 +171,9 @@ def test_what_is_refused(exports: Incremental) -> None:
         exports.begin(ExportType="INCREMENTAL_EXPORT")
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("kind", ["full", "incremental"])
-def test_changes_that_a_waiting_export_shows_are_kept(
-    exports: Incremental, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_changes_that_a_waiting_export_shows_are_kept(exports: Incremental, kind: str) -> None:
     """They become older than the recovery period before the export begins."""
     day = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 1}
     request = {"TableName": "orders", "PointInTimeRecoverySpecification": day}
@@ -183,10 +184,6 @@ def test_changes_that_a_waiting_export_shows_are_kept(
     exports.clock.advance(HOUR)
     exports.put(1, 2)
     exports.clock.advance(22 * HOUR - 1)
-    [worker] = [it for it in exports.database._workers if it.name == "hashrange-exports"]
-    run_once = worker.run_once
-    monkeypatch.setattr(worker, "work", lambda announced: 1000.0)
-    monkeypatch.setattr(worker, "run_once", lambda: False)
     if kind == "full":
         begun = exports.begin(ExportTime=since + HOUR)
     else:
@@ -195,9 +192,11 @@ def test_changes_that_a_waiting_export_shows_are_kept(
             ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification=period
         )
     exports.clock.advance(24 * HOUR)
-    exports.database.run_upkeep()
+    upkeep = Upkeep(exports.database.runtime)
+    while upkeep.run_once():
+        pass
     exports.put(2, 1)
-    run_once()
+    exports.database.run_upkeep()
     ended = exports.export(begun)
     assert ended["ItemCount"] == 1
     shown = [line.get("NewImage") or line["Item"] for line in exports.lines(ended)]

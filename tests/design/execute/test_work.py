@@ -187,9 +187,8 @@ def test_work_with_an_unknown_outcome_is_not_done_again(database: hashrange.Data
     assert balances(db) == [90, 10, None]
 
 
-def test_a_race_that_is_always_lost_ends(db: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.design.execute.work.PAUSE", 0)
-
+@pytest.mark.usefixtures("no_pauses")
+def test_a_race_that_is_always_lost_ends(db: Bank) -> None:
     def work(t: st.Work) -> None:
         one = t.get(db.account, "a")
         db.add(Account(name="a"), balance=1)

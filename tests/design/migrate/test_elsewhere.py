@@ -32,9 +32,9 @@ def client() -> Iterator[Any]:
 
 
 @pytest.mark.skipif(not URL, reason="HASHRANGE_DYNAMODB_LOCAL has no URL")
+@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("guards", [0, 7])
-def test_through_all_phases(client: Any, guards: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.design.migrate.migrator.SKEW_SECONDS", 0)
+def test_through_all_phases(client: Any, guards: int) -> None:
     migration = st.Migration(
         OLD, NEW, lease_seconds=SECONDS, signature_seconds=SECONDS, guards=guards
     )

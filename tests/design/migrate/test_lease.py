@@ -26,10 +26,8 @@ class Raw:
         yield self.body
 
 
-def test_a_lease_that_is_too_short_is_named(
-    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hashrange.design.migrate.following.LONGEST_PAUSE_SECONDS", 0.01)
+@pytest.mark.usefixtures("no_pauses")
+def test_a_lease_that_is_too_short_is_named(database: hashrange.Database) -> None:
     OLD.create(database)
     client = database.boto3_session().client("dynamodb")
     db = st.Migration(OLD, NEW, lease_seconds=0).open(Readings, client)

@@ -260,16 +260,11 @@ class Refusing:
         return self.database.execute(operation, request)
 
 
+@pytest.mark.usefixtures("no_pauses")
 @pytest.mark.parametrize("operation", ["Scan", "TransactWriteItems", "BatchGetItem"])
 def test_endless_throttling_says_how_to_go_on(
-    operation: str,
-    readings: Readings,
-    migration: st.Migration,
-    database: hashrange.Database,
-    monkeypatch: pytest.MonkeyPatch,
+    operation: str, readings: Readings, migration: st.Migration, database: hashrange.Database
 ) -> None:
-    for name in ("_PAUSE_SECONDS", "_LONGEST_SECONDS"):
-        monkeypatch.setattr(f"hashrange.design.migrate.patience.{name}", 0)
     advance_to("backfill", migration, database)
     with pytest.raises(st.MigrationError, match=r"refused 20 requests.*go on with `resume`"):
         migration.advance(Refusing(database, operation, 0))
@@ -346,11 +341,9 @@ class Cards(st.Store, Protocol):
     def card(self, holder: str) -> Card | None: ...
 
 
-def test_a_text_becomes_binary_over_boto3(
-    database: hashrange.Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("no_pauses")
+def test_a_text_becomes_binary_over_boto3(database: hashrange.Database) -> None:
     """The migrator and a program of the old model write the same bytes."""
-    monkeypatch.setattr("hashrange.design.migrate.migrator.SKEW_SECONDS", 0)
     client = database.boto3_session().client("dynamodb")
     old, new = st.Table("badges", Badges), st.Table("badges", Cards)
     migration = st.Migration(old, new, lease_seconds=0.2, signature_seconds=0)

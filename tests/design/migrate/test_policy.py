@@ -39,10 +39,8 @@ def denied(call: Any, *arguments: Any, **parameters: Any) -> bool:
     return False
 
 
-def test_programs_that_do_not_follow_are_kept_out(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hashrange.design.migrate.migrator.SKEW_SECONDS", 0)
+@pytest.mark.usefixtures("no_pauses")
+def test_programs_that_do_not_follow_are_kept_out(client: Any) -> None:
     migration = st.Migration(OLD, NEW, lease_seconds=0.2, signature_seconds=0)
     OLD.create(client)
     plan = migration.plan(client)

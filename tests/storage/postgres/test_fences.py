@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
+from planting import bug_in, found_by_a_test
 
 from hashrange.kv import CATALOG, CLOCK, Conflict, CreateSpace, Get, Head, Put
 from hashrange.storage.postgres import PostgresStore
-from hashrange.storage.postgres.cluster import fences
 from hashrange.storage.postgres.writes import Plan
 from hashrange.testing.store_model import value_of
 
@@ -25,9 +25,9 @@ async def define(store: PostgresStore, number: int) -> None:
     await write(store, Put(*CATALOG, value_of(number)), reads=[HEAD])
 
 
-def a_lost_change_is_opened_by_whoever_meets_it(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("little_patience")
+def test_a_lost_change_is_opened_by_whoever_meets_it(dsn: str) -> None:
     """And cannot commit any more if it was only slow."""
-    monkeypatch.setattr(fences, "RESCUE_SECONDS", 0.0)
 
     async def scenario(one: PostgresStore, other: PostgresStore) -> None:
         await write(one, CreateSpace(SPACE), Put(*KEY, value_of(1)))
@@ -56,7 +56,7 @@ def a_lost_change_is_opened_by_whoever_meets_it(dsn: str, monkeypatch: pytest.Mo
     run(dsn, scenario, stores=2)
 
 
-def a_writer_with_old_definitions_cannot_commit(dsn: str, _: pytest.MonkeyPatch) -> None:
+def test_a_writer_with_old_definitions_cannot_commit(dsn: str) -> None:
     async def scenario(one: PostgresStore, other: PostgresStore) -> None:
         await write(one, CreateSpace(SPACE))
         await define(one, 1)
@@ -70,17 +70,6 @@ def a_writer_with_old_definitions_cannot_commit(dsn: str, _: pytest.MonkeyPatch)
     run(dsn, scenario, stores=2)
 
 
-def test_a_lost_change(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    a_lost_change_is_opened_by_whoever_meets_it(dsn, monkeypatch)
-
-
-def test_a_late_writer(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    a_writer_with_old_definitions_cannot_commit(dsn, monkeypatch)
-
-
-def test_fences_that_nobody_looks_at_are_found_out(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Plan, "_add_fence", lambda *_: None)
-    with pytest.raises(BaseException, match="DID NOT RAISE"):
-        a_writer_with_old_definitions_cannot_commit(dsn, monkeypatch)
+def test_fences_that_nobody_looks_at_are_found_out(dsn: str) -> None:
+    with bug_in(Plan, "_add_fence", lambda *_: None), found_by_a_test():
+        test_a_writer_with_old_definitions_cannot_commit(dsn)

@@ -20,7 +20,7 @@ from hashrange.kv import (
     Put,
     StoreError,
 )
-from hashrange.storage.postgres import PostgresStore, pool, settle
+from hashrange.storage.postgres import PostgresStore, settle
 from hashrange.storage.postgres.pool import Pool
 from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.script import Script
@@ -126,22 +126,19 @@ def test_a_backend_that_is_still_at_work_is_waited_for(
     run(postgres_dsn, scenario)
 
 
-def test_an_outcome_that_cannot_be_found_is_unknown(
-    postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settle, "SETTLE_SECONDS_MAX", 0.2)
+@pytest.mark.usefixtures("little_patience")
+def test_an_outcome_that_cannot_be_found_is_unknown(postgres_server: PostgresServer) -> None:
+    dsn = postgres_server.new_database()
+    name = dsn.split("/")[3].split("?")[0]
 
     async def scenario(store: PostgresStore) -> None:
         await write(store, CreateSpace(SPACE), Put(*KEY, value_of(1)))
-
-        async def away() -> None:
-            raise StoreError("the database cannot be reached")
-
-        monkeypatch.setattr(store.pool, "_connect", away)
+        nobody_else = f"ALTER DATABASE {name} ALLOW_CONNECTIONS false"
+        await asyncio.to_thread(postgres_server.run, nobody_else)
         with pytest.raises(OutcomeUnknown):
             await commit_is_cut(store, True)
 
-    run(postgres_dsn, scenario)
+    run(dsn, scenario)
 
 
 def test_idle_connections_that_were_ended_are_replaced(postgres_server: PostgresServer) -> None:
@@ -239,9 +236,8 @@ def test_a_server_that_is_killed_under_load_loses_nothing(
     run(server.dsn(), scenario, stores=2)
 
 
-def test_a_pool_that_is_used_up_refuses(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "WAIT_SECONDS_MAX", 0.1)
-
+@pytest.mark.usefixtures("little_patience")
+def test_a_pool_that_is_used_up_refuses(postgres_dsn: str) -> None:
     async def scenario(store: PostgresStore) -> None:
         snapshots = [await store.snapshot() for _ in range(2)]
         with pytest.raises(StoreError, match="in use"):

@@ -181,9 +181,8 @@ def test_settings_of_the_role_do_not_matter(postgres_server: PostgresServer) -> 
     assert postgres_server.run("SELECT count(*) FROM own.rows") == "1"
 
 
-def test_no_connection_to_spare(
-    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("little_patience")
+def test_no_connection_to_spare(postgres_server: PostgresServer) -> None:
     """It is tried again until there is one, or for ten seconds."""
     schema = "of_single"
     postgres_server.run(
@@ -197,10 +196,8 @@ def test_no_connection_to_spare(
     async def scenario(store: PostgresStore) -> None:
         await store.open()
         snapshot = await store.snapshot()
-        with monkeypatch.context() as brief:
-            brief.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.3)
-            with pytest.raises(Busy, match="no connection to spare"):
-                await store.snapshot()
+        with pytest.raises(Busy, match="no connection to spare"):
+            await store.snapshot()
         await snapshot.close()
         await (await store.snapshot()).close()
         assert store.figures()["database_connections"] == 0
@@ -208,8 +205,8 @@ def test_no_connection_to_spare(
     run(dsn, scenario)
 
 
-def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.2)
+@pytest.mark.usefixtures("little_patience")
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     problem = refusal(f"postgresql://me:{SECRET}@/db?host={tmp_path}")
     assert "cannot be reached" in str(problem)
 
@@ -354,6 +351,7 @@ def test_a_write_that_the_server_refuses(
     run(dsn, refused)
 
 
+@pytest.mark.usefixtures("little_patience")
 def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `verify-full` a server is refused unless its certificate is signed for its name."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
@@ -380,7 +378,6 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         dsn = f"postgresql://hashrange@{address}:5432/postgres?unsynced=1"
         signed = f"&sslmode=verify-full&sslrootcert={tmp_path}/"
         run(dsn + signed + "ca.pem", lambda store: store.open())
-        monkeypatch.setattr("hashrange.storage.postgres.pool.CONNECT_SECONDS_MAX", 0.2)
         assert "certificate" in str(refusal(dsn + signed + "other.pem"))
         assert "no encryption" in str(refusal(dsn + "&sslmode=disable"))
     finally:
