@@ -280,7 +280,9 @@ class Draft:
                 raise DeclarationError(message, at=self.model)
             if copy.sync not in SYNCS:
                 hint = suggest(copy.sync, SYNCS)
-                raise DeclarationError(f"{name}: sync={copy.sync!r}{hint}", at=self.model)
+                raise DeclarationError(
+                    f"{name}: there is no sync={copy.sync!r}{hint}", at=self.model
+                )
         return copies
 
     def _expect_one_template_per_attribute(self, entity: Entity) -> None:

@@ -101,7 +101,8 @@ def _index(
         raise error(f"{declared.name!r} is the name of a secondary index")
     if declared.distance not in get_args(Distance):
         raise error(
-            f"distance={declared.distance!r}{suggest(declared.distance, get_args(Distance))}"
+            f"there is no distance={declared.distance!r}"
+            f"{suggest(declared.distance, get_args(Distance))}"
         )
     if declared.field not in entity.fields:
         raise error(f"{declared.field} is not a field{suggest(declared.field, entity.fields)}")

@@ -208,7 +208,7 @@ class _Planner:
             text = f"@st.using: {self.model.name} has no index {wanted}"
             raise DeclarationError(text, at=self.pattern.function)
         if wanted is not None and source.name != wanted:
-            raise KeyRefusal(f"@st.using says {wanted}")
+            raise KeyRefusal(f"@st.using names {wanted}")
         for key in (entity.key, *entity.indexes):
             if key.source.name == source.name:
                 if key.when is not None and wanted is None:
