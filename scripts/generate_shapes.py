@@ -110,10 +110,10 @@ Shape = dict[str, Any]
 Shapes = dict[str, Shape]
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
-    check: bool = parser.parse_args().check
+    check: bool = parser.parse_args(words).check
     operations, shapes = load()
     outdated = False
     for name, text in {

@@ -10,13 +10,20 @@ from unittest.mock import patch
 from hashrange.tools.cli import main
 
 
-def command_line(*words: object, given: str = "", **variables: str) -> CompletedProcess[str]:
+def command_line(
+    *words: object, given: str | bytes = "", terminal: bool = False, **variables: str
+) -> CompletedProcess[str]:
     """`hashrange WORDS`: its status, and what it prints.
 
-    It reads `given` from a pipe, and the variables are added to its environment.
+    It reads `given` from a pipe or, like a person at a `terminal`, types it there and reads there
+    what is told. The variables are added to its environment. Printed bytes that are not UTF-8 are
+    surrogates, as in names of files.
     """
     line = ["hashrange", *map(str, words)]
-    stdin, out, err = (_pipe(text) for text in (given, "", ""))
+    content = given.encode() if isinstance(given, str) else given
+    at_hand = Terminal if terminal else TextIOWrapper
+    stdin, err = at_hand(BytesIO(content), "utf-8"), at_hand(BytesIO(), "utf-8")
+    out = TextIOWrapper(BytesIO(), "utf-8")
     status = 0
     with (
         redirect_stdout(out),
@@ -34,10 +41,15 @@ def command_line(*words: object, given: str = "", **variables: str) -> Completed
     return CompletedProcess(line, status, _printed(out), _printed(err))
 
 
-def _pipe(text: str) -> TextIOWrapper:
-    return TextIOWrapper(BytesIO(text.encode()), encoding="utf-8", write_through=True)
+class Terminal(TextIOWrapper):
+    """Where a person sits, as far as a program can tell."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def _printed(pipe: TextIOWrapper) -> str:
-    pipe.seek(0)
-    return pipe.read()
+    pipe.flush()
+    buffer = pipe.buffer
+    assert isinstance(buffer, BytesIO)
+    return buffer.getvalue().decode("utf-8", "surrogateescape")

@@ -1,17 +1,16 @@
 """Commands that move data, run in this process, and the tables that they are run on."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import drawn_items
 import pytest
+from command_line import command_line
 
 import hashrange
 from hashrange.model.values import normalize_item
-from hashrange.tools.cli.app import run as main
 
 Item = dict[str, Any]
 
@@ -27,21 +26,12 @@ Run = Callable[..., Ended]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run() -> Run:
     """Run a command in this process."""
 
-    def ended(*arguments: object) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["hashrange", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as exit:
-            status = exit.code if isinstance(exit.code, int) else 1
-            said = "" if isinstance(exit.code, int) else f"{exit.code}\n"
-        else:
-            said = ""
-        found = capsys.readouterr()
-        return Ended(status, found.out, found.err + said)
+    def ended(*words: object, **given: Any) -> Ended:
+        found = command_line(*words, **given)
+        return Ended(found.returncode, found.stdout, found.stderr)
 
     return ended
 

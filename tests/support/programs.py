@@ -36,7 +36,7 @@ def run_apart(*arguments: object, **variables: str) -> subprocess.CompletedProce
     )
 
 
-def fault(*arguments: object, **variables: str) -> str:
+def fault(*arguments: object, **variables: Any) -> str:
     """The one line that a failing command prints."""
     ended = run(*arguments, **variables)
     assert ended.returncode == 1

@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from hashrange.formats.csv_columns import Hints
 from hashrange.formats.files import Input
 from hashrange.formats.formats import FORMATS
 from hashrange.formats.items import DataError, decode
-from hashrange.tools.moving import progress
 
 __all__ = ["folder", "run"]  # fixtures
 
@@ -155,45 +153,30 @@ def test_latin_1_is_told_with_its_line(format: str, row: int, tmp_path: Path) ->
 # ---- standard input and output ----
 
 
-def piped(content: bytes) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(content))
-
-
 TABLE_ITEMS = [{"pk": {"S": "a"}, "sk": {"N": str(number)}, "v": {"S": "x"}} for number in range(9)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_table_goes_through_a_pipe(
-    format: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_goes_through_a_pipe(format: str, folder: Path, run: Run) -> None:
     fill("a.db", TABLE_ITEMS)
-    data = io.BytesIO()
-    printed = io.TextIOWrapper(data)
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdout", printed)
-        ended = run("export", "a.db", "table", "-o", "-", "--format", format)
+    ended = run("export", "a.db", "table", "-o", "-", "--format", format)
     assert ended.status == 0, ended.error
     fill("b.db", [])
-    packed = gzip.compress(data.getvalue()) if format in ("csv", "json") else data.getvalue()
-    monkeypatch.setattr(sys, "stdin", piped(packed))
-    ended = run("import", "b.db", "table", "-", "--format", format)
+    data = ended.out.encode("utf-8", "surrogateescape")
+    packed = gzip.compress(data) if format in ("csv", "json") else data
+    ended = run("import", "b.db", "table", "-", "--format", format, given=packed)
     assert (ended.status, ended.error) == (0, "")
     assert content("b.db") == TABLE_ITEMS
     assert sorted(path.name for path in Path().iterdir()) == ["a.db", "b.db"]
 
 
-def test_the_kind_of_json_is_found_on_standard_input(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kind_of_json_is_found_on_standard_input(folder: Path, run: Run) -> None:
     fill("b.db", [])
-    text = json.dumps([{"pk": "a", "sk": 1}]).encode()
-    monkeypatch.setattr(sys, "stdin", piped(text))
-    assert run("import", "b.db", "table", "-").out.startswith("table: 1 item of standard input in")
-    monkeypatch.setattr(sys, "stdin", piped(b"pk,sk\n"))
-    line = fault(run("import", "b.db", "table", "-"))
+    done = run("import", "b.db", "table", "-", given=json.dumps([{"pk": "a", "sk": 1}]))
+    assert done.out.startswith("table: 1 item of standard input in")
+    line = fault(run("import", "b.db", "table", "-", given="pk,sk\n"))
     assert line == "standard input: the format is not known; set it with --format"
-    monkeypatch.setattr(sys, "stdin", piped(b"pk,sk\na,b,c\n"))
-    line = fault(run("import", "b.db", "table", "-", "--format", "csv"))
+    line = fault(run("import", "b.db", "table", "-", "--format", "csv", given="pk,sk\na,b,c\n"))
     assert line == "standard input:2: 3 cells, but the header has 2"
 
 
@@ -206,15 +189,11 @@ def test_a_folder_does_not_fit_into_a_pipe(folder: Path, run: Run) -> None:
 # ---- progress ----
 
 
-def test_progress_is_told_from_the_first_second(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_is_told_from_the_first_second(folder: Path, run: Run) -> None:
     fill("a.db", [])
     rows = "".join(f"p{number % 50},{number},{number}\n" for number in range(20_000))
     Path("a.csv").write_text("pk,sk,v\n" + rows)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(progress, "_EVERY_SECONDS", 0.01)
-    ended = run("import", "a.db", "table", "a.csv")
+    ended = run("import", "a.db", "table", "a.csv", terminal=True)
     told = [line.removesuffix("\x1b[K") for line in ended.error.split("\r")]
     assert told[1].startswith("0 items, 0/s, ")
     looking = "looking at the types of all cells, "

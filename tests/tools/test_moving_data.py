@@ -5,11 +5,11 @@ import json
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import boto3
 import drawn_items
 import pytest
+from command_line import Terminal
 from moving_data import Item, Run, content, fault, fill, folder, numbered, ordered, run
 
 import hashrange
@@ -130,24 +130,20 @@ def test_the_last_of_several_items_with_one_key_is_stored(folder: Path, run: Run
     ]
 
 
-def test_progress_is_told_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([0.0, 0.0, 10.0, 20.0, 20.0, 20.0])
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times)))
-    monkeypatch.setattr(progress, "_EVERY_SECONDS", 60)
-    terminal, file = io.StringIO(), io.StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: True)
-    with progress.Progress(lambda items: items / 4000, stream=terminal) as told:
-        told.advance(1000)
+def test_progress_is_told_on_a_terminal_only() -> None:
+    shown, file = io.BytesIO(), io.StringIO()
+    terminal = Terminal(shown, "utf-8")
+    times = iter([0.0, 0.0, 10.0, 20.0])
+    told = progress.Progress(lambda items: items / 4000, stream=terminal, timer=lambda: next(times))
+    for _ in range(3):
         told.tell()
         told.advance(1000)
-        told.tell()
-    lines = [line.removesuffix("\x1b[K") for line in terminal.getvalue().split("\r")]
+    lines = [line.removesuffix("\x1b[K") for line in shown.getvalue().decode().split("\r")]
     assert lines == [
         "",
         "0 items, 0/s, 0%",
         "1,000 items, 100/s, 25%, 0:30 left",
         "2,000 items, 100/s, 50%, 0:20 left",
-        "",
     ]
     with progress.Progress(lambda items: 0.5, stream=file) as told:
         told.advance(1000)
@@ -214,12 +210,10 @@ def test_writing_to_aws_needs_a_yes(
         )
         client = boto3.client("dynamodb", "eu-west-1")
         assert client.list_tables()["TableNames"] == []
-        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-        monkeypatch.setattr(sys.stdin, "readline", lambda: "n\n")
-        assert fault(run(*into)).endswith("[y/N] hashrange: nothing was written")
+        declined = run(*into, given="n\n", terminal=True)
+        assert fault(declined).endswith("[y/N] hashrange: nothing was written")
         assert client.list_tables()["TableNames"] == []
-        monkeypatch.setattr(sys.stdin, "readline", lambda: "y\n")
-        assert run(*into).status == 0
+        assert run(*into, given="y\n", terminal=True).status == 0
         assert run(*into, "--yes").status == 0
         assert client.scan(TableName="table")["Count"] == 1
 

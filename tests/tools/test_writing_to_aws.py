@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,16 +111,11 @@ def state(client: Any) -> tuple[list[str], int]:
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_command_without_a_yes_writes_nothing(
-    name: str, account: Any, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_without_a_yes_writes_nothing(name: str, account: Any, run: Run) -> None:
     arguments = [each.replace("AWS", "aws@eu-west-1") for each in WRITES[name]]
     assert "--yes" in fault(run(*arguments))
     assert state(account) == (["there"], 1)
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(sys.stdin, "readline", lambda: "n\n")
-    ended = run(*arguments)
+    ended = run(*arguments, given="n\n", terminal=True)
     assert (ended.status, ended.out) == (1, "")
     assert "aws@eu-west-1" in ended.error, "it names the place"
     assert state(account) == (["there"], 1)
@@ -153,10 +147,9 @@ def test_the_address_of_aws_is_aws(
     assert "--yes" in fault(run(*arguments))
 
 
-def test_the_shell_asks(account: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = iter(["DELETE FROM \"there\" WHERE pk = 'p1' AND sk = 1;\n"])
-    monkeypatch.setattr(sys.stdin, "readline", lambda *_: next(lines, ""))
-    assert "--yes" in fault(run("shell", "aws@eu-west-1"))
+def test_the_shell_asks(account: Any, run: Run) -> None:
+    statement = "DELETE FROM \"there\" WHERE pk = 'p1' AND sk = 1;\n"
+    assert "--yes" in fault(run("shell", "aws@eu-west-1", given=statement))
     assert state(account) == (["there"], 1)
 
 

@@ -1,28 +1,32 @@
 """`hashrange design draw`: files, views, real tables, and errors of one line."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import hashrange
-from hashrange.tools.cli.design import draw as draw_command
 from hashrange.tools.cli.design.draw import draw
 
-from ..test_examples import EXAMPLES, example
+from ..test_examples import EXAMPLES, example, served
 
 SENSORS = EXAMPLES / "sensors.py"
 
 
 @pytest.fixture
-def connected(database: hashrange.Database, monkeypatch: pytest.MonkeyPatch) -> hashrange.Database:
-    """The command connects to a database in this process."""
-    client = database.boto3_session().client("dynamodb")
-    monkeypatch.setattr(draw_command, "client", lambda endpoint, region: client)
-    return database
+def endpoint(database: hashrange.Database) -> Iterator[str]:
+    with served(database) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
-def run(model: Path, view: str | None = None, output: Path | None = None, table: str = "") -> None:
-    draw(model, view, output, table or None, "http://localhost" if table else None, None)
+def run(
+    model: Path,
+    view: str | None = None,
+    output: Path | None = None,
+    table: str | None = None,
+    endpoint: str | None = None,
+) -> None:
+    draw(model, view, output, table, endpoint, None)
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: object, **named: object) -> str:
@@ -48,30 +52,36 @@ def test_svg_and_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_real_table(
-    connected: hashrange.Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    database: hashrange.Database,
+    endpoint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     sensors = example("sensors")
-    sensors.table.create(connected)
-    db = sensors.table.open(sensors.Sensors, connected)
+    sensors.table.create(database)
+    db = sensors.table.open(sensors.Sensors, database)
     db.put(sensors.Building(building_id="headquarters", name="HQ"))
-    run(SENSORS, "table", None, "sensor-management")
+    run(SENSORS, "table", None, "sensor-management", endpoint)
     assert "building#headquarters" in capsys.readouterr().out
-    run(SENSORS, None, tmp_path / "all.html", "sensor-management")
+    run(SENSORS, None, tmp_path / "all.html", "sensor-management", endpoint)
     assert "building#headquarters" in (tmp_path / "all.html").read_text()
 
 
 def test_bad_input(
-    connected: hashrange.Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    database: hashrange.Database,
+    endpoint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out.svg"
     assert "did you mean 'GSI3'" in refusal(capsys, SENSORS, "GSI33", out)
     assert "organisations:table" in refusal(capsys, EXAMPLES / "organisations.py", None, out)
     assert "no table 'x'" in refusal(capsys, EXAMPLES / "organisations.py", "x:table", out)
     assert "leave out --view" in refusal(capsys, SENSORS, "table", tmp_path / "o.html")
-    assert "no table 'absent'" in refusal(capsys, SENSORS, None, out, table="absent")
+    assert "no table 'absent'" in refusal(capsys, SENSORS, None, out, "absent", endpoint)
     chat = example("chat").table
-    chat.create(connected)
-    assert "'chat' differs" in refusal(capsys, SENSORS, None, out, table="chat")
+    chat.create(database)
+    assert "'chat' differs" in refusal(capsys, SENSORS, None, out, "chat", endpoint)
     broken = tmp_path / "broken.py"
     broken.write_text("import absent_module")
     assert "broken.py, line 1" in refusal(capsys, broken, None, out)

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import command_line as run
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 ALL = "SELECT * FROM orders"
 
 
-def fault(*arguments: object, **variables: str) -> str:
+def fault(*arguments: object, **variables: Any) -> str:
     ended = run("query", *arguments, **variables)
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr

@@ -31,17 +31,19 @@ class Progress:
         items: int = 0,
         stream: TextIO | None = None,
         doing: Callable[[], str] = str,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.items = items
         self._before = items
         self._share = share
         self._doing = doing
+        self._timer = timer
         self._stream = stream or sys.stderr
         self._shown = self._stream.isatty()
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._teller = threading.Thread(target=self._tell_often, daemon=True)
-        self._began = time.monotonic()
+        self._began = timer()
         self._from = share(items) if self._shown else 0.0
 
     def __enter__(self) -> Self:
@@ -69,7 +71,7 @@ class Progress:
         self.items = self._before = 0
 
     def tell(self) -> None:
-        self._write(self._line(time.monotonic()))
+        self._write(self._line(self._timer()))
 
     def say(self, text: str) -> None:
         """Print a remark above the progress line."""
@@ -99,7 +101,7 @@ class Progress:
 
     def speed(self) -> str:
         """The number of items and the elapsed time, for the last line."""
-        took = max(time.monotonic() - self._began, 1e-9)
+        took = max(self._timer() - self._began, 1e-9)
         return f"in {took:,.1f} s ({(self.items - self._before) / took:,.0f}/s)"
 
 
