@@ -117,7 +117,8 @@ def postorder(node: Node) -> list[Node]:
 
 
 def invalid(parameter: Parameter, reason: str, added_by_legacy: str = "") -> ValidationException:
-    """The error of an invalid expression. `added_by_legacy` is the end of a legacy message."""
+    """The error of an invalid expression. `added_by_legacy` is appended to the message in the
+    wording of legacy validation."""
     if parameter == "Statement":
         return ValidationException(reason)
     message = f"Invalid {parameter}: {reason}"

@@ -30,8 +30,9 @@ class Trial(NamedTuple):
         return key >= self.low and (self.high is None or key < self.high)
 
     def cuts(self, source: Table | Index) -> list[bytes]:
-        """The keys at which the partition is divided, in descending order: at each split, the lower
-        part keeps the partition's number, so the number stays valid for the next key."""
+        """The keys at which the partition is to be divided, the greatest first. At each split, the
+        lower part keeps the partition's number. The next key is in that part, so the same number
+        names the partition to divide there."""
         taken = source.partition_starts
         return [at for at in (self.high, self.low) if at is not None and at not in taken]
 

@@ -150,7 +150,7 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 class FormerVectors(Struct, frozen=True, kw_only=True):
     """The remains of a deleted vector index.
 
-    It is assumed that items keep their sizes: the vectors still count as 32-bit numbers. `hash` has
+    A vector that was in the index is assumed to keep its size of four bytes per number. `hash` has
     the HASH attribute and its type. `built_to` is the key that an unfinished build had reached.
     """
 

@@ -38,8 +38,8 @@ class ServerError(Failure):
 
 class Listener(NamedTuple):
     """An open socket. Without keys, any well-formed credentials are accepted; without TLS, all
-    traffic is readable. Only web pages of the `origins` are served. `access` is the access file as
-    of the start.
+    traffic is readable. Web pages may call the server only if their origin is in `origins`.
+    `access` is the access file as of the start.
     """
 
     sock: socket.socket

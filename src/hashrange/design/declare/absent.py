@@ -19,7 +19,8 @@ STORED = object()
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The value that the field does not store, None or an empty set; STORED if there is none."""
+    """The value of the field for which no attribute is stored: None or an empty set. STORED if all
+    values are stored."""
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):

@@ -2,9 +2,10 @@
 
 A field with st.ref refers to the entity and field that it names, and a field with st.ref(None) to
 nothing. Without st.ref, a field refers to a key field of the same name if both come after the same
-text, such as `user#`, in a key of their entity. If an st.ref names only one part of an entity's
-primary key, or if an st.copy names the entity as its owner, the other parts are in the fields with
-the same names. Several references to one entity are told apart by their roles.
+text, such as `user#`, in a key of their entity. An st.ref may name only one part of an entity's
+primary key, and an st.copy that names the entity as its owner names none. Each part that is not
+named is in the child's field with the same name as the part. Several references to one entity are
+told apart by their roles.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

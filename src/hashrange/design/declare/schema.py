@@ -33,7 +33,8 @@ class Source:
     project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL"
 
     def __str__(self) -> str:
-        """The name that tables of access patterns in articles use: 'Base table', 'GSI 1'."""
+        """The name as articles about single-table design write it in their lists of access
+        patterns: 'Base table', 'GSI 1'."""
         if self.name is None:
             return "Base table"
         return f"{self.kind} {self.name.removeprefix(self.kind)}"

@@ -33,7 +33,8 @@ class Seen(NamedTuple):
 
 
 class Work(PendingWrites):
-    """One attempt: its writes, and all items that it has read. See `protocols.Work`."""
+    """The writes and the items read in one call of a function that is passed to `transact`. After a
+    lost race the function is called again, with another `Work`. See `protocols.Work`."""
 
     def __init__(self, store: Any) -> None:
         super().__init__()
@@ -63,7 +64,8 @@ class Work(PendingWrites):
 
 
 def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
-    """Commit an attempt, with checks of all that it has read. Returns False after a lost race.
+    """Commit an attempt, with checks that all items that it has read are unchanged. Returns False
+    after a lost race.
 
     Raises Conflict if the last attempt loses a race. An error of the client is raised at once,
     since DynamoDB may have carried out the transaction.

@@ -47,7 +47,11 @@ def _key(shape: TableShape, item: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _templates(shape: TableShape, marker: Item, one: InferredEntity, item: Item) -> Iterator[str]:
-    """Beginnings of the marker's key: templates that make the rest of the key from `item`."""
+    """The possible templates of the marker's text.
+
+    In the key `unique#namespace#text`, the namespace may end before any `#`. Each possible
+    namespace is returned that is a template which produces the rest, the text, from `item`.
+    """
     text = marker[shape.table.hash[0].attribute]["S"].removeprefix(f"{MARKER_TYPE}#")
     guesses = [one.guesses[attribute] for attribute in one.names]
     for end in range(len(text)):

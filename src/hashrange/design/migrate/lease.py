@@ -49,7 +49,8 @@ class Lease:
     def current(self) -> Steps[State]:
         """The state; if the lease is over, the state is read again.
 
-        Raises MigrationError, also in a phase in which the program must not run: it gets no lease.
+        Raises MigrationError if the migration has other models than the program, or if the program
+        must not run in the present phase. The program then gets no lease.
         """
         if not self.holds():
             asked = self.clock()

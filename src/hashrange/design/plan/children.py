@@ -1,7 +1,8 @@
 """The entities below another entity, and the ways to find the children of an item.
 
-An entity is a child of another entity if its primary key contains, by a reference, the other's
-primary key. If the child's key has no further field, only st.ref makes it a child.
+An entity is a child of another entity if its primary key contains the other's primary key, in
+fields that refer to it. If the child's key has no other fields, each of these references must be
+declared with st.ref; it is not enough that the fields fit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from hashrange.design.plan.plans import Plan
 
 @dataclass(frozen=True)
 class Children:
-    """The items of `entity` that are below an item of `parent` by one reference.
+    """The items of `entity` that refer to an item of `parent` by one reference.
 
     `held` maps the parent's key fields to the fields of `entity` that hold them. `plan` takes the
     parent's key fields as arguments; it is None if no key finds all the items.

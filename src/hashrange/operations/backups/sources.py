@@ -58,8 +58,8 @@ def backup(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def unused(arn: str, moment: Moment) -> Fetch[Backup]:
-    """The backup of this ARN. Raises BackupInUseException, with an assumed message, if a restore is
-    using the backup."""
+    """The backup of this ARN. Raises BackupInUseException if a restore is using the backup.
+    DynamoDB's message for this case is not known; ours is a guess."""
     stored = yield from backup(arn, moment)
     if stored.restoring is not None:
         raise BackupInUseException(f"Backup is being restored: {arn}")

@@ -61,7 +61,8 @@ def check(index: Given, types: Types) -> None:
 
 
 def _check_elements(schema: Sequence[requests.SearchSchemaElement]) -> None:
-    """Check the elements of a search schema. The messages are assumed."""
+    """Check the elements of a search schema. DynamoDB's messages for these cases are not known;
+    ours are guesses."""
     names = [element.attribute_name for element in schema]
     if len(set(names)) < len(names):
         raise invalid_parameter("The SearchSchema contains multiple attributes with the same name")

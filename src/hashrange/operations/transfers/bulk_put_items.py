@@ -1,6 +1,6 @@
 """StartBulkPutItems and the operations on bulk operations: objects of a bucket to a table.
 
-The service's texts are not known, except those of its model. All other texts here are assumed.
+The service's texts are not known, except those of its model. All other texts here are guesses.
 """
 
 from functools import partial

@@ -60,7 +60,8 @@ CLOSING_SECONDS_MAX = 30.0
 
 
 class UnsharedTurn:
-    """A turn without a shared snapshot: an AsyncRuntime itself collects the requests of a turn."""
+    """A turn of the event loop over an asynchronous store. It has no snapshot to share and does
+    nothing, because the AsyncRuntime forms its own groups of requests."""
 
     def close(self) -> None:
         """End the turn."""

@@ -124,7 +124,7 @@ class _Drawn:
 
 @lru_cache(1 << 14)
 def _key(name: str, rank: int, count: int, attributes: int) -> tuple[bytes, bytes]:
-    """The position and the raw key of the key with this rank among `count` keys."""
+    """The digest and the bytes of the partition key that has this rank among `count` keys."""
     text = name if count == 1 else f"{name} {rank + 1}"
     raw = raw_key([{"S": text}] * attributes)
     return digest(raw), raw

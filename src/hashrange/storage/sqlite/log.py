@@ -255,7 +255,7 @@ def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
 
 
 def _is_in_file(connection: apsw.Connection, page: int, data: bytes) -> bool:
-    """Whether the page in the file has the content `data`. The page is read through SQLite, because
-    closing a file of our own would release SQLite's locks."""
+    """Whether the page in the file has the content `data`. The page is read by SQLite: if we opened
+    and closed the file, SQLite would lose its locks."""
     _, stored = connection.read("main", 0, (page - 1) * len(data), len(data))
     return stored == data

@@ -214,7 +214,7 @@ class Tail:
     def file_piece(self, first: int, size: int) -> bytes:
         """`size` bytes of the file itself from offset `first` on, without what is only in the log.
 
-        The bytes are read through SQLite: closing a file of our own would release its locks.
+        The bytes are read by SQLite: if we opened and closed the file, SQLite would lose its locks.
         """
         with self._explained():
             _, piece = self._looking.read("main", 0, first, size)

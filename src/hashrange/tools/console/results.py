@@ -1,8 +1,8 @@
 """The items that a Query, a Scan or a statement returned, laid out for a page.
 
 Successive items with the same partition key are a collection. Within it, successive items that have
-the same attributes share a row of names, so that a table with several entity types stays readable
-and one with a single type looks like a table.
+the same attributes are under one header with the attributes' names, so that a table with several
+entity types stays readable and one with a single type looks like a table.
 """
 
 from collections import Counter

@@ -58,8 +58,8 @@ def transact(
 
 
 class _Transaction:
-    """One attempt. `pending` has the stored form, by key, of each item that it writes and whose
-    fields other items copy."""
+    """One attempt to commit. `pending` has the stored form, by key, of each item that is written
+    and whose fields other items copy."""
 
     def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers

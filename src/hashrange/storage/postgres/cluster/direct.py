@@ -44,7 +44,8 @@ async def ask(
 ) -> set[int]:
     """Ask a node that has all `slots` of the question.
 
-    Returns the versions of fences that are in the way: see `routed.ask`. Raises Fenced or Moved.
+    Returns the versions of the fences that would keep a transaction with these reads from
+    committing, as `routed.ask` does. Raises Fenced or Moved.
     """
     first, *others = shards = _shards(nodes, node, slots)
     rows = node.rows if others else first.tables.rows

@@ -234,8 +234,9 @@ class Fences:
 async def _change_shard(
     connection: Any, shard: Shard, text: str, values: Mapping[str, Any]
 ) -> None:
-    """Run the statement `text` on the fences of a shard. The same message keeps the shard in place
-    until the end of the transaction. Raises Conflict if the shard has moved before."""
+    """Run the statement `text` on the fences of a shard, in a transaction of its own that is sent
+    as one message. The transaction also locks the shard, so that it cannot move before the commit.
+    Raises Conflict if the shard has already moved."""
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = _array(shard.slots)
     parameters = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}

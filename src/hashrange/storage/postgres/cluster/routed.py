@@ -69,8 +69,9 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
     Without `values`, only the keys and versions of rows are read. The caller must have begun a
     transaction: without one, Citus would open a connection to each shard.
 
-    Returns the versions of the fences that are in the way of a transaction with these reads: see
-    `_in_the_way`. Raises Fenced, a Conflict, if the question cannot be answered because of them.
+    Returns the versions of the fences that would keep a transaction with these reads from
+    committing: see `_in_the_way`. Raises Fenced, a Conflict, if the question cannot be answered
+    because of them.
 
     The dropped spaces are read last. So if rows are missing because their space is being emptied,
     the space is known to be dropped. The dropped spaces need not be read if a fence is open,
@@ -99,7 +100,8 @@ async def _rows(
 ) -> tuple[list[ResultRow], set[int]]:
     """Read the rows by key and, if the question requests them, the time and the catalog's row.
 
-    Returns the rows of the answer, and the versions of the fences that are in the way.
+    Returns the rows of the answer, and the versions of the fences that would keep a transaction
+    with these reads from committing: see `_in_the_way`.
     """
     asked: dict[tuple[int, int, bytes], int] = {}
     for key, place in question.keys.items():
@@ -168,8 +170,8 @@ def _in_the_way(states: Sequence[tuple[int, int, bytes]], question: Question) ->
 
 
 class Fenced(Conflict):
-    """The definitions of tables are being changed; `met` has the versions of the fences that are in
-    the way."""
+    """The definitions of tables are being changed; `met` has the versions of the fences that keep
+    the transaction from committing."""
 
     def __init__(self, met: set[int]) -> None:
         super().__init__("the definitions of tables are being changed")

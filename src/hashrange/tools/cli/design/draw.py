@@ -91,8 +91,8 @@ def _view(model: Path, tables: "list[Table]", view: str | None) -> "tuple[Table,
 
 
 def _declared(tables: "list[Table]", name: str) -> "Table":
-    """The model's table with this name. If the model has only one table, it is that table, which
-    can have another name in the account."""
+    """The model's table with this name. The only table of a model is returned whatever its name is,
+    because the table in the account can have another name."""
     from hashrange.design.errors import suggest
 
     named = [table for table in tables if table.name == name]
