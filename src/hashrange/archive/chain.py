@@ -51,7 +51,7 @@ class Chain:
             except Taken:
                 continue  # another server has just begun it
             return cls(objects, generation, None)
-        raise AssertionError(f"other servers began {_ATTEMPTS} generations first")
+        raise AssertionError(f"all of {_ATTEMPTS} generations were begun by other servers")
 
     @property
     def position(self) -> Position | None:

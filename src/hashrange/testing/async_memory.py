@@ -153,7 +153,7 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
                 if guarded(read, current) != guarded(read, answer):
                     raise Conflict("something that was read has changed")
                 if isinstance(read, Head) and current[1] > _clock(answer, writes):
-                    raise Conflict("a transaction of a later time has landed")
+                    raise Conflict("a transaction with a later time has already been committed")
             transaction.write(writes)
         except BaseException:
             transaction.rollback()

@@ -179,7 +179,7 @@ def test_names_of_parameters_and_properties_that_a_model_does_not_have() -> None
     [table] = imported(done.text)
     assert table.name == "app-live"
     assert table.model.table.hash == (("class", "N"),)
-    assert done.warnings == ("app-live: a model does not have Tags, so it is left out",)
+    assert done.warnings == ("app-live: Tags is left out, because a model cannot express it",)
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ def test_endless_throttling_says_how_to_go_on(
     operation: str, readings: Readings, migration: st.Migration, database: hashrange.Database
 ) -> None:
     advance_to("backfill", migration, database)
-    with pytest.raises(st.MigrationError, match=r"refused 20 requests.*go on with `resume`"):
+    with pytest.raises(st.MigrationError, match=r"throttled 20 requests.*go on with `resume`"):
         migration.advance(Refusing(database, operation, 0))
     advance_to("new", migration, database)
     assert migration.verify(database) == []

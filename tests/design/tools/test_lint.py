@@ -190,10 +190,10 @@ def test_fields_that_grow_or_change(fields: str, index: str, finding: str | None
 @pytest.mark.parametrize(
     ("key", "finding"),
     [
-        ("'{d}'", "warning A: two items of one day"),
-        ("'{d:%Y-%m}'", "error A: two items of one period"),
-        ("'{at}'", "information A: two items of one microsecond"),
-        ("'{at:%Y-%m-%d}'", "error A: two items of one moment"),
+        ("'{d}'", "warning A: of two items with the same day"),
+        ("'{d:%Y-%m}'", "error A: of two items with the same period"),
+        ("'{at}'", "information A: of two items with the same microsecond"),
+        ("'{at:%Y-%m-%d}'", "error A: of two items with the same moment"),
         ("'{d}#{x}'", None),
     ],
 )

@@ -151,8 +151,9 @@ class _Policy:
             elif part.field == self.tenant and not part.shards:
                 if "*" in text.removeprefix(before):
                     self.warnings.append(
-                        f"{where}: a wildcard stands before the tenant in {template}: a value that "
-                        "contains another tenant's text would match"
+                        f"{where}: a wildcard stands before the tenant in {template}: if its "
+                        "value in an item's key contains the text of another tenant, that tenant "
+                        "can reach the item"
                     )
                 text += f"${{aws:PrincipalTag/{self.tenant}}}"
                 seen = True

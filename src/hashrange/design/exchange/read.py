@@ -34,7 +34,7 @@ def _cloudformation(document: str) -> Exported:
         table.recovery = recovery.get("PointInTimeRecoveryEnabled") is True
         tables.append(table)
         warnings += [
-            f"{name}: a model does not have {member}, so it is left out"
+            f"{name}: {member} is left out, because a model cannot express it"
             for member in properties
             if member not in cloudformation.UNDERSTOOD
         ]

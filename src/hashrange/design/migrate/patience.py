@@ -51,8 +51,8 @@ def _answered(request: ApiCall | Pause) -> Steps[dict[str, Any]]:
         yield Pause(longest)
         longest = min(2 * longest, _LONGEST_SECONDS)
     raise MigrationError(
-        f"the table refused {ATTEMPTS} requests in a row for its throughput: give it more, or "
-        "lower --rate, and go on with `resume`"
+        f"the table throttled {ATTEMPTS} requests in a row: raise its throughput, or lower --rate, "
+        "and go on with `resume`"
     )
 
 

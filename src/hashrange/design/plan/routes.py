@@ -320,7 +320,7 @@ class _Walk:
     def _only(self, ranges: Sequence[Argument], *operators: str) -> Argument | None:
         bounds = [argument for argument in ranges if argument.operator in operators]
         if len(bounds) > 1:
-            raise KeyRefusal(f"{bounds[0].name} and {bounds[1].name} are bounds on one side")
+            raise KeyRefusal(f"{bounds[0].name} and {bounds[1].name} limit the same end of a range")
         return bounds[0] if bounds else None
 
     def _expect_all_used(self) -> None:

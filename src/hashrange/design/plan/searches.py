@@ -71,7 +71,10 @@ def _route(
     searched = {fields.get(column.attribute) for column in index.searched}
     for name, argument in bound.items():
         if argument.operator != "=":
-            raise KeyRefusal(f"a search only compares for equality, not {argument.name!r}")
+            raise KeyRefusal(
+                f"a search only compares for equality, so {argument.name!r} must be one value, not "
+                "a range, a prefix or a choice of values"
+            )
         if name not in searched:
             raise KeyRefusal(f"{name} is neither the partition nor a filter of {index.name}")
     for column in index.partition:

@@ -52,8 +52,8 @@ def _file(text: str) -> Path:
     path = database_name(text)
     if isinstance(path, str):
         fail(
-            f"{printed(path)}: not a file; PostgreSQL has backups of its own, such as pg_dump, and "
-            "pgBackRest and WAL-G restore any moment"
+            f"{printed(path)}: not a file; back up PostgreSQL with pg_dump, or with pgBackRest or "
+            "WAL-G, which can restore any moment"
         )
     return path
 

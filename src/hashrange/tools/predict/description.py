@@ -92,7 +92,7 @@ class Loads:
             source="described",
         )  # fmt: skip
         self.assumed.append(
-            "requests come at regular intervals; the item collections are not divided by heat"
+            "requests come at regular intervals; no item collection is split, however hot it is"
         )
         return Described(self.path, head, table, calls, 60 * self.minutes)
 

@@ -55,11 +55,14 @@ class Report:
             )
         if head.keys == "hmac":
             yield (
-                "the trace has no keys, only hashes of partition keys, so the replay cannot divide "
+                "the trace has no keys, only hashes of partition keys, so the replay cannot split "
                 "an item collection"
             )
         yield from self.prediction.notes
-        yield "partitions are split by heat and throughput, not by their size"
+        yield (
+            "partitions are split because they are hot or because throughput is raised, not "
+            "because of their size"
+        )
 
     # ---- data ----
 

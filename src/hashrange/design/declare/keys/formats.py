@@ -85,7 +85,7 @@ def format_of(kind: FieldType, spec: str, at: object, *, descending: bool = Fals
         written = _number(Decimal if python is Decimal else int, spec, at)
         return _mirrored(written, spec, at) if descending else written
     if descending:
-        message = "|desc is for numbers: read times in the opposite order with @st.latest"
+        message = "|desc is only for numbers; to read in descending order, use @st.latest"
         raise DeclarationError(message, at=at)
     if python in (datetime, date, time):
         return _temporal(python, spec, at)

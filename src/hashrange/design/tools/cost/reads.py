@@ -58,7 +58,9 @@ class _Call:
         for entity in self.model.entities:
             count = self.context.table.volumes.count(entity)
             if count is None:
-                self.notes.append(f"the number of {entity} items is not declared; none are assumed")
+                self.notes.append(
+                    f"the number of {entity} items is not declared, and assumed to be 0"
+                )
             total += (count or 0) * self.examples.size(entity, self.model.table)
         self.notes.append(f"estimate: a scan of {SCAN_PARTITIONS} partitions")
         share = page_units(total / SCAN_PARTITIONS, 1, self.facts.consistent)
@@ -138,7 +140,9 @@ class _Call:
             if each is None and declared is not None:
                 self.notes.append("estimate: nothing is filtered out")
             elif each is None:
-                self.notes.append(f"the number of {entity} items is not declared; one is assumed")
+                self.notes.append(
+                    f"the number of {entity} items is not declared, and assumed to be 1"
+                )
             count = each.mean if each is not None else declared or 1
             yield count, self._size(entity, plan.source)
 
@@ -147,8 +151,8 @@ class _Call:
             each = self.context.each("cost", entity, self.plan.route.bound)
             if each is None:
                 self.notes.append(
-                    f"the number of {entity} items in the range that is read is not declared; none "
-                    "are assumed"
+                    f"the number of {entity} items in the range that is read is not declared, and "
+                    "assumed to be 0"
                 )
             else:
                 yield each.mean, self._size(entity, self.plan.source, fact=False)

@@ -172,7 +172,7 @@ class WriteCosts:
         per = self.context.table.volumes.per(entity, owner)
         if per is None:
             notes.append(
-                f"the number of {entity} items of a {owner} is not declared; one is assumed"
+                f"the number of {entity} items of a {owner} is not declared, and assumed to be 1"
             )
             return 1
         return per.mean

@@ -115,7 +115,8 @@ def only_time_tells_apart(c: Context) -> Iterator[Found | tuple[str, str, Severi
         else:
             fine = not parts[0].spec or "%f" in parts[0].spec
             grain, level = ("microsecond", "information") if fine else ("moment", "error")
-        yield str(entity), f"two items of one {grain} replace each other: {_key(entity)}", level
+        text = f"of two items with the same {grain}, the second replaces the first: {_key(entity)}"
+        yield str(entity), text, level
 
 
 @rule(

@@ -24,15 +24,15 @@ TENANTS = ("tenant_id", "tenant")
     "R01",
     "warning",
     "a change of a copied field takes many writes",
-    "Each change of the owner writes every copy. Copy from the side whose items have few copies "
-    "each, and read the other side with @st.through.",
+    "Each change of the owner writes every copy. Copy fields only from owners that have few copies "
+    "each. Read the fields of an owner with many copies by way of the reference, with @st.through.",
 )
 def fan_out(c: Context) -> Iterator[tuple[str, str, Severity]]:
     for entity in c.entities:
         for name, copy in entity.copies.items():
             per = c.table.volumes.per(entity, copy.owner.__name__)
             if per is None:
-                c.unknown("R01", f"{entity} items for each {copy.owner.__name__}")
+                c.unknown("R01", f"number of {entity} items for each {copy.owner.__name__}")
             elif per.max > FEW_COPIES:
                 level: Severity = "error" if per.max > MANY_COPIES else "warning"
                 owner = copy.owner.__name__
@@ -62,9 +62,10 @@ def lost_copies(c: Context) -> Iterator[Found]:
 @rule(
     "R03",
     "warning",
-    "the larger side of a relation is copied",
-    "An item of the copied parent has many more copies than an item of another parent would have. "
-    "Copy the other parent's fields instead.",
+    "fields are copied from the parent that has more children",
+    "The entity has several parents, and copies a field of one whose items have many more children "
+    "each than those of another. So a change of this field takes many writes. Copy fields of the "
+    "other parent instead.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:

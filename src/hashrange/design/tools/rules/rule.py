@@ -104,7 +104,8 @@ class Context:
         count = volumes.count(entity) if not known else None
         if count is not None:
             return Each("", count, int(count))
-        return self._number(rule, f"most {entity} items for each {', '.join(sorted(known))}", None)
+        fields = " and ".join(sorted(known))
+        return self._number(rule, f"largest number of {entity} items for one {fields}", None)
 
     def _identities(self, entity: Entity, parent: Entity) -> list[frozenset[str]]:
         """The fields of the entity that hold the parent's key: a set for each reference to the

@@ -131,7 +131,7 @@ def transaction_size(c: Context) -> Iterator[Found]:
         for name, copy in entity.copies.items():
             per = c.table.volumes.per(entity, copy.owner.__name__)
             if copy.sync == "transaction" and per is None:
-                c.unknown("C06", f"{entity} items for each {copy.owner.__name__}")
+                c.unknown("C06", f"number of {entity} items for each {copy.owner.__name__}")
             elif copy.sync == "transaction" and per and per.max >= TRANSACTION_MAX:
                 yield f"{entity}.{name}", f"the owner and up to {per.max:,} copies"
 

@@ -52,7 +52,7 @@ def simulate(kind: str) -> dict[str, Any]:
             rows.append(_row(database, written))
         state = database.inspect("chat")
     largest = state["collections"]["largest"][0]
-    note = "colour: how much of the limit a partition has"
+    note = "colour: the size of a partition, as a share of the limit"
     lapse = Lapse("The table's partitions while CHAT#1 grows", rows, note)
     return {
         "written": written,
