@@ -166,11 +166,10 @@ def test_a_row_that_stays_locked_holds_up_no_other_reads() -> None:
 
 
 def test_a_database_that_is_away_does_not_fill_the_log(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    complaints = ending.Complaints()
     now = 0.0
-    monkeypatch.setattr(ending, "monotonic", lambda: now)
+    complaints = ending.Complaints(lambda: now)
     for _ in range(1000):
         complaints.log("it is away")
         complaints.log("the disk is full")

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from typing import Any
 
 import pytest
 from serving import request, running
@@ -45,11 +46,11 @@ AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 class Admin:
     """An admin port on an event loop in a thread of its own."""
 
-    def __init__(self, routes: Routes) -> None:
+    def __init__(self, routes: Routes, **seconds: Any) -> None:
         self._loop = asyncio.new_event_loop()
         sock = listening_socket("127.0.0.1", 0)
         self.port: int = sock.getsockname()[1]
-        self._admin = AdminPort(sock, TOKEN, routes)
+        self._admin = AdminPort(sock, TOKEN, routes, **seconds)
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._admin.start(), self._loop).result(SECONDS_MAX)
@@ -81,8 +82,8 @@ class Admin:
 
 
 @contextmanager
-def admin_port(routes: Routes) -> Iterator[Admin]:
-    admin = Admin(routes)
+def admin_port(routes: Routes, **seconds: Any) -> Iterator[Admin]:
+    admin = Admin(routes, **seconds)
     try:
         yield admin
     finally:
@@ -186,20 +187,18 @@ def test_a_head_that_does_not_end(admin: Admin) -> None:
         assert disconnected(client)
 
 
-def test_a_client_that_sends_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
-    with admin_port({}) as admin:
-        with monkeypatch.context() as patch:
-            patch.setattr(port, "TRANSFER_SECONDS_MAX", 0.2)
-            with admin.connect() as silent:
-                assert disconnected(silent)
+def test_a_client_that_sends_nothing_is_disconnected() -> None:
+    with admin_port({}, transfer_seconds=0.5) as admin:
+        with admin.connect() as silent:
+            assert disconnected(silent)
         assert admin.get("/healthz")[0] == 200
 
 
-def test_a_client_that_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_is_disconnected() -> None:
     large = Answer(200, bytes(50_000_000), "text/plain")
-    with admin_port({"/large": Route(lambda query: large, open=True)}) as admin:
-        with monkeypatch.context() as patch, admin.connect() as client:
-            patch.setattr(port, "TRANSFER_SECONDS_MAX", 1.0)
+    routes = {"/large": Route(lambda query: large, open=True)}
+    with admin_port(routes, transfer_seconds=1.0) as admin:
+        with admin.connect() as client:
             client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
             wait_until(lambda: not admin._admin._serving)
         assert admin.get("/healthz")[0] == 200
@@ -216,11 +215,10 @@ def test_more_clients_than_allowed(admin: Admin) -> None:
     assert admin.get("/healthz")[0] == 200
 
 
-def test_slow_answers_do_not_delay_the_health_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(port, "ANSWER_SECONDS_MAX", 0.2)
+def test_slow_answers_do_not_delay_the_health_check() -> None:
     release = threading.Event()
     slow = Route(lambda query: text_answer(str(release.wait(SECONDS_MAX))), open=True)
-    with admin_port({"/slow": slow}) as admin:
+    with admin_port({"/slow": slow}, answer_seconds=0.2) as admin:
         try:
             assert admin.get("/slow") == (503, "no answer within 0.2 seconds\n")
             for _ in range(10):
@@ -295,11 +293,10 @@ def test_probes_within_a_second_are_one() -> None:
     assert runtime.probes == 1
 
 
-def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.server.admin.health.PROBE_SECONDS_MAX", 0.1)
+def test_a_store_that_does_not_answer() -> None:
     release = threading.Event()
     runtime = Probed(lambda: release.wait(SECONDS_MAX))
-    health = Health(runtime, clock=Clock())
+    health = Health(runtime, clock=Clock(), probe_seconds=0.1)
     try:
         for _ in range(2):  # one begins the probe, and one finds it under way
             assert ready(health) == (503, "the store has not answered for 0.1 seconds")

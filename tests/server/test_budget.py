@@ -10,11 +10,12 @@ from typing import cast
 
 import pytest
 import uvloop
-from serving import Client, Running, request, running
+from serving import Client, EchoRuntime, Running, request, running
 from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
 from hashrange.model.errors import ThrottlingException
+from hashrange.runtime.ending import Done
 from hashrange.server import budget as budgets
 from hashrange.server import connection
 from hashrange.server.budget import KB, MB, VALUES_MAX, DecodedCalls, Share, Unsent, check_values
@@ -78,10 +79,9 @@ class Reader:
         self.aborted = True
 
 
-def test_the_client_that_reads_most_slowly_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_that_reads_most_slowly_goes() -> None:
     now = [0.0]
-    monkeypatch.setattr(budgets, "monotonic", lambda: now[0])
-    unsent, readers = Unsent(100), [Reader(40), Reader(40), Reader(40)]
+    unsent, readers = Unsent(100, lambda: now[0]), [Reader(40), Reader(40), Reader(40)]
     fast, slow, new = readers
     unsent.add(fast)
     unsent.add(slow)
@@ -127,18 +127,14 @@ def test_too_many_values_are_refused(body: bytes) -> None:
         check_values(body)
 
 
-def test_values_are_counted_the_same_wherever_the_pieces_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_values_are_counted_the_same_wherever_the_pieces_end() -> None:
     chance = random.Random(1)
     for _ in range(200):
         text = "".join(chance.choices('\\",{}a', k=30))
         body = json.dumps([{"a": text}, {text: 1}, text]).encode()
-        monkeypatch.setattr(budgets, "_COUNTED_BYTES", 1 << 20)
         whole = budgets._values(body)
         assert whole == 3  # the list has two commas
-        monkeypatch.setattr(budgets, "_COUNTED_BYTES", chance.randint(1, 9))
-        assert budgets._values(body) == whole
+        assert budgets._values(body, chance.randint(1, 9)) == whole
 
 
 # ---- over sockets ----
@@ -235,8 +231,8 @@ def test_strangers_have_a_share_of_their_own() -> None:
             stranger.close()
 
 
-def test_the_oldest_stranger_makes_way(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server.server.clients, "connections_max", 3)
+def test_the_oldest_stranger_makes_way(server: Running) -> None:
+    server.server.clients.connections_max = 3
     known = server.connect()
     assert known.ask(request("GetItem"))[0] == 200
     strangers = [server.connect() for _ in range(4)]
@@ -349,15 +345,19 @@ def test_a_connection_stops_reading_while_a_turn_is_full(server: Running) -> Non
         client.close()
 
 
-def test_a_throttled_client_is_held_back(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+class Throttling(EchoRuntime):
+    def submit(self, name: str, body: bytes, done: Done, *_: object) -> None:
+        done(ThrottlingException("later"))
+
+
+def test_a_throttled_client_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """It gets its answer late, and its next request waits for that."""
     monkeypatch.setattr(connection, "THROTTLED_SECONDS", 0.2)
-    throttled = ThrottlingException("later")
-    monkeypatch.setattr(server.runtime, "submit", lambda name, body, done, *_: done(throttled))
-    client = server.connect()
-    began = time.monotonic()
-    client.send(request("Query"), request("Query"))
-    answers = [client.receive() for _ in range(2)]
-    assert time.monotonic() - began >= 2 * connection.THROTTLED_SECONDS
-    assert all(status == 400 and b"ThrottlingException" in body for status, _, body in answers)
-    client.close()
+    with running(uvloop.new_event_loop(), runtime=Throttling()) as server:
+        client = server.connect()
+        began = time.monotonic()
+        client.send(request("Query"), request("Query"))
+        answers = [client.receive() for _ in range(2)]
+        assert time.monotonic() - began >= 2 * connection.THROTTLED_SECONDS
+        assert all(status == 400 and b"ThrottlingException" in body for status, _, body in answers)
+        client.close()

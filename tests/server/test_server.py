@@ -10,12 +10,10 @@ from typing import cast
 import boto3
 import pytest
 import uvloop
-from serving import Client, EchoRuntime, Running, request, running
+from serving import Client, EchoRuntime, HeldRuntime, Running, WrongRuntime, request, running
 from waiting import SECONDS_MAX, wait_until
 
 from hashrange import wire
-from hashrange.model.caller import Caller
-from hashrange.server import server as serving_server
 from hashrange.server.clients import Clients
 from hashrange.server.connection import ClientConnection
 from hashrange.server.listener import ServerError, open_listener
@@ -26,9 +24,15 @@ from hashrange.wire.connection import BODY_BYTES_MAX
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def server(request: pytest.FixtureRequest) -> Iterator[Running]:
-    with running(request.param()) as server:
+@pytest.fixture(params=["asyncio", "uvloop"])
+def loop(request: pytest.FixtureRequest) -> asyncio.AbstractEventLoop:
+    """The server that runs on it closes it."""
+    return asyncio.new_event_loop() if request.param == "asyncio" else uvloop.new_event_loop()
+
+
+@pytest.fixture
+def server(loop: asyncio.AbstractEventLoop) -> Iterator[Running]:
+    with running(loop) as server:
         yield server
 
 
@@ -104,16 +108,17 @@ def test_an_internal_error_is_logged_and_the_connection_stays_open(
 
 @pytest.mark.parametrize("operation", ["GetItem", "PutItem"])
 def test_a_connection_that_cannot_be_answered_is_closed(
-    server: Running, client: Client, monkeypatch: pytest.MonkeyPatch, operation: str
+    loop: asyncio.AbstractEventLoop, operation: str
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(wire, "succeed", lambda *_: 1 / 0)
-        client.send(request(operation))
+    with running(loop, runtime=WrongRuntime()) as server:
+        client = server.connect()
+        client.send(request(operation, b"[]"))
         with pytest.raises((EOFError, ConnectionResetError)):
             client.receive()
-    other = server.connect()
-    assert other.ask(request("GetItem"))[0] == 200
-    other.close()
+        other = server.connect()
+        assert other.ask(request("GetItem"))[0] == 200
+        for each in (client, other):
+            each.close()
 
 
 def test_boto3_over_http(server: Running) -> None:
@@ -185,29 +190,19 @@ def test_stopping_finishes_running_requests(server: Running, client: Client) -> 
         server.connect()
 
 
-def test_stopping_starts_no_queued_requests(
-    server: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-    go = threading.Event()
-
-    def call(name: str, body: bytes, caller: Caller, /) -> bytes:
-        begun.append(name)
-        go.wait(SECONDS_MAX)
-        return body
-
-    monkeypatch.setattr(server.runtime, "call", call)
-    monkeypatch.setattr(serving_server, "DRAIN_SECONDS_MAX", 0.1)
-    clients = [server.connect() for _ in range(2)]
-    for client in clients:
-        client.send(request("PutItem", b"{}".ljust(1_000_000)))
-    wait_until(lambda: sum(each._call is not None for each in server.connections()) == 2)
-    server.run(server.server.stop())
-    go.set()
-    server.server.clients._aside.shutdown(wait=True)
-    assert begun == ["PutItem"]
-    for client in clients:
-        client.close()
+def test_stopping_starts_no_queued_requests(loop: asyncio.AbstractEventLoop) -> None:
+    runtime = HeldRuntime()
+    with running(loop, runtime=runtime) as server:
+        clients = [server.connect() for _ in range(2)]
+        for client in clients:
+            client.send(request("PutItem", b"{}".ljust(1_000_000)))
+        wait_until(lambda: sum(each._call is not None for each in server.connections()) == 2)
+        server.run(server.server.stop(0.1))
+        runtime.go.set()
+        server.server.clients._aside.shutdown(wait=True)
+        assert runtime.called == ["PutItem"]
+        for client in clients:
+            client.close()
 
 
 # ---- clients that are slow, idle or greedy ----

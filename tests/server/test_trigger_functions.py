@@ -17,7 +17,6 @@ from test_triggers import STREAM
 from waiting import wait_until
 
 from hashrange.server.listener import ServerError
-from hashrange.server.triggers import functions
 from hashrange.server.triggers.functions import (
     Abandoned,
     ChildFunction,
@@ -86,11 +85,8 @@ def test_a_child_answers_and_fails(app: Path, monkeypatch: pytest.MonkeyPatch) -
         assert "HASHRANGE_KEYS" not in found
 
 
-def test_a_child_that_leaves_a_process_behind_is_given_up(
-    app: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_that_leaves_a_process_behind_is_given_up(app: Path) -> None:
     """The process that it has started holds the pipe open, and left its group."""
-    monkeypatch.setattr(functions, "ABANDONING_SECONDS", 0.5)
     (app / "app.py").write_text(
         "import os, time\n"
         "def forks(event, context):\n"
@@ -104,7 +100,7 @@ def test_a_child_that_leaves_a_process_behind_is_given_up(
     )
     with closing(child("forks")) as function:
         with pytest.raises(Failed, match="no answer within"):
-            called(lambda: function.call(b"{}"), function.abandon, 1, lambda: True)
+            called(lambda: function.call(b"{}"), function.abandon, 1, lambda: True, 0.5)
         function.close()
         function._name = "app:good"
         assert function.call(b"{}") == 1

@@ -67,6 +67,34 @@ class EchoRuntime:
                 done(b"x" * 1_000_000)
 
 
+class HeldRuntime(EchoRuntime):
+    """What it runs in a thread is held up until `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def call(self, name: str, body: bytes, caller: Caller, /) -> bytes:
+        answer = super().call(name, body, caller)
+        self.go.wait(SECONDS_MAX)
+        return answer
+
+
+class Unanswerable(bytes):
+    """An answer that is wrong, which is known only when it is sent."""
+
+    def __len__(self) -> int:
+        raise RuntimeError("our mistake")
+
+
+class WrongRuntime(EchoRuntime):
+    """The answer to the body `[]` cannot be sent."""
+
+    def submit(self, name: str, body: bytes, done: Done, *rest: Any) -> None:
+        wrong = Unanswerable(body) if body == b"[]" else body
+        super().submit(name, wrong, done, *rest)
+
+
 def on_an_event_loop() -> bool:
     try:
         asyncio.get_running_loop()
@@ -83,8 +111,9 @@ class Running:
         loop: asyncio.AbstractEventLoop,
         listener: Listener,
         observer: Observer | None = None,
+        runtime: EchoRuntime | None = None,
     ) -> None:
-        self.runtime = EchoRuntime()
+        self.runtime = runtime or EchoRuntime()
         self.server = Server(self.runtime, listener, observer=observer)
         self._loop = loop
         self._thread = threading.Thread(target=self._loop.run_forever)
@@ -122,9 +151,10 @@ def running(
     loop: asyncio.AbstractEventLoop,
     listener: Listener | None = None,
     observer: Observer | None = None,
+    runtime: EchoRuntime | None = None,
 ) -> Iterator[Running]:
     """Without a `listener`, the server takes a free port of 127.0.0.1."""
-    server = Running(loop, listener or open_listener("127.0.0.1", 0), observer)
+    server = Running(loop, listener or open_listener("127.0.0.1", 0), observer, runtime)
     try:
         yield server
         server.run(server.server.stop())

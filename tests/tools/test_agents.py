@@ -14,7 +14,7 @@ from command_line import command_line as run
 from programs import command, fault
 
 import hashrange
-from hashrange.tools.agents import database_tools, model_tools, untrusted
+from hashrange.tools.agents import untrusted
 from hashrange.tools.agents.database_tools import DatabaseTools, Refused
 from hashrange.tools.agents.model_tools import ModelTools
 from hashrange.tools.agents.server import server_of
@@ -92,7 +92,7 @@ def test_only_the_tool_for_it_writes(target: Target) -> None:
         tools.write("UPDATE things SET n = 1 WHERE pk = 'z'")
 
 
-def test_answers_are_bounded(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_bounded(target: Target) -> None:
     tools = DatabaseTools(target)
     put(target, "large", "x" * 300_000)
     [line] = data_of(tools.query("SELECT * FROM things WHERE pk = 'large'"))
@@ -104,7 +104,8 @@ def test_answers_are_bounded(target: Target, monkeypatch: pytest.MonkeyPatch) ->
     assert len(whole) < untrusted.ANSWER_LETTERS_MAX + 1000
     assert whole.startswith("100 items; there may be more")
     assert data_of(tools.query("SELECT * FROM things", limit=-1))
-    monkeypatch.setattr(database_tools, "UNITS_MAX", 1.0)
+    for number in range(3):
+        put(target, f"large{number}", "x" * 390_000)  # more than one page can have
     nothing = tools.query("SELECT * FROM things WHERE text = 'nowhere'", limit=1)
     assert nothing.startswith("0 items; there may be more; consumed ")
 
@@ -152,14 +153,10 @@ def test_a_model_is_read_again_for_each_call(tmp_path: Path) -> None:
     assert "\x1b" not in refused
 
 
-def test_a_model_that_does_not_end_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_does_not_end_is_ended(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
     model.write_text("import time\ntime.sleep(600)")
-    monkeypatch.setattr(model_tools, "SECONDS_MAX", 0.5)
-    assert "was ended" in ModelTools(model).plan()
-    monkeypatch.setattr(model_tools, "SECONDS_MAX", 120)
+    assert "was ended" in ModelTools(model, 0.5).plan()
     model.write_text("while True: print('x' * 1000)")
     assert len(ModelTools(model).plan()) < untrusted.ANSWER_LETTERS_MAX + 100
 

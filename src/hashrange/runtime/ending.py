@@ -77,12 +77,13 @@ class Complaints:
     LINES_MAX = 256
     """The number of lines that are remembered."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Callable[[], float] = monotonic) -> None:
+        self._timer = timer
         self._lines: dict[str, tuple[float, int]] = {}
         """The time when each line was last logged, and the number of its repetitions since."""
 
     def log(self, line: str) -> None:
-        now = monotonic()
+        now = self._timer()
         since, count = self._lines.get(line, (now - self.PAUSE_SECONDS, 0))
         if now - since < self.PAUSE_SECONDS:
             self._lines[line] = since, count + 1

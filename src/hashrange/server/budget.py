@@ -128,15 +128,16 @@ class Slow(Protocol):
 class Unsent:
     """Answers that clients have not read. Above a limit, the slowest client is disconnected."""
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int, timer: Callable[[], float] = monotonic) -> None:
         self._bytes_max = bytes_max
+        self._timer = timer
         self._clients: dict[Slow, tuple[int, float]] = {}  # unsent bytes when added, and that time
         self._bytes_at_first = 0
 
     def add(self, client: Slow) -> None:
         self.remove(client)
         size = client.unsent_bytes()
-        self._clients[client] = size, monotonic()
+        self._clients[client] = size, self._timer()
         self._bytes_at_first += size
         if self._bytes_at_first > self._bytes_max:
             self._limit()
@@ -148,7 +149,7 @@ class Unsent:
     def _limit(self) -> None:
         left = sum(client.unsent_bytes() for client in self._clients)
         while left > self._bytes_max:
-            slowest = self._slowest(monotonic())
+            slowest = self._slowest(self._timer())
             left -= slowest.unsent_bytes()
             self.remove(slowest)
             slowest.abort()
@@ -236,13 +237,13 @@ def _may_have_too_many_values(body: bytes) -> bool:
     return False
 
 
-def _values(body: bytes) -> int:
+def _values(body: bytes, piece_bytes: int = _COUNTED_BYTES) -> int:
     """The number of values in a body; if it is above the limit, some number above the limit. Text
     within strings is not counted."""
     commas = braces = 0
     in_string, cut_off = 0, b""
-    for at in range(0, len(body), _COUNTED_BYTES):
-        piece = cut_off + body[at : at + _COUNTED_BYTES]
+    for at in range(0, len(body), piece_bytes):
+        piece = cut_off + body[at : at + piece_bytes]
         backslashes = len(piece) - len(piece.rstrip(b"\\"))
         cut_off = piece[len(piece) - backslashes % 2 :]  # the first half of an escape
         piece = piece[: len(piece) - backslashes % 2]

@@ -81,11 +81,11 @@ class Server:
         )
         self._sweeper = loop.create_task(self._sweep())
 
-    async def stop(self) -> None:
+    async def stop(self, drain_seconds: float = DRAIN_SECONDS_MAX) -> None:
         """Accept no more requests, and return when the running requests are answered."""
         self._accepting.close()
         self._sweeper.cancel()
-        await self.clients.drain(DRAIN_SECONDS_MAX)
+        await self.clients.drain(drain_seconds)
 
     def figures(self) -> dict[str, int]:
         """Numbers for monitoring, by name. Called from any thread while the server runs."""

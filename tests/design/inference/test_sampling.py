@@ -6,6 +6,7 @@ import pytest
 
 import hashrange
 from hashrange import design as st
+from hashrange.design.inference.sampling import sample
 
 from .tables import declared, orders
 
@@ -33,13 +34,11 @@ def test_a_sample_reads_all_parts_and_no_more_than_it_has_to(
     assert {str(e) for e in declared(found.text).model.entities} == {"Cust", "Inv"}
 
 
-def test_the_rate_is_kept(database: hashrange.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_is_kept(database: hashrange.Database) -> None:
     """The pauses, on a clock that stands still, are as long as the units that were read allow."""
     orders(database, 500)
     pauses: list[float] = []
-    monkeypatch.setattr("hashrange.design.inference.sampling.time.monotonic", lambda: 0.0)
-    monkeypatch.setattr("hashrange.design.inference.sampling.time.sleep", pauses.append)
-    st.infer(database, "app", rate=10)
+    sample(database, "app", 500, 10, timer=lambda: 0.0, sleep=pauses.append)
     assert pauses
     units = max(pauses) * 10
     assert 8 <= units <= 60  # half a unit for each segment and page

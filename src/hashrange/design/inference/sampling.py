@@ -41,14 +41,20 @@ def _shape(name: str) -> Steps[TableShape]:
 
 
 def sample(
-    handed: Any, name: str, count: int, rate: float, progress: Progress | None = None
+    handed: Any,
+    name: str,
+    count: int,
+    rate: float,
+    progress: Progress | None = None,
+    timer: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> list[Item]:
     """About `count` items from all parts of the table, or all items if it has fewer.
 
     Reads at most `rate` capacity units a second. The order is that of the segments, so that the
     same table gives the same sample.
     """
-    return _Sampler(connect(handed), name, count, rate, progress).items()
+    return _Sampler(connect(handed), name, count, rate, progress, timer, sleep).items()
 
 
 @dataclass
@@ -61,7 +67,14 @@ class _Segment:
 
 class _Sampler:
     def __init__(
-        self, connection: Connection, name: str, count: int, rate: float, progress: Progress | None
+        self,
+        connection: Connection,
+        name: str,
+        count: int,
+        rate: float,
+        progress: Progress | None,
+        timer: Callable[[], float],
+        sleep: Callable[[float], None],
     ) -> None:
         self.connection = connection
         self.name = name
@@ -71,7 +84,9 @@ class _Sampler:
         self.lock = threading.Lock()
         self.units = 0.0
         self.read = 0
-        self.began = time.monotonic()
+        self.timer = timer
+        self.sleep = sleep
+        self.began = timer()
 
     def items(self) -> list[Item]:
         """The sample. Each round reads an equal share from each segment that has more items."""
@@ -117,8 +132,8 @@ class _Sampler:
         with self.lock:
             self.units += float(consumed.get("CapacityUnits", 0))
             self.read += items
-            ahead = self.units / self.rate - (time.monotonic() - self.began)
+            ahead = self.units / self.rate - (self.timer() - self.began)
             if self.progress is not None:
                 self.progress(min(self.read, self.count))
         if ahead > 0:
-            time.sleep(min(ahead, PAUSE_SECONDS_MAX))
+            self.sleep(min(ahead, PAUSE_SECONDS_MAX))

@@ -55,11 +55,13 @@ class Health:
         store_figures: Figures = dict,
         clock: Callable[[], float] = monotonic,
         archive_lag_max: float | None = None,
+        probe_seconds: float = PROBE_SECONDS_MAX,
     ) -> None:
         self._runtime = runtime
         self._store_figures = store_figures
         self._clock = clock
         self._archive_lag_max = archive_lag_max
+        self._probe_seconds = probe_seconds
         self._lock = Lock()
         self._probing: Future[str] | None = None
         self._fresh_until = 0.0
@@ -96,9 +98,9 @@ class Health:
     def problem(self) -> str:
         """The reason why the server is not ready; empty if it is. This may wait for a disk."""
         try:
-            problem = self._latest().result(PROBE_SECONDS_MAX)
+            problem = self._latest().result(self._probe_seconds)
         except TimeoutError:
-            return f"the store has not answered for {PROBE_SECONDS_MAX:g} seconds"
+            return f"the store has not answered for {self._probe_seconds:g} seconds"
         return problem or self._damage or self._lack_of_room() or self._lag_of_archive()
 
     def _latest(self) -> "Future[str]":

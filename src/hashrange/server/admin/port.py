@@ -44,9 +44,17 @@ class AdminPort:
     """
 
     def __init__(
-        self, sock: socket.socket, token: str, routes: Routes, origins: Origins = NO_ORIGINS
+        self,
+        sock: socket.socket,
+        token: str,
+        routes: Routes,
+        origins: Origins = NO_ORIGINS,
+        transfer_seconds: float = TRANSFER_SECONDS_MAX,
+        answer_seconds: float = ANSWER_SECONDS_MAX,
     ) -> None:
         self._sock = sock
+        self._transfer_seconds = transfer_seconds
+        self._answer_seconds = answer_seconds
         self._routes = routes
         self._origins = origins
         self._authorization = f"Bearer {token}".encode()
@@ -76,11 +84,11 @@ class AdminPort:
         self._serving.add(task)
         self._strangers[task] = writer
         try:
-            async with asyncio.timeout(TRANSFER_SECONDS_MAX):
+            async with asyncio.timeout(self._transfer_seconds):
                 request = _read(await reader.readuntil(b"\r\n\r\n"))
             self._strangers.pop(task, None)
             answer = await self._answer(request)
-            async with asyncio.timeout(TRANSFER_SECONDS_MAX):
+            async with asyncio.timeout(self._transfer_seconds):
                 writer.write(_rendered(request, answer))
                 await writer.drain()
                 writer.close()
@@ -132,10 +140,10 @@ class AdminPort:
             return text_answer(f"there is no such path; the paths are {known}", 404)
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS_MAX):
+            async with asyncio.timeout(self._answer_seconds):
                 return await loop.run_in_executor(self._threads, route.answer, request.query)
         except TimeoutError:
-            return text_answer(f"no answer within {ANSWER_SECONDS_MAX} seconds", 503)
+            return text_answer(f"no answer within {self._answer_seconds} seconds", 503)
         except Exception:
             _log.exception("the admin port could not answer %s", request.path)
             return text_answer("internal error; the log has the details", 500)

@@ -67,7 +67,11 @@ class Function(Protocol):
 
 
 def called(
-    work: Callable[[], T], abandon: Callable[[], None], seconds: float, wanted: Callable[[], bool]
+    work: Callable[[], T],
+    abandon: Callable[[], None],
+    seconds: float,
+    wanted: Callable[[], bool],
+    abandoning_seconds: float = ABANDONING_SECONDS,
 ) -> T:
     """Run `work` in a thread, and return its result.
 
@@ -86,7 +90,7 @@ def called(
         if wanted() and monotonic() < end:
             continue
         late = monotonic() >= end
-        left = monotonic() + ABANDONING_SECONDS
+        left = monotonic() + abandoning_seconds
         while (
             not future.done() and monotonic() < left
         ):  # work that has not ended by then is left behind

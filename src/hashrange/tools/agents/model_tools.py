@@ -24,8 +24,9 @@ OUTPUT_BYTES_MAX = 256 * 1024
 class ModelTools:
     """Each method is a tool: its docstring is what the agent reads."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, seconds_max: float = SECONDS_MAX) -> None:
         self._model = model.absolute()
+        self._seconds_max = seconds_max
 
     def tools(self) -> list[Callable[..., str]]:
         return [self.plan, self.lint, self.cost, self.prove]
@@ -55,7 +56,7 @@ class ModelTools:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         ) as process:
-            timer = Timer(SECONDS_MAX, _end, [process])
+            timer = Timer(self._seconds_max, _end, [process])
             timer.start()
             try:
                 assert process.stdout
@@ -66,7 +67,7 @@ class ModelTools:
                 if is_late or len(output) > OUTPUT_BYTES_MAX:
                     _end(process)
         if is_late:
-            return f"the model took longer than {SECONDS_MAX} s, and was ended"
+            return f"the model took longer than {self._seconds_max:g} s, and was ended"
         lines = output[:OUTPUT_BYTES_MAX].decode(errors="replace").splitlines()
         failed = [f"(exit status {process.returncode})"] if process.returncode else []
         return cut("\n".join((*map(printable, lines), *failed)))
