@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import pytest
 
 import hashrange
 from hashrange import archive
@@ -104,10 +103,3 @@ def rows(path: Path) -> list[Any]:
 def ship(database: hashrange.Database) -> None:
     """Everything that was committed before is in the archive afterwards, unless it fails."""
     database.run_upkeep()
-
-
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logs begin again, and copies are made, after kilobytes instead of megabytes."""
-    monkeypatch.setattr("hashrange.storage.sqlite.tail.FRAMES_EVERY", 30)
-    monkeypatch.setattr("hashrange.archive.shipper._COPY_BYTES_MIN", 40_000)
-    monkeypatch.setattr("hashrange.archive.format.PART_BYTES", 16_384)

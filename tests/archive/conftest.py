@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fake_s3 import FakeS3, fake_s3
+from small import small_archive as small_archive
 
 from .archiving import Archived
 
@@ -17,12 +17,10 @@ def archived(tmp_path: Path) -> Archived:
 
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeS3]:
-    """A service that boto3 finds, and no pauses before boto3 repeats a request."""
+    """A service that boto3 finds."""
     with fake_s3() as service:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", service.url)
-        pauses = SimpleNamespace(sleep=lambda seconds: None)
-        monkeypatch.setattr("botocore.endpoint.time", pauses)
         yield service

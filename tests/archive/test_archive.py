@@ -15,7 +15,7 @@ from hashrange.archive import ArchiveError, Limits, Shipper, restore
 from hashrange.archive.retention import delete_old
 from hashrange.storage.sqlite.tail import Tail
 
-from .archiving import TABLE, Archived, create, keys, often, put, rows, ship
+from .archiving import TABLE, Archived, create, keys, put, rows, ship
 
 
 def test_what_was_committed_before_the_end_is_restored(archived: Archived) -> None:
@@ -39,13 +39,13 @@ def test_a_file_that_nobody_writes_any_more(archived: Archived) -> None:
     assert keys(path) == {"key"}
 
 
-def test_every_moment_is_restored(archived: Archived, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_archive")
+def test_every_moment_is_restored(archived: Archived) -> None:
     """Over many logs and copies. Each moment is one at which everything had been shipped."""
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     rng = random.Random(seed)
     moments = []
-    often(monkeypatch)
     for _ in range(3):
         with archived.open() as database:
             for _ in range(8):
@@ -63,9 +63,8 @@ def test_every_moment_is_restored(archived: Archived, monkeypatch: pytest.Monkey
     assert archived.restored_rows() == moments[-1][1]
 
 
-def test_a_copy_of_a_file_that_changes_is_consistent(
-    archived: Archived, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_archive")
+def test_a_copy_of_a_file_that_changes_is_consistent(archived: Archived) -> None:
     ended = threading.Event()
     written: list[int] = []
 
@@ -75,7 +74,6 @@ def test_a_copy_of_a_file_that_changes_is_consistent(
             put(database, rng.randrange(300), rng.randbytes(400).hex())
             written.append(1)
 
-    often(monkeypatch)
     with archived.open() as database:
         for number in range(300):
             put(database, number, "x" * 800)
@@ -148,9 +146,8 @@ def test_no_other_program_can_empty_the_log_while_it_is_archived(archived: Archi
     assert archived.restored_rows() == expected
 
 
-def test_a_copy_has_what_a_long_read_keeps_in_the_log(
-    archived: Archived, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_archive")
+def test_a_copy_has_what_a_long_read_keeps_in_the_log(archived: Archived) -> None:
     with archived.open() as database:
         put(database, "before")
         ship(database)
@@ -160,14 +157,14 @@ def test_a_copy_has_what_a_long_read_keeps_in_the_log(
         for number in range(5):
             put(database, number)
             ship(database)
-        monkeypatch.setattr("hashrange.archive.shipper._COPY_BYTES_MIN", 0)
-        put(database, 5)
+        put(database, 5, random.randbytes(150_000).hex())  # more than the first copy has
         ship(database)
         assert len(archived.contents.snapshots()) == 2
         reader.close()
     assert keys(archived.restore()[0]) == {"before", *"012345"}
 
 
+@pytest.mark.usefixtures("small_archive")
 def test_another_program_cannot_slip_in_while_pages_are_moved(
     archived: Archived, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,17 +181,15 @@ def test_another_program_cannot_slip_in_while_pages_are_moved(
             put(database, "after")
         return new_guard(tail)
 
-    often(monkeypatch)
     with archived.open() as database:
         other = apsw.Connection(str(archived.path))
         other.pragma("user_version")
         ship(database)
-        monkeypatch.setattr(Tail, "_new_guard", after_others)
-        for number in range(100):
-            put(database, number)
-            ship(database)
-        monkeypatch.undo()
-        often(monkeypatch)
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(Tail, "_new_guard", after_others)
+            for number in range(100):
+                put(database, number)
+                ship(database)
         other.close()
         ship(database)
         expected = rows(archived.path)
@@ -258,10 +253,10 @@ def test_the_thread_ships_by_itself(archived: Archived) -> None:
         assert "other" in keys(archived.restore()[0])
 
 
-def test_old_moments_are_deleted(archived: Archived, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_archive")
+def test_old_moments_are_deleted(archived: Archived) -> None:
     day = 86_400
     states = []
-    often(monkeypatch)
     with archived.open(archive_seconds=2 * day) as database:
         for number in range(6):
             put(database, number)

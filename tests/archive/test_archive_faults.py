@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_s3 import FakeS3, Fault
 
-from .archiving import Archived, keys, often, put, rows, ship
+from .archiving import Archived, keys, put, rows, ship
 
 PLACE = "s3://bucket/some/prefix"
 
@@ -32,9 +32,8 @@ def test_an_archive_in_a_bucket_is_restored(in_bucket: Archived) -> None:
     assert in_bucket.contents.verify() > 3
 
 
-def test_random_faults_lose_nothing(
-    in_bucket: Archived, s3: FakeS3, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_archive")
+def test_random_faults_lose_nothing(in_bucket: Archived, s3: FakeS3) -> None:
     """More in a row than are repeated, so whole steps fail. A restored moment is a state that was,
     and once everything could be shipped, it is the present one.
     """
@@ -42,7 +41,6 @@ def test_random_faults_lose_nothing(
     print(f"seed {seed}")
     rng = random.Random(seed)
     kinds: list[Fault] = ["error", "lost before", "lost after"]
-    often(monkeypatch)
     with in_bucket.open() as database:
         s3.fault = lambda method, key: rng.choice(kinds) if rng.random() < 0.4 else None
         for number in range(30):
@@ -58,13 +56,12 @@ def test_random_faults_lose_nothing(
     assert in_bucket.contents.verify()
 
 
+@pytest.mark.usefixtures("small_archive")
 def test_while_the_place_is_away_writes_go_on_and_the_log_is_kept(
     in_bucket: Archived,
     s3: FakeS3,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    often(monkeypatch)
     with in_bucket.open() as database:
         put(database, "before")
         ship(database)
@@ -84,15 +81,14 @@ def test_while_the_place_is_away_writes_go_on_and_the_log_is_kept(
 
 @pytest.mark.deep
 @pytest.mark.parametrize("limit", ["archive_log_bytes", "archive_log_seconds"])
+@pytest.mark.usefixtures("small_archive")
 def test_beyond_a_limit_the_log_is_not_kept(
     in_bucket: Archived,
     s3: FakeS3,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     limit: str,
 ) -> None:
     """The chain is broken, writes go on, and a new generation begins when the place is back."""
-    often(monkeypatch)
     settings: dict[str, Any] = {limit: 200_000 if limit == "archive_log_bytes" else 1e-6}
     with in_bucket.open() as database:
         put(database, "before")

@@ -10,6 +10,7 @@ from forking import in_child
 from .archiving import Archived, keys, put, rows, ship
 
 
+@pytest.mark.usefixtures("small_archive")
 def test_what_a_replaced_server_wrote_is_ignored_before_the_next_copy(
     archived: Archived, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -27,7 +28,6 @@ def test_what_a_replaced_server_wrote_is_ignored_before_the_next_copy(
         put(old, "late")
         ship(old)
         assert keys(archived.restore()[0]) == {"first"}
-        monkeypatch.setattr("hashrange.archive.shipper._COPY_BYTES_MIN", 0)
         put(old, "x" * 1000, random.randbytes(100_000).hex())
         ship(old)
         assert len(archived.contents.snapshots(1)) == 2

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from small import small_blocks as small_blocks
 
 from hashrange import connect, kv
 from hashrange.database.database import Database
 from hashrange.engine import fetch
 from hashrange.engine.fetch import Moment
 from hashrange.engine.keyspace.keys import partition
-from hashrange.engine.vectors import blocks, search
+from hashrange.engine.vectors import search
 from hashrange.engine.vectors.blocks import Block, StoredVector
 from hashrange.engine.vectors.distances import Query
 from hashrange.engine.vectors.views import Part, View
@@ -33,13 +34,11 @@ def row(name: str, numbers: list[float]) -> StoredVector:
     return StoredVector(name.encode(), name.encode(), pack(numbers), ())
 
 
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_rows_that_are_equally_near_are_not_all_held(
-    distance: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_are_equally_near_are_not_all_held(distance: Any) -> None:
     """Near duplicates, and vectors at exactly the same distance."""
     pytest.importorskip("numpy")
-    monkeypatch.setattr(search, "_HELD_ROWS_MAX", 16)
     seed = random.randrange(1 << 32)
     print("seed", seed)
     generator = random.Random(seed)
@@ -125,11 +124,9 @@ def docs() -> Iterator[Database]:
         yield create(database)
 
 
-def test_searches_follow_changes_across_blocks(
-    docs: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("small_blocks")
+def test_searches_follow_changes_across_blocks(docs: Database) -> None:
     """Rows are added, moved and deleted in views of several blocks."""
-    monkeypatch.setattr(blocks, "ROWS_MAX", 8)
     seed = random.randrange(1 << 32)
     print("seed", seed)
     generator = random.Random(seed)
@@ -243,9 +240,6 @@ def test_without_numpy_the_answers_are_the_same(
     monkeypatch.setitem(sys.modules, "numpy", None)
     put(docs, "p50", 5, 1)
     assert nearest(docs, 2.34, 1, top=10) == expected
-    monkeypatch.setattr(search, "PLAIN_ROWS_MAX", 10)
-    with pytest.raises(ValidationException, match=r"pip install 'hashrange\[vectors\]'"):
-        nearest(docs, 1, 1)
 
 
 def test_a_search_that_needs_numpy_is_refused_before_it_reads_a_vector(
@@ -260,8 +254,10 @@ def test_a_search_that_needs_numpy_is_refused_before_it_reads_a_vector(
         to = [{"N": "1"}, {"N": "1"}]
         body = {"TableName": "docs", "IndexName": "all", "SearchVector": to, "TopK": 1}
         found = database.explain("SearchVectors", body)
-        assert "pip install" in found["error"]["message"]
+        assert "pip install 'hashrange[vectors]'" in found["error"]["message"]
         assert found["rows_read"] == 0
+        with pytest.raises(ValidationException, match="pip install"):
+            nearest(database, 1, 1)
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 20])

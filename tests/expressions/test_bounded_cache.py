@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hashrange.expressions import Expressions, KeyQuery, bounded_cache, prepared, substitutions
-from hashrange.expressions.bounded_cache import BoundedCache
+from hashrange.expressions import Expressions, KeyQuery, prepared, substitutions
+from hashrange.expressions.bounded_cache import CHARACTERS_MAX, ENTRIES_MAX, BoundedCache
 from hashrange.model.errors import ValidationException
 from hashrange.model.limits import NESTING_LEVELS_MAX
 from hashrange.model.tables import TableOrIndex
@@ -146,15 +146,13 @@ def test_legacy_validation_leaves_the_nesting_to_the_update() -> None:
             legacy.update(text).apply({})
 
 
-def test_the_oldest_entry_is_evicted_and_long_texts_are_not_cached(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bounded_cache, "ENTRIES_MAX", 2)
+def test_the_oldest_entry_is_evicted_and_long_texts_are_not_cached() -> None:
     values: BoundedCache[int] = BoundedCache()
-    for number, key in enumerate(("a", "b", "c", "x" * bounded_cache.CHARACTERS_MAX)):
-        values.put(key, number)
-    assert [values.get(key) for key in ("a", "b", "c")] == [None, 1, 2]
-    assert len(values._values) == 2
+    for number in range(ENTRIES_MAX + 1):
+        values.put(str(number), number)
+    values.put("x" * CHARACTERS_MAX, -1)
+    assert [values.get(str(number)) for number in (0, 1, ENTRIES_MAX)] == [None, 1, ENTRIES_MAX]
+    assert len(values._values) == ENTRIES_MAX
 
 
 def test_a_text_is_prepared_once_for_all_values() -> None:

@@ -4,7 +4,6 @@ import random
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fake_s3 import FakeS3, Fault
@@ -13,12 +12,6 @@ from hashrange import objects as stores
 from hashrange.objects import ObjectError, Objects, Unreachable
 
 from .test_objects import LARGE, names
-
-
-@pytest.fixture(autouse=True)
-def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """boto3 pauses for up to a second before it repeats a request."""
-    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 @pytest.fixture

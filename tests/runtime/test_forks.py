@@ -78,7 +78,7 @@ def test_an_event_loop_in_the_child(path: str) -> None:
 
 def test_upkeep_in_the_child(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parent's thread does not exist in the child: the child builds an index of its own."""
-    monkeypatch.setattr(upkeep, "PAUSE_SECONDS", 1000.0)
+    monkeypatch.setattr(upkeep, "PAUSE_SECONDS", 1000.0)  # or the parent would build it too
     with hashrange.connect(path, durability="relaxed") as database:
         create_table(database.execute, "other")
         add_index(database.execute, "other")  # so that the thread runs

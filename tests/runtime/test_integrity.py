@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tracing import TracedStore
 
 from hashrange import Database, kv
 from hashrange.engine.keyspace import system
@@ -128,31 +129,15 @@ def test_a_size_without_a_collection_is_found(store: MemoryStore) -> None:
     assert problem.endswith("checksum is wrong")
 
 
-def test_the_rows_of_a_page_are_read_together(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rows_of_a_page_are_read_together(store: MemoryStore) -> None:
     """A read may be a round trip to another machine."""
-    reads: list[kv.Read] = []
-
-    class Counting:
-        def __init__(self, below: kv.Snapshot) -> None:
-            self._below = below
-            self.close = below.close
-
-        def read(self, read: kv.Read, /) -> kv.Answer:
-            reads.append(read)
-            return self._below.read(read)
-
-    snapshot = store.snapshot
-    monkeypatch.setattr(store, "snapshot", lambda: Counting(snapshot()))
-    assert not list(problems(store))
-    few = len(reads)
-    monkeypatch.setattr(store, "snapshot", snapshot)
+    traced = TracedStore(store)
+    assert not list(problems(traced))
+    few = len(traced.trace)
     with Database(store) as db:
         for number in range(300):
             item = {"pk": {"S": "p"}, "sk": {"S": f"more{number}"}, "owner": {"S": "y"}}
             db.execute("PutItem", {"TableName": "readings", "Item": {**item, "t": {"N": FAR}}})
-        reads.clear()
-        monkeypatch.setattr(store, "snapshot", lambda: Counting(snapshot()))
-        assert not list(problems(store))
-    assert len(reads) == few
+        traced.trace.clear()
+        assert not list(problems(traced))
+    assert len(traced.trace) == few

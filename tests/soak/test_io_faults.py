@@ -16,12 +16,12 @@ from typing import Any
 import apsw
 import pytest
 from msgspec import DecodeError
+from small import log_of
 
 from hashrange import Database, StoreError
 from hashrange.kv import OutcomeUnknown
 from hashrange.model.errors import InternalServerError
 from hashrange.storage import SqliteStore
-from hashrange.storage.sqlite import checkpoint
 from storage.disk import Disk, after, disk, is_broken, is_full, lies, takes_no_more
 
 from .runs import Violation, chance, times
@@ -95,9 +95,12 @@ def pair(number: int, random: Random) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 20)
-    monkeypatch.setattr(logging.getLogger("hashrange"), "disabled", True)
+def small_and_silent() -> Iterator[None]:
+    logger = logging.getLogger("hashrange")
+    logger.disabled = True
+    with log_of(20):
+        yield
+    logger.disabled = False
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from small import log_of
 
 from hashrange.kv import Add, CreateSpace, Delete, Durability, Page, Put, Range, StoreError, Write
 from hashrange.storage import SqliteStore
-from hashrange.storage.sqlite import checkpoint
 from hashrange.storage.sqlite import format as file_format
 from hashrange.testing.store_access import commit, counted, read
 from hashrange.testing.store_model import value_of
@@ -38,11 +38,11 @@ State = dict[bytes, bytes]
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Few pages are enough for a checkpoint, a new log, and writes before a commit."""
-    monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 8)
-    monkeypatch.setattr(checkpoint, "_PAGES_MAX", 30)
     monkeypatch.setattr(file_format, "_CACHE_KIB", 40)
+    with log_of(8):
+        yield
 
 
 @pytest.fixture

@@ -57,19 +57,19 @@ def test_an_older_file_is_upgraded_completely_or_not_at_all(
         upgrade(connection)
         raise apsw.FullError("no room")
 
-    monkeypatch.setattr(file_format, "VERSION", newest + 1)
-    monkeypatch.setitem(file_format.UPGRADES, newest, fail)
-    with pytest.raises(Full):
-        open_store()
-    monkeypatch.setitem(file_format.UPGRADES, newest, upgrade)
-    store = open_store()
-    assert (counted(store, b"rows"), row(store, (5, b"a"))) == (2, value_of(1, b"first"))
-    store.close()
+    with monkeypatch.context() as later:
+        later.setattr(file_format, "VERSION", newest + 1)
+        later.setitem(file_format.UPGRADES, newest, fail)
+        with pytest.raises(Full):
+            open_store()
+        later.setitem(file_format.UPGRADES, newest, upgrade)
+        store = open_store()
+        assert (counted(store, b"rows"), row(store, (5, b"a"))) == (2, value_of(1, b"first"))
+        store.close()
     connection = apsw.Connection(str(path))
     assert connection.pragma("user_version") == newest + 1
     assert connection.execute("SELECT count(*) FROM news").get == 0
     connection.close()
-    monkeypatch.setattr(file_format, "VERSION", newest)
     with pytest.raises(Damaged, match="install a newer one"):
         open_store()
 

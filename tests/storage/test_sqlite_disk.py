@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from small import log_of
 from waiting import SECONDS_MAX
 
 from hashrange.kv import (
@@ -25,7 +26,6 @@ from hashrange.kv import (
 )
 from hashrange.runtime.health import probe
 from hashrange.storage import SqliteStore
-from hashrange.storage.sqlite import checkpoint
 from hashrange.testing.store_access import counted, keys, read, row
 from hashrange.testing.store_model import value_of
 
@@ -147,8 +147,9 @@ def test_the_size_limit_of_a_process(path: Path, limit: int) -> None:
 
 
 @pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 1)
+def often() -> Iterator[None]:
+    with log_of(1):
+        yield
 
 
 def write_and_wait(store: SqliteStore, numbers: range) -> None:

@@ -3,14 +3,12 @@
 import os
 import subprocess
 import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
-from waiting import SECONDS_MAX
 
 from hashrange.kv import (
     SYSTEM_SPACE,
@@ -246,46 +244,11 @@ def test_a_backup_overwrites_nothing(open_store: OpenStore, path: Path, tmp_path
 
 
 ACCOUNTS = 10_000
-"""Of 1 KB each, so that a backup takes thousands of steps."""
-
-
-def move_money(store: SqliteStore, stop: threading.Event) -> None:
-    """Take one from an account and give it to another, over and over."""
-    balances = [1_000] * ACCOUNTS
-    number = 0
-    while not stop.is_set():
-        source, target = number * 7 % ACCOUNTS, (number * 11 + 1) % ACCOUNTS
-        balances[source] -= 1
-        balances[target] += 1
-        commit(store, *(account(n, balances[n]) for n in (source, target)))
-        number += 1
+"""Of 1 KB each, so that a backup takes several steps."""
 
 
 def account(number: int, balance: int) -> Put:
     return Put(5, b"%05d" % number, value_of(9, b"%09d" % balance + bytes(1_000)))
-
-
-def test_a_backup_beside_a_busy_writer_ends_and_is_one_moment(
-    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(maintenance, "_PAGES_A_STEP", 1)
-    store = open_store(durability="memory", busy_seconds=60)
-    commit(store, CreateSpace(5), *(account(n, 1_000) for n in range(ACCOUNTS)))
-    stop = threading.Event()
-    writer = threading.Thread(target=move_money, args=(store, stop))
-    copying = threading.Thread(target=store.backup, args=(str(tmp_path / "copy.db"),), daemon=True)
-    writer.start()
-    copying.start()
-    copying.join(SECONDS_MAX)
-    ended = not copying.is_alive()
-    stop.set()
-    writer.join()
-    copying.join()
-    assert ended, "a backup does not wait for the writers to rest"
-    copy = SqliteStore(str(tmp_path / "copy.db"))
-    rows = read(copy, Range(5, b"", None)).rows  # type: ignore[union-attr]
-    assert sum(int(value[8:17]) for _, value in rows) == 1_000 * ACCOUNTS
-    copy.close()
 
 
 class OneAtATime:

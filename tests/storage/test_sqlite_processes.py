@@ -14,6 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 from forking import fork, in_child, join
+from small import log_of
 from waiting import SECONDS_MAX
 
 from hashrange import forks
@@ -35,7 +36,6 @@ from hashrange.kv import (
     unpack_weight,
 )
 from hashrange.storage import SqliteStore
-from hashrange.storage.sqlite import checkpoint
 from hashrange.testing.store_access import commit, counted, keys, read, row
 from hashrange.testing.store_model import value_of
 
@@ -167,21 +167,18 @@ def test_a_thread_waits_no_longer_than_the_limit(open_store: OpenStore) -> None:
 # ---- the write-ahead log ----
 
 
-def test_the_log_stays_short(
-    open_store: OpenStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_stays_short(open_store: OpenStore, path: Path) -> None:
     """Even with permanent readers, which would keep SQLite from restarting the log."""
-    monkeypatch.setattr(checkpoint, "_EVERY_PAGES", 50)
-    monkeypatch.setattr(checkpoint, "_PAGES_MAX", 200)
     store = open_store(durability="relaxed")
     done = threading.Event()
     reader = threading.Thread(target=keep_reading, args=(store, done))
     reader.start()
     longest = 0
-    for number in range(800):
-        rows = (Put(SYSTEM_SPACE, b"%d" % n, value_of(number, bytes(4_000))) for n in range(20))
-        commit(store, *rows)
-        longest = max(longest, Path(f"{path}-wal").stat().st_size)
+    with log_of(50):
+        for number in range(800):
+            rows = (Put(SYSTEM_SPACE, b"%d" % n, value_of(number, bytes(4_000))) for n in range(20))
+            commit(store, *rows)
+            longest = max(longest, Path(f"{path}-wal").stat().st_size)
     done.set()
     reader.join()
     assert longest < 24 << 20, "of 70 MB that went through it"

@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Literal
+from unittest.mock import patch
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -39,6 +41,7 @@ class FakeS3:
 
 @contextmanager
 def fake_s3() -> Iterator[FakeS3]:
+    """The server, and no pauses of up to a second before boto3 repeats a request."""
     state = FakeS3()
     handler = type("Handler", (_Handler,), {"state": state})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -47,7 +50,8 @@ def fake_s3() -> Iterator[FakeS3]:
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield state
+        with patch("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None)):
+            yield state
     finally:
         server.shutdown()
         server.server_close()

@@ -47,6 +47,26 @@ def small_jobs() -> Iterator[None]:
 
 
 @pytest.fixture
+def small_archive() -> Iterator[None]:
+    """Logs begin again, and copies are made, after kilobytes instead of megabytes."""
+    values = {
+        "storage.sqlite.tail.FRAMES_EVERY": 30,
+        "archive.shipper._COPY_BYTES_MIN": 40_000,
+        "archive.format.PART_BYTES": 16_384,
+    }
+    with with_constants(values):
+        yield
+
+
+@pytest.fixture
+def small_blocks() -> Iterator[None]:
+    """The vectors of an index are in many blocks, and a search holds few of them."""
+    values = {"blocks.ROWS_MAX": 8, "search._HELD_ROWS_MAX": 16}
+    with with_constants({f"engine.vectors.{name}": value for name, value in values.items()}):
+        yield
+
+
+@pytest.fixture
 def no_pauses() -> Iterator[None]:
     """What is refused or lost is tried again at once, and clocks of machines agree."""
     names = (

@@ -10,6 +10,7 @@ from pydantic import Field
 
 import hashrange
 from hashrange import design as st
+from hashrange.testing import TestClock
 
 from ..models import item, model, patterns
 
@@ -187,10 +188,11 @@ def test_an_item_is_hidden_from_the_second_it_expires(
     db: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db.put(Session(user_id="1", session_id="s", expires=FUTURE))
-    monkeypatch.setattr(time, "time", lambda: FUTURE.timestamp() - 0.001)
+    clock = TestClock(FUTURE.timestamp() - 0.001)
+    monkeypatch.setattr(time, "time", clock.now)
     assert db.session("1", "s")
     assert db.count("1") == 1
-    monkeypatch.setattr(time, "time", FUTURE.timestamp)
+    clock.advance(0.001)
     assert db.session("1", "s") is None
     assert db.count("1") == 0
 

@@ -23,7 +23,7 @@ from hashrange.kv import (
     ReadOnly,
     StoreError,
 )
-from hashrange.storage.postgres import PostgresStore, schema
+from hashrange.storage.postgres import PostgresStore
 from hashrange.testing.postgres_server import PostgresServer
 from hashrange.testing.store_model import value_of
 
@@ -260,13 +260,20 @@ def test_many_servers_make_the_tables_at_once(postgres_dsn: str) -> None:
     run(postgres_dsn, scenario, stores=6)
 
 
-def test_an_interrupted_migration_leaves_nothing(
-    postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schema, "_STEPS", ((*schema._TABLES[:2], "SELECT no_such_function()"),))
-    refusal(postgres_dsn)
-    monkeypatch.undo()
-    run(postgres_dsn, lambda store: store.open())
+def test_an_interrupted_migration_leaves_nothing(postgres_server: PostgresServer) -> None:
+    """The database refuses one of the last tables."""
+    dsn = postgres_server.new_database()
+    postgres_server.run(
+        "CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF to_regclass('batches') IS NOT NULL THEN RAISE 'no more'; END IF; END $$",
+        "CREATE EVENT TRIGGER fail ON ddl_command_end EXECUTE FUNCTION fail()",
+        database=name_in(dsn),
+    )
+    assert "no more" in str(refusal(dsn))
+    left = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert postgres_server.run(left, database=name_in(dsn)) == "0"
+    postgres_server.run("DROP EVENT TRIGGER fail", database=name_in(dsn))
+    run(dsn, lambda store: store.open())
 
 
 def test_damage_is_found(postgres_server: PostgresServer) -> None:

@@ -12,7 +12,7 @@ from waiting import SECONDS_MAX
 
 import hashrange
 from console.asking import Browserless, Open, Window
-from hashrange.tools.console import Console, serving
+from hashrange.tools.console import Console, searching, serving
 from hashrange.tools.target import Target, target_of
 
 WIDE = {"width": 1280, "height": 800}
@@ -45,6 +45,12 @@ def opened(of_db: Target) -> Iterator[Open]:
             return Browserless(stack.enter_context(serving(console)))
 
         yield start
+
+
+@pytest.fixture
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search sends one request in each round."""
+    monkeypatch.setattr(searching.search, "__defaults__", (0.0,))
 
 
 def chromium() -> str | None:

@@ -9,7 +9,7 @@ import pytest
 import hashrange
 from console import shop
 from console.asking import Browserless, Window
-from hashrange.tools.console import Console, searching, serving
+from hashrange.tools.console import Console, serving
 from hashrange.tools.target import target_of
 
 ITEMS = 6_000
@@ -46,11 +46,9 @@ EXPECTED = {
 }
 
 
-def test_values_are_counted_over_all_rounds(
-    window: Window, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("short_rounds")
+def test_values_are_counted_over_all_rounds(window: Window) -> None:
     """Each round reads one step, and the page joins their counts."""
-    monkeypatch.setattr(searching.search, "__defaults__", (0.0,))
     page = window.visit("/table/shop")
     page.locator("summary", has_text="Values").click()
     page.get_by_label("Count the values of").fill("state")
@@ -64,8 +62,8 @@ def test_values_are_counted_over_all_rounds(
     page.wait_for_url("**fname=state**fvalue=paid**")
 
 
-def test_counting_is_stopped(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching.search, "__defaults__", (0.0,))
+@pytest.mark.usefixtures("short_rounds")
+def test_counting_is_stopped(window: Window) -> None:
     asked = []
 
     def slowly(route: Any) -> None:

@@ -12,7 +12,7 @@ from waiting import SECONDS_MAX
 import hashrange
 from console import shop
 from console.asking import Browserless
-from hashrange.tools.console import Console, searching, serving
+from hashrange.tools.console import Console, serving
 from hashrange.tools.console.searching import Portion, Search, search
 from hashrange.tools.target import target_of
 
@@ -41,9 +41,8 @@ def _item(number: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def page(browser: Any, console: Browserless, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def page(browser: Any, console: Browserless, short_rounds: None) -> Iterator[Any]:
     """A window whose searches begin one request in each round."""
-    monkeypatch.setattr(searching.search, "__defaults__", (0.0,))
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(1000 * SECONDS_MAX)
