@@ -304,7 +304,7 @@ FAULTS: list[tuple[Any, str]] = [
     ({"Condition": []}, "Statement[0].Condition: must be an object"),
     ({"Condition": {"StringIs": {}}}, "there is no condition operator 'StringIs'"),
     ({"Condition": {"ForSome:StringLike": {}}}, "there is no condition operator"),
-    ({"Condition": {"NullIfExists": {}}}, "Null cannot have IfExists"),
+    ({"Condition": {"NullIfExists": {}}}, "Null cannot be combined with IfExists"),
     ({"Condition": {"StringLike": []}}, "must be an object of condition keys"),
     ({"Condition": {"StringLike": {"dynamodb:LeadingKey": "a"}}}, "there is no condition key"),
     ({"Condition": {"StringLike": {"aws:UserNames": "a"}}}, "there is no condition key"),

@@ -185,7 +185,7 @@ def test_the_console_acts_by_the_new_generation(tmp_path: Path) -> None:
         (f"[[principals]]\narn='{USER}a'\nkeys=['ROOT']", "ROOT belongs to an earlier principal"),
         (
             "[[principals]]\narn='arn:aws:iam::111111111111:user/a'",
-            "account: a principal belongs to 111111111111, not to 123456789012",
+            "account: a principal belongs to account 111111111111, not to 123456789012",
         ),
         ("[[principals", "access.toml: the file is not valid TOML"),
     ],

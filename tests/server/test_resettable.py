@@ -29,9 +29,12 @@ def test_a_database_in_memory_goes_back_for_tests() -> None:
         client.create_table(TableName="first", **table)
         assert post("/snapshots/keep?name=one") == (200, "kept one")
         client.create_table(TableName="second", **table)
-        assert post("/snapshots/load?name=one") == (200, "as it was at one")
+        assert post("/snapshots/load?name=one") == (
+            200,
+            "the database is as it was in the snapshot one",
+        )
         assert client.list_tables()["TableNames"] == ["first"]
-        assert post("/reset") == (200, "as it was at the start")
+        assert post("/reset") == (200, "the database is as it was at the start")
         assert client.list_tables()["TableNames"] == []
         assert post("/snapshots/keep?name=../x")[0] == 400
         assert post("/snapshots/load?name=two") == (

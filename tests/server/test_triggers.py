@@ -215,12 +215,12 @@ def test_a_batch_is_halved_until_the_bad_record_is_alone(
             maximum_retry_attempts=0,
         )
         one_item_each(database, "abcde")
-        go_on(worker, lambda: "given up" in caplog.text)
+        go_on(worker, lambda: "gave up" in caplog.text)
         go_on(worker)
         good = [event for event in function.events if "c" not in names([event])]
         assert sorted(set(names(good))) == [*"abde"]
         assert ["c"] in [names([event]) for event in function.events]
-        assert "1 record given up: poison" in caplog.text
+        assert "gave up 1 record: poison" in caplog.text
 
 
 def one_item_each(database: hashrange.Database, pks: str) -> None:

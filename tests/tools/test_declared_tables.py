@@ -225,7 +225,7 @@ def test_the_folder_that_cdk_writes(folder: Path, run: Run) -> None:
     ended = run("tables", "create", "a.db", "cdk.out")
     assert ended.out == "created T8F7\n"
     assert ended.error == (
-        "hashrange: T8F7: the table gets this name, because the file has no other name for it\n"
+        "hashrange: T8F7: the table gets this name, because the file does not name it\n"
     )
 
 
@@ -240,7 +240,7 @@ def test_a_table_that_exists_with_another_key_stays(folder: Path, run: Run) -> N
         assert "with the key id:N,at:S: omit --key" in said
     Path("sam.json").write_text(json.dumps(SAM))
     said = run("tables", "create", "a.db", "sam.json").out
-    assert said == "Users exists already, with other keys; it stays as it is\n"
+    assert said == "Users exists already, with other keys; it was not changed\n"
 
 
 def test_a_wrong_key_is_one_line(folder: Path, run: Run) -> None:

@@ -162,7 +162,7 @@ def _operator(written: str) -> tuple[str, str, bool]:
     if name not in OPERATORS or quantifier not in ("", ALL, ANY):
         raise ConditionError(written, f"there is no condition operator {written!r}")
     if name == NULL and name != rest:
-        raise ConditionError(written, "Null cannot have IfExists")
+        raise ConditionError(written, "the operator Null cannot be combined with IfExists")
     return name, quantifier, name != rest
 
 

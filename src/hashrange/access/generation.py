@@ -111,7 +111,9 @@ class _Reader:
             raise AccessError("account: must be a string of twelve digits")
         strangers = sorted(accounts - {account})
         if strangers:
-            raise AccessError(f"account: a principal belongs to {strangers[0]}, not to {account}")
+            raise AccessError(
+                f"account: a principal belongs to account {strangers[0]}, not to {account}"
+            )
         return account
 
     def _principal(self, entry: dict[str, Any], place: str) -> Principal:

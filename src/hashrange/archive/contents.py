@@ -136,7 +136,7 @@ class Contents:
         if len(snapshot.parts) != -(-snapshot.size // f.PART_BYTES):
             raise ArchiveError(f"{name}: is damaged: its parts do not match its size")
         if snapshot.start > snapshot.through:
-            raise ArchiveError(f"{name}: is damaged: it ends before it begins")
+            raise ArchiveError(f"{name}: is damaged: its last segment is before its first")
         return snapshot
 
     def _manifest(self, name: str, kind: type[f.T]) -> f.T:

@@ -149,7 +149,7 @@ async def answer_async(
 
 def _operation(request: AWSPreparedRequest) -> str:
     operation = target(request)
-    assert operation, "a request that botocore made has a target"
+    assert operation, "a request of botocore must name an operation"
     return operation
 
 

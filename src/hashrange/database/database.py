@@ -116,7 +116,7 @@ class Database:
         from hashrange.database.states import States
         from hashrange.storage.memory import MemoryStore
 
-        assert isinstance(self._store, MemoryStore), "only a database in memory restores states"
+        assert isinstance(self._store, MemoryStore), "only a database in memory can restore states"
         return States(self._store, self.runtime)
 
     def explain(

@@ -40,7 +40,9 @@ class States:
         wanted = self._first if name is None else self._kept[name]
         self._store.go_on_from(lambda now: _following(now, wanted))
         views = self._runtime.environment.views
-        assert isinstance(views, VectorViews), "a database in memory has a cache of vector views"
+        assert isinstance(views, VectorViews), (
+            "a database in memory must have a cache of vector views"
+        )
         views.clear()
 
 

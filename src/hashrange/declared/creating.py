@@ -44,7 +44,7 @@ def _compared(name: str, there: tables.Json, description: Description) -> str:
         part for part, shape in _shapes(description.table) if (part, shape) not in _shapes(there)
     ]
     if different:
-        return f"{name} exists already, with other {' and '.join(different)}; it stays as it is"
+        return f"{name} exists already, with other {' and '.join(different)}; it was not changed"
     return f"{name} exists already"
 
 

@@ -88,7 +88,7 @@ def _name(label: str, properties: Json, remarks: list[str]) -> str:
     name = properties.get("TableName")
     if isinstance(name, str) and "${" not in name:
         return name
-    why = _unknown(name) if isinstance(name, Unresolved) else "the file has no other name for it"
+    why = _unknown(name) if isinstance(name, Unresolved) else "the file does not name it"
     remarks.append(f"{label}: the table gets this name, because {why}")
     return label
 

@@ -88,7 +88,7 @@ def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
     """The changes of the next step of a backup: it copies some rows or, once all rows are copied,
     undoes some changes in the copy."""
     copying = backup.copying
-    assert copying is not None, "the copy is not complete"
+    assert copying is not None, "the backup must still be copying"
     if copying.copied_to is not None:
         page: kv.Page = yield kv.Range(
             copying.source,
@@ -174,8 +174,8 @@ def restore_step(backup: Backup, restoring: Restoring, moment: Moment) -> Fetch[
     """Put the next items into the table that is being restored. With the last items, the table
     becomes ACTIVE."""
     table = yield from fetch.find_table(restoring.table_name)
-    assert table is not None, "a table that is restored cannot be deleted"
-    assert table.id == restoring.table_id, "a table that is restored cannot be deleted"
+    assert table is not None, "a table must not be deleted while it is restored"
+    assert table.id == restoring.table_id, "a table must not be deleted while it is restored"
     source = replace(backup.table, space=backup.space)
     bounds = Bounds(restoring.restored_to, None)
     rows, left = yield from fetch.rows(source, bounds, False, None, history.STEP_BYTES)

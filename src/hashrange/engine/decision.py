@@ -46,7 +46,7 @@ class ItemChange(Struct, gc=False):
     def json(self) -> bytes:
         """The new image as stored JSON, which is encoded once for all rows that hold it."""
         if self._json is None:
-            assert self.new is not None, "there is a new image"
+            assert self.new is not None, "the change must have a new image"
             self._json = encode_item(self.new)
         return self._json
 
@@ -255,7 +255,7 @@ class Decision(Struct, gc=False):
     def response(self) -> Response | Raw:
         """The response to the request. Raises ApiError if the request is refused."""
         if callable(self.respond):
-            assert type(self.receipt) is Receipt, "a response that depends on changes comes last"
+            assert type(self.receipt) is Receipt, "a response to changes must come last"
             return self.respond(self.receipt)
         return self.respond
 

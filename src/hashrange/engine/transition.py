@@ -146,7 +146,7 @@ def _table(change: TableChange) -> list[kv.Write]:
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
     writes += [kv.DropSpace(space) for space in old if space not in (*new, *change.kept)]
     table = change.new or change.old
-    assert table, "a change of a table has an old definition, a new one, or both"
+    assert table, "a change of a table must have an old definition, a new one, or both"
     row = system.table_row(table.name)
     if change.new:
         writes.append(kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new)))
@@ -157,7 +157,7 @@ def _table(change: TableChange) -> list[kv.Write]:
 
 def _backup(change: BackupChange) -> list[kv.Write]:
     backup = change.new or change.old
-    assert backup, "a change of a backup has an old state, a new one, or both"
+    assert backup, "a change of a backup must have an old state, a new one, or both"
     row = system.backup_row(backup.id, backup.table.name)
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in change.made]
     writes += [kv.DropSpace(space) for space in change.dropped]
@@ -168,7 +168,7 @@ def _backup(change: BackupChange) -> list[kv.Write]:
 
 def _stream(change: StreamChange) -> list[kv.Write]:
     stream = change.new or change.old
-    assert stream, "a change of a stream has an old definition, a new one, or both"
+    assert stream, "a change of a stream must have an old definition, a new one, or both"
     row = system.stream_row(stream.table_name, stream.label)
     if change.new is None:
         return [kv.Delete(kv.SYSTEM_SPACE, row)]
@@ -192,7 +192,7 @@ def _job(change: JobChange) -> list[kv.Write]:
 def _feed(change: FeedChange) -> list[kv.Write]:
     destination = change.new or change.old
     feed = destination.feed if destination else None
-    assert feed, "a destination that has a row has a feed"
+    assert feed, "a destination with a row must have a feed"
     row = system.feed_row(feed.table_name, feed.label)
     if change.new is not None:
         return [kv.Put(kv.SYSTEM_SPACE, row, system.encode(change.new))]
@@ -203,7 +203,7 @@ def _feed(change: FeedChange) -> list[kv.Write]:
 def _log(change: LogChange) -> list[kv.Write]:
     if change.new is not None:
         return [kv.CreateSpace(change.new.space)]
-    assert change.old, "a log is opened or dropped"
+    assert change.old, "a change of a log must open or drop it"
     return [kv.DropSpace(change.old.space)]
 
 

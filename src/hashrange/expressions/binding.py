@@ -51,7 +51,9 @@ class Binding:
             elif isinstance(node, Placeholder):
                 bound.append(self._argument(node))
             else:
-                assert not isinstance(node, Argument | Value), "a parsed tree has no values yet"
+                assert not isinstance(node, Argument | Value), (
+                    "a parsed tree must not have values yet"
+                )
                 bound.append(self.path(node))
         [root] = bound
         return root

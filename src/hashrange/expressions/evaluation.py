@@ -48,7 +48,7 @@ def _argument(name: str) -> Read:
 
 def test_of(node: Node) -> Test:
     """The test of a bound condition."""
-    assert isinstance(node, Operation), "the parser accepts no operand in place of a condition"
+    assert isinstance(node, Operation), "a condition must be an operation"
     if node.operator in _LOGICAL:
         return _LOGICAL[node.operator](tuple(map(test_of, node.operands)))
     return _TESTS[node.operator](*map(read_of, node.operands))

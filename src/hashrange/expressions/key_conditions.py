@@ -216,7 +216,7 @@ def key_tests(root: Node) -> list[KeyTest]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        assert isinstance(node, Operation), "the parser accepts no operand in place of a condition"
+        assert isinstance(node, Operation), "a condition must be an operation"
         if node.operator == "AND":
             waiting.extend(reversed(node.operands))
             continue

@@ -40,7 +40,7 @@ def path_tree(paths: Sequence[Path]) -> PathTree:
         level = root
         for part in path.parts[:-1]:
             below = level.setdefault(part, PathTree())
-            assert isinstance(below, PathTree), "the paths were checked to be disjoint"
+            assert isinstance(below, PathTree), "the paths must be disjoint"
             level = below
         level[path.parts[-1]] = position
     return root
@@ -49,7 +49,7 @@ def path_tree(paths: Sequence[Path]) -> PathTree:
 def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
     """A function that finds the value at a path in an item."""
     first, *rest = path.parts
-    assert isinstance(first, str), "a path begins with an attribute"
+    assert isinstance(first, str), "a path must begin with an attribute"
     if not rest:
         return lambda item, values: item.get(first)
 

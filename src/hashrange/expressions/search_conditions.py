@@ -17,7 +17,7 @@ def equalities(root: Node) -> dict[str, Argument | Value]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        assert isinstance(node, Operation), "the parser accepts no operand in place of a condition"
+        assert isinstance(node, Operation), "a condition must be an operation"
         if node.operator == "AND":
             waiting.extend(reversed(node.operands))
             continue

@@ -262,7 +262,7 @@ def change_of(section: Section, target: Path, operand: Node | None) -> Change:
         return Change(target, lambda item, values: None)
     if section == "SET":
         return Change(target, _read_of(operand))
-    assert isinstance(operand, Argument | Value), "the syntax wants a placeholder here"
+    assert isinstance(operand, Argument | Value), "the operand must be a value"
     change, read, read_operand = (
         add if section == "ADD" else delete,
         reader(target),
@@ -319,7 +319,7 @@ def _read_of(node: Node) -> Compute:
     assert isinstance(node, Operation)
     if node.operator == "if_not_exists":
         path, default = node.operands
-        assert isinstance(path, Path), "binding has checked that if_not_exists has a path"
+        assert isinstance(path, Path), "if_not_exists must have a path"
         return _if_not_exists(reader(path), _read_of(default))
     return _combined(*_COMBINE[node.operator], *map(_read_of, node.operands))
 

@@ -47,7 +47,7 @@ class Heat:
         if window is None or now >= window.since + self._seconds:
             cuts = self._roll(part, table, source, now)
             window = part.window
-            assert window is not None, "a window has begun"
+            assert window is not None, "a window must have begun"
         window.note(key, units, self._random)
         return cuts
 

@@ -51,7 +51,7 @@ class Faults(NamedTuple):
         named = [fault for calls in self.on.values() for fault in calls.values()]
         for fault in (*self.rates, *named):
             if fault not in FAULTS:
-                raise ValueError(f"no fault {fault!r}; the faults are {', '.join(FAULTS)}")
+                raise ValueError(f"there is no fault {fault!r}; the faults are {', '.join(FAULTS)}")
         for fault, rate in self.rates.items():
             check_number(f"the rate of {fault}", rate, above_zero=False, most=1)
         if sum(self.rates.values()) > 1:

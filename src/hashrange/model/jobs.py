@@ -61,7 +61,7 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def shows_from(self) -> float:
         """The earliest moment that an export needs."""
-        assert self.shows is not None, "this job is an export"
+        assert self.shows is not None, "the job must be an export"
         period = self.request.get("IncrementalExportSpecification", {})
         since: float = period.get("ExportFromTime", self.shows)
         return since

@@ -40,7 +40,7 @@ class Cut:
 
     def size_bytes(self) -> int:
         """The size of the table in bytes."""
-        assert self.table is not None, "there is no table to be exported"
+        assert self.table is not None, "the table that is exported must exist"
         names = [system.size_bytes(self.table.space, each.number) for each in self.table.partitions]
         return sum(source.counters(self._snapshot, *names))
 
@@ -50,7 +50,7 @@ class Cut:
         The time is in milliseconds, and within the history of the table. Raises ValidationException
         if the specification does not fit the table.
         """
-        assert self.table is not None, "there is no table to be exported"
+        assert self.table is not None, "the table that is exported must exist"
         chosen = selection.of(specification, self.table)
         with closing(Former(self._snapshot, self.table, at)) as former:
             for rows in self._pages(chosen.bounds):
@@ -60,7 +60,7 @@ class Cut:
                 yield from _shown(some, chosen)
 
     def _pages(self, bounds: Bounds) -> Iterator[list[tuple[bytes, bytes]]]:
-        assert self.table is not None, "there is no table to be exported"
+        assert self.table is not None, "the table that is exported must exist"
         start = bounds.start
         while True:
             chunk = kv.Range(
@@ -77,7 +77,7 @@ class Cut:
 
         A filter is applied to the item as of `until` or, if the item was deleted, as of `after`.
         """
-        assert self.table is not None, "there is no table to be exported"
+        assert self.table is not None, "the table that is exported must exist"
         chosen = selection.of(specification, self.table)
         return changed_items(self._snapshot, self.table, after, until, chosen)
 

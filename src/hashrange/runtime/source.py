@@ -18,7 +18,7 @@ wait."""
 
 def small_only(read: kv.Read) -> kv.Get:
     """The same read of a row by key, except that the answer for a large row is `kv.TOO_LARGE`."""
-    assert isinstance(read, kv.Get), "a single row is read by its key"
+    assert isinstance(read, kv.Get), "a single row must be read by its key"
     return kv.Get(read.keys, bytes_max=LARGE_BYTES)
 
 

@@ -149,7 +149,7 @@ def credentials(
     if others_may(keys_path, stat.S_IRGRP | stat.S_IROTH):
         raise ServerError(f"{keys_path}: other users can read the keys in it; run chmod 600 on it")
     keys = configured_keys(keys_path, {})
-    assert keys is not None, "a file without keys is an error"
+    assert keys is not None, "a file of keys must have a key"
     try:
         access = read_access(access_path)
         access.check_keys(keys)

@@ -95,7 +95,7 @@ class Reload:
         account has changed, because tables keep their account."""
         read = credentials(self._files.keys, self._files.access, {})
         began = self._access
-        assert read is not None, "a file without keys is an error"
+        assert read is not None, "a file of keys must have a key"
         if began and read.access and began.account != read.access.account:
             raise ServerError(
                 f"the account is still {began.account}; restart the server to change it"
@@ -110,7 +110,7 @@ class Reload:
     def _read_certificate(self) -> None:
         """Read the files into the listener's context, after a trial in another context."""
         tls, (_, _, certificate, private_key) = self._listener.tls, self._files
-        assert tls is not None, "the server was started with these files"
+        assert tls is not None, "the server must serve HTTPS"
         assert certificate is not None
         tls_context(certificate, private_key)
         load_certificate(tls, certificate, private_key)

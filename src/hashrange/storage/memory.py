@@ -331,7 +331,7 @@ class MemoryTransaction:
 
     def _create(self, space: int) -> None:
         live, dropped = self._spaces
-        assert space not in {**live, **dropped}, f"space {space} was used before"
+        assert space not in {**live, **dropped}, f"the space {space} must be new"
         self._spaces = Spaces({**live, space: Rows()}, dropped)
 
     def _drop(self, space: int) -> None:

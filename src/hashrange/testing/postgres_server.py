@@ -171,7 +171,7 @@ class PostgresServer:
     @property
     def pid(self) -> int:
         """The id of the server's first process, the parent of all its other processes."""
-        assert self._process is not None, "the server is stopped"
+        assert self._process is not None, "the server must be running"
         return self._process.pid
 
     def kill(self) -> None:

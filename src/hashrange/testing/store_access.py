@@ -69,6 +69,6 @@ def in_thread(work: Callable[[], None]) -> None:
     thread = threading.Thread(target=run)
     thread.start()
     thread.join(60)
-    assert not thread.is_alive(), "the store hangs"
+    assert not thread.is_alive(), "the store must not hang"
     for error in errors:
         raise error

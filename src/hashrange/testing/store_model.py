@@ -97,7 +97,9 @@ class Model:
             case Purge(space, rows_max):
                 self._purge(space, rows_max)
             case Append():
-                raise AssertionError("only the store knows the number: see `find_appended`")
+                raise AssertionError(
+                    "only the store knows the number of an appended row: see `find_appended`"
+                )
 
     def _page(self, read: Range) -> Page:
         rows = [
@@ -191,7 +193,7 @@ class History(RuleBasedStateMachine):
         new = [row for row in page.rows if row[0] not in before]
         for append in self.appended:
             of_slot = [row for row in new if row[0][: len(LOG)] == append.prefix]
-            assert of_slot, "every row that was appended has a key of its own"
+            assert of_slot, "each appended row must have a key of its own"
             new.remove(of_slot[0])
             key, value = of_slot[0]
             number = int.from_bytes(key[len(LOG) :], "big")

@@ -112,7 +112,7 @@ class Races(RuleBasedStateMachine):
         except Conflict:
             return
         for what, answer in racer.known:
-            reason = "a transaction commits only if the rows that it has read are unchanged"
+            reason = "a transaction must commit only if the rows that it has read are unchanged"
             assert _rows(what, self.model.read(what)) == answer, reason
         for write in racer.written:
             self.model.write(write)

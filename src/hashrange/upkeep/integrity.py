@@ -181,7 +181,7 @@ class TableCheck:
             for number, reply in replies.items():
                 try:
                     read = checks[number].send(reply)
-                    assert isinstance(read, kv.Get), "a check reads rows by their keys"
+                    assert isinstance(read, kv.Get), "a check must read rows by their keys"
                     asked[number] = read
                 except StopIteration as end:
                     results[number] = end.value
@@ -232,7 +232,7 @@ class TableCheck:
                 yield f"{where}: {problem}"
                 continue
             if stored_size != size:
-                yield f"{where} weighs {size} bytes, not {stored_size}"
+                yield f"{where} has {size} bytes, not {stored_size}"
 
 
 def _stored_size(table: Table, row: Row, key: bytes) -> int:

@@ -32,8 +32,8 @@ BOTH = "@staticmethod;@st.upgrade(from_version={0})"
     [
         (upgraded("@st.upgrade(from_version={0});@staticmethod"), "below @staticmethod"),
         (upgraded("@st.upgrade(from_version={0});@classmethod"), "below @staticmethod"),
-        (upgraded(""), "shape 2 needs an upgrade from 1"),
-        (upgraded(BOTH, 3, 2), "shape 3 needs an upgrade from 1"),
+        (upgraded(""), "shape 2 needs an @st.upgrade from shape 1"),
+        (upgraded(BOTH, 3, 2), "shape 3 needs an @st.upgrade from shape 1"),
         (upgraded(BOTH, 1, 1), "needs a class with a higher shape"),
         (A + patterns("@st.counts(A)\ndef a(self, id: str) -> st.Query[A]: ..."), "@st.counts"),
         (A + patterns("@st.counts(A)\n" + GET_A), "@st.counts"),
@@ -42,21 +42,21 @@ BOTH = "@staticmethod;@st.upgrade(from_version={0})"
             + patterns(
                 "@st.where('begins_with(n, :n)')\ndef a(self, id: str, n: int) -> st.Query[A]: ..."
             ),
-            "n is stored as N, begins_with takes S or B",
+            "n is stored as N, but begins_with takes only S or B",
         ),
         (
             item("A", "'a#{id}'", "id: st.Slug; x: str = ''")
             + patterns(
                 "@st.where('begins_with(x, :n)')\ndef a(self, id: str, n: int) -> st.Query[A]: ..."
             ),
-            "stored as S, :n as N",
+            "stored as S, but :n as N",
         ),
         (
             item("A", "'a#{id}'", "id: st.Slug; n: int = 0")
             + patterns(
                 "@st.where('contains(n, :n)')\ndef a(self, id: str, n: int) -> st.Query[A]: ..."
             ),
-            "n is stored as N, contains takes",
+            "n is stored as N, but contains takes",
         ),
     ],
 )

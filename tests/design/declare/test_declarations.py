@@ -29,7 +29,7 @@ from ..models import GET_A, A, item, model, patterns
         (item("A", "'a#{id}'", "id: str", "i = st.index('idx', 'x#{id}', when='s = :s', s=1)"),
          "'s' is not a field"),
         (item("A", "'a#{id}'", "id: str", "i = st.index('idx', 'x#{id}', when='id = :s', s=1)"),
-         "stored as S, :s as N"),
+         "stored as S, but :s as N"),
         (item("A", "'a#{id}'", "id: str", "i = st.index('idx', 'x#{id}', when='id == :s', s='')"),
          "id =="),
         (item("A", "'a#{id}', 'x'", "id: str", "i = st.index('idx', 'x#{id}', project=('idd',))"),
@@ -74,12 +74,18 @@ def test_items(text: str, message: str) -> None:
         ("def a(self, id: str = 'x') -> A | None: ...", "default can only be None"),
         ("@st.where('y = :y')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "'y' is not a"),
         ("@st.where('x = :z')\ndef a(self, id: str, y: str) -> st.Query[A]: ...", "no value for"),
-        ("@st.where('x = :y')\ndef a(self, id: str, y: int) -> st.Query[A]: ...", "as S, :y as N"),
+        (
+            "@st.where('x = :y')\ndef a(self, id: str, y: int) -> st.Query[A]: ...",
+            "as S, but :y as N",
+        ),
         ("@st.using('idx')\ndef a(self, id: str) -> A | None: ...", "needs the index itself"),
         ("@st.using(A.key)\ndef a(self, id: str) -> A | None: ...", "needs the index itself"),
         ("@st.through('A')\ndef a(self, id: str) -> st.Query[A]: ...", "needs the class of an"),
         ("@st.counts('A')\ndef a(self, id: str) -> int: ...", "needs the class of an entity"),
-        ("@st.rate(-1)\ndef a(self, id: str) -> A | None: ...", "@st.rate: rate is -1, below 0"),
+        (
+            "@st.rate(-1)\ndef a(self, id: str) -> A | None: ...",
+            "@st.rate: rate must be at least 0",
+        ),
         ("@st.scan_ok('why')\ndef a(self, x: str) -> st.Query[A]: ...", '@st.where("x = :x")'),
     ],
 )
@@ -91,7 +97,7 @@ def test_patterns(pattern: str, message: str) -> None:
 
 def test_a_view_has_the_types_of_its_entity() -> None:
     view = "class V(st.View[A]):\n    x: int\n"
-    with pytest.raises(st.DeclarationError, match=r"V: x is N, but A\.x is stored as S"):
+    with pytest.raises(st.DeclarationError, match="V: the view reads x as N, but A stores it as S"):
         model(A + view + patterns("def a(self, id: str) -> V | None: ..."))
 
 
@@ -124,7 +130,7 @@ def test_a_pattern_by_type_takes_no_other_argument() -> None:
 
 def test_patterns_are_a_protocol_of_a_store() -> None:
     text = A + patterns(GET_A)
-    for bases, message in (("st.Store", "add typing.Protocol"), ("Protocol", "need st.Store")):
+    for bases, message in (("st.Store", "add typing.Protocol"), ("Protocol", "needs st.Store")):
         with pytest.raises(st.DeclarationError, match=message):
             model(text.replace("class P(st.Store, Protocol)", f"class P({bases})"))
 
@@ -138,7 +144,9 @@ def test_an_argument_that_the_key_needs_cannot_be_left_out() -> None:
 
 def test_a_table_is_of_protocols_and_entities() -> None:
     for other in (int, "Sensors", None):
-        with pytest.raises(st.DeclarationError, match=r"need st\.Store or st\.AsyncStore as base"):
+        with pytest.raises(
+            st.DeclarationError, match=r"needs st\.Store or st\.AsyncStore as a base"
+        ):
             st.Table("sensors", other)
 
 

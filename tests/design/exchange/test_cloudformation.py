@@ -105,7 +105,7 @@ def test_an_index_whose_key_changes_is_dropped_and_added_again() -> None:
 def test_an_update_says_what_it_does_and_what_is_left() -> None:
     done = next_update([with_indexes("one", "two")], template(with_indexes()))
     assert done.warnings == (
-        "this update adds one; 1 more to follow: deploy this one, then export again",
+        "this update adds one; 1 more update must follow: deploy this one, then export again",
     )
 
 

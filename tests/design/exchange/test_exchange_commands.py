@@ -90,7 +90,7 @@ def test_updates_from_a_deployed_template(
     deployed.write_text(json.dumps(template))
     capsys.readouterr()
     export(SENSORS, "cloudformation", deployed, None, deployed)
-    assert "this update adds GSI3; 1 more to follow" in capsys.readouterr().err
+    assert "this update adds GSI3; 1 more update must follow" in capsys.readouterr().err
     export(SENSORS, "cloudformation", deployed, None, deployed)
     assert "this update adds GSI4\n" in capsys.readouterr().err
     export(SENSORS, "cloudformation", deployed, None, deployed)

@@ -189,7 +189,7 @@ def test_the_latest_steps_back(db: Store) -> None:
     last = db.last_before("s", datetime(2024, 3, 1, tzinfo=UTC))
     assert last is not None
     assert last.at == max(at for at in TIMES if at.month < 3)
-    with pytest.raises(EmptyBuckets, match="nothing in the last 4 months"):
+    with pytest.raises(EmptyBuckets, match="no item in the last 4 months"):
         db.last_before("s", datetime(2025, 8, 20, tzinfo=UTC))
     with pytest.raises(EmptyBuckets):
         db.last("s")

@@ -28,7 +28,7 @@ def test_a_model_file(
     infer("sensor-management", 5000, 1e6, endpoint, None, None)
     printed = capsys.readouterr()
     assert printed.out.startswith('"""The model of sensor-management, inferred from')
-    assert "are reproduced exactly, 0 fit no entity\n" in printed.err
+    assert "are reproduced exactly; no entity fits 0 items\n" in printed.err
     path = tmp_path / "model.py"
     infer("sensor-management", 5000, 1e6, endpoint, None, path)
     assert path.read_text() == printed.out
@@ -43,7 +43,7 @@ def test_a_progress_bar_on_a_terminal(database: hashrange.Database, endpoint: st
     shown = told.stderr.split("\r")
     assert shown[-2] == f"[{'#' * 30}] 100 of 100 items"
     assert shown[-1].startswith("\x1b[K")
-    assert shown[-1].endswith("0 fit no entity\n")
+    assert shown[-1].endswith("no entity fits 0 items\n")
 
 
 def test_binary_values_through_boto3(
@@ -60,7 +60,7 @@ def test_binary_values_through_boto3(
     infer("app", 10, 1e6, endpoint, None, None)
     printed = capsys.readouterr()
     assert "data: bytes" in printed.out
-    assert "the keys of 1 are reproduced" in printed.err
+    assert "the keys of 1 item are reproduced" in printed.err
 
 
 def test_bad_input(

@@ -110,7 +110,7 @@ def test_wrong_keys_among_right_ones_are_shown(database: hashrange.Database) -> 
     put(database, "app", pk="CUST#77", sk="INV#000001", customerId="78", number={"N": "1"})
     found = st.infer(database, "app")
     text = " ".join(found.text.replace("#", " ").split())
-    assert "pk=CUST 77, sk=INV 000001: pk is 'CUST 77', and the model writes 'CUST 78'" in text
+    assert "pk=CUST 77, sk=INV 000001: pk is 'CUST 77', but the model writes 'CUST 78'" in text
     assert found.verified == 330
 
 

@@ -55,7 +55,7 @@ def table(**declared: Any) -> st.Table:
         ({"replaces": st.replaces("Readings")}, "does not have"),
         ({"fields": {"more": int}}, "add the field after"),
         ({"replaces": st.replaces("Reading", tags=st.pair("device"))}, "two fields"),
-        ({"by_label": ...}, "labelled: programs of the old model could not run it"),
+        ({"by_label": ...}, "labelled: programs of the old model could not run this pattern"),
     ],
     ids=["range", "identity", "index", "unique", "name", "field", "merge", "unserved"],
 )

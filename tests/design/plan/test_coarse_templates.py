@@ -154,6 +154,6 @@ def test_lint_names_the_rule() -> None:
 
 
 def test_a_month_is_a_date() -> None:
-    with pytest.raises(st.DeclarationError, match=r"st\.Month takes a date"):
+    with pytest.raises(st.DeclarationError, match=r"st\.Month compares a date"):
         model(HOURLY + patterns("def r(self, r: str, at: Annotated[int, st.month('at')]) "
                                 "-> st.Query[R]: ..."))  # fmt: skip

@@ -58,7 +58,7 @@ def test_advice_fits_its_cause() -> None:
 
 def test_every_number_names_its_source() -> None:
     text = str(st.cost(model(A + patterns(GET_A))))
-    assert "P.a: estimate: the size of an example of A" in text
+    assert "P.a: estimate: each A has the size of an example" in text
     assert "not declared: rate of P.a" in text
     assert "not declared: number of A" in text
     assert "unconfirmed" in text

@@ -184,7 +184,7 @@ def test_a_divided_collection_can_be_read(tmp_path: Path) -> None:
         assert len(labels) == len(table["indexes"][0]["partitions"]), "the index has a ring"
         [picture] = re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', page.text)
         drawn = b64decode(picture).decode()
-        assert drawn.count("one item collection, divided") == 1
+        assert drawn.count("a divided item collection") == 1
         assert drawn.count("<circle") == len(divided) + 2, "a point for each split, and the legend"
         shown = text_of(page.text)
         assert all(f"one {first}" in shown for first in firsts)

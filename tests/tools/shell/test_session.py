@@ -175,7 +175,10 @@ def test_explain_in_this_process(shell: Shell) -> None:
             "Query of 2 partitions of orders.by-status by status",
         ),
         ("SELECT * FROM orders WHERE total = 1", "Scan of all of orders: about 32 items, "),
-        ("DELETE FROM orders WHERE customer = 'a' AND sk = 'b'", "writes one item by its key"),
+        (
+            "DELETE FROM orders WHERE customer = 'a' AND sk = 'b'",
+            "the statement writes one item by its key",
+        ),
     ],
 )
 def test_explain_over_the_api(remote: Shell, statement: str, line: str) -> None:

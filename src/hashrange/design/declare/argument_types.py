@@ -12,9 +12,9 @@ from hashrange.design.errors import DeclarationError, suggest
 _MIDNIGHT: tuple[OperatorName, ...] = ("at least", "before")
 """Operators that compare a datetime field with a date as if the date were its midnight."""
 _PERIOD_TYPES: dict[OperatorName, tuple[type, tuple[type, ...], str]] = {
-    "month": (date, (date, datetime), "st.Month takes a date, for a date or datetime field"),
-    "day": (date, (datetime,), "st.Day takes a date, for a datetime field"),
-    "hour": (datetime, (datetime,), "st.Hour takes a datetime, for a datetime field"),
+    "month": (date, (date, datetime), "st.Month compares a date or datetime field with a date"),
+    "day": (date, (datetime,), "st.Day compares a datetime field with a date"),
+    "hour": (datetime, (datetime,), "st.Hour compares a datetime field with a datetime"),
 }
 """By operator: (type of the argument, types of the field, message if one of them differs)."""
 

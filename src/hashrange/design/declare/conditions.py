@@ -128,7 +128,8 @@ def _check_functions(
         tag = types[field].tag if field in types else ""
         if allowed and tag and tag not in allowed:
             raise DeclarationError(
-                f"{text!r}: {field} is stored as {tag}, {function} takes {' or '.join(allowed)}",
+                f"{text!r}: {field} is stored as {tag}, but {function} takes only "
+                f"{' or '.join(allowed)}",
                 at=at,
             )
 
@@ -145,7 +146,7 @@ def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], 
         expected, tag = condition.types[field].tag, tags[parameter]
         if expected and tag and expected != tag:
             raise DeclarationError(
-                f"{text!r}: {field} is stored as {expected}, :{parameter} as {tag}", at=at
+                f"{text!r}: {field} is stored as {expected}, but :{parameter} as {tag}", at=at
             )
 
 

@@ -135,9 +135,11 @@ class Draft:
             )
         fields = part if isinstance(part, tuple) else (part.field,)
         if len(fields) > most:
-            limit = "four attributes" if most == 4 else "one attribute, not several"
+            limit = "four attributes" if most == 4 else "one attribute"
             raise DeclarationError(
-                f"{what}: this key can have at most {limit}: {fields}", at=self.model, rule="I06"
+                f"{what}: this key can have at most {limit}, not {len(fields)}: {fields}",
+                at=self.model,
+                rule="I06",
             )
         return tuple(self._natural(name, what) for name in fields)
 
@@ -292,8 +294,8 @@ class Draft:
                 text = str(column.template)
                 if written.setdefault(column.attribute, text) != text:
                     raise DeclarationError(
-                        f"{column.attribute} would be written as {written[column.attribute]!r} "
-                        f"and as {text!r}",
+                        f"two templates would write the attribute {column.attribute}: "
+                        f"{written[column.attribute]!r} and {text!r}",
                         at=self.model,
                     )
 

@@ -52,7 +52,9 @@ def rate(
     def declare(function: F) -> F:
         for name, number in numbers.items():
             if number is not None and number < 0:
-                raise DeclarationError(f"@st.rate: {name} is {number:g}, below 0", at=function)
+                raise DeclarationError(
+                    f"@st.rate: {name} must be at least 0, not {number:g}", at=function
+                )
         return _fact(function, **numbers)
 
     return declare
@@ -122,7 +124,9 @@ def buckets(*, at_most: int) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         if at_most < 1:
-            raise DeclarationError(f"@st.buckets: at_most is {at_most}, below 1", at=function)
+            raise DeclarationError(
+                f"@st.buckets: at_most must be at least 1, not {at_most}", at=function
+            )
         return _fact(function, buckets=at_most)
 
     return declare

@@ -303,7 +303,9 @@ def _check_upgrades(model: type[Item]) -> None:
             raise DeclarationError(message, at=model)
     for version in range(model.entity_backfilled, shape):
         if version not in known:
-            raise DeclarationError(f"shape {shape} needs an upgrade from {version}", at=model)
+            raise DeclarationError(
+                f"shape {shape} needs an @st.upgrade from shape {version}", at=model
+            )
     if known and max(known) >= shape:
         message = f"an upgrade from shape {max(known)} needs a class with a higher shape"
         raise DeclarationError(message, at=model)

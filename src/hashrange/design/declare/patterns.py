@@ -146,7 +146,9 @@ def read_patterns(protocol: type) -> list[Pattern]:
     """The patterns that a Protocol declares or inherits. Raises DeclarationError."""
     asynchronous = _inherits(protocol, AsyncStore)
     if not asynchronous and not _inherits(protocol, Store):
-        raise DeclarationError("its patterns need st.Store or st.AsyncStore as base", at=protocol)
+        raise DeclarationError(
+            "a Protocol of patterns needs st.Store or st.AsyncStore as a base class", at=protocol
+        )
     if not getattr(protocol, "_is_protocol", False):
         raise DeclarationError(
             "it is not a Protocol: add typing.Protocol to its bases", at=protocol

@@ -61,8 +61,8 @@ class Shapes:
         """Why no pattern or condition can use one of these fields; None if all can be used."""
         for name in sorted(self.unlike.intersection(fields)):
             return (
-                f"items of an older shape have {name} in another form, so they would be missed: "
-                f"write them again, and declare that with shape={self.shape}, "
+                f"items of an older shape, which have {name} in another form, would not be found: "
+                f"write these items again, and declare that with shape={self.shape}, "
                 f"backfilled={self.shape}"
             )
         return None

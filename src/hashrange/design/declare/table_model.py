@@ -94,8 +94,8 @@ class TableModel:
             mine, theirs = field_type(info, f"{place(view)}{name}").tag, entity.fields[name].tag
             if mine != theirs:
                 raise DeclarationError(
-                    f"{name} is {mine or 'of several types'}, but {entity}.{name} is stored as "
-                    f"{theirs or 'several types'}",
+                    f"the view reads {name} as {mine or 'several types'}, but {entity} stores it "
+                    f"as {theirs or 'several types'}",
                     at=view,
                 )
 

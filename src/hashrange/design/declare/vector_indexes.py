@@ -112,7 +112,7 @@ def _index(
     partition = (column(declared.partition),) if declared.partition is not None else ()
     filters = tuple(column(name) for name in declared.filters)
     if len({*partition, *filters}) < len(partition + filters):
-        raise error("a field is named twice")
+        raise error("a field is given twice as partition or filter")
     return VectorIndex(
         declared.name, entity.attributes[declared.field], vector.dimensions, declared.distance,
         partition, filters, _projection(declared, entity, error),

@@ -62,12 +62,12 @@ class Vector:
     def validated(self, value: Any) -> tuple[float, ...]:
         """The numbers rounded to 32 bits. Raises ValueError."""
         if isinstance(value, (str, bytes, Mapping, set, frozenset)):
-            raise ValueError("a vector is a sequence of numbers")
+            raise ValueError("a vector must be a sequence of numbers")
         try:
             elements = value.tolist() if hasattr(value, "tolist") else value
             numbers = [_number(element) for element in islice(elements, self.dimensions + 1)]
         except (TypeError, OverflowError):
-            raise ValueError("a vector is a sequence of numbers") from None
+            raise ValueError("a vector must be a sequence of numbers") from None
         if len(numbers) != self.dimensions:
             count = (
                 f"more than {self.dimensions}" if len(numbers) > self.dimensions else len(numbers)
@@ -76,7 +76,7 @@ class Vector:
         if not all(map(isfinite, numbers)):
             raise ValueError("a vector cannot contain NaN or infinity")
         if not floats.fits(numbers):
-            raise ValueError("a number is outside the range of 32 bits")
+            raise ValueError("a number does not fit in 32 bits")
         return floats.unpack(floats.pack(numbers))
 
 
@@ -92,7 +92,7 @@ def stored(vector: Sequence[float]) -> AttributeValue:
     These digits count towards an item's limit of 400 KB. Raises BadValue.
     """
     if not all(map(isfinite, vector)) or not floats.fits(vector):
-        raise BadValue("a vector has finite numbers of 32 bits")
+        raise BadValue("the numbers of a vector must be finite, and fit in 32 bits")
     return floats.as_list(floats.pack(vector))
 
 

@@ -234,7 +234,7 @@ class _TablePicture:
                 y = self._ghost(row, y)
         more = sum(max(0, count - ABSENT_MAX) for count in shown.values())
         if more:
-            self.canvas.text(self.left, y + 12, f"and {counted(more, 'item')} more", "muted")
+            self.canvas.text(self.left, y + 12, f"and {counted(more, 'more item')}", "muted")
             y += 20
         others = [str(e) for e in self.table.model.entities if str(e) not in declaring]
         by_type = self.table.model.by_type

@@ -14,6 +14,7 @@ from hashrange.design.exchange.omissions import omissions
 from hashrange.design.source.exported import ExchangeError, Exported
 from hashrange.design.table import Table
 from hashrange.design.tools.create import request
+from hashrange.design.tools.rules.rule import counted
 
 TABLE_TYPE = "AWS::DynamoDB::Table"
 FORMAT = "CloudFormation"
@@ -103,7 +104,9 @@ def next_update(tables: Sequence[Table], deployed: str) -> Exported:
         left = max(left, len(changes))
     if left:
         more = (
-            f"; {left - 1} more to follow: deploy this one, then export again" if left > 1 else ""
+            f"; {counted(left - 1, 'more update')} must follow: deploy this one, then export again"
+            if left > 1
+            else ""
         )
         lines = [f"this update {' and '.join(lines)}{more}"]
     else:

@@ -55,7 +55,7 @@ class PatternWriter:
         if pattern.search is not None:
             raise Refusal("ElectroDB has no SearchVectors")
         if len(pattern.results) > 1 and any(issubclass(one, View) for one in pattern.results):
-            raise Refusal("it returns a view and other items")
+            raise Refusal("it returns both views and whole items")
         if any(argument.unit is not None for argument in pattern.arguments):
             raise Refusal("its range is of whole months, days or hours")
         for model in pattern.entities:
@@ -81,7 +81,7 @@ class PatternWriter:
         route = plan.route
         self._expect_projected(plan)
         if route.bucket is not None:
-            raise Refusal("it reads several units of time (@st.buckets)")
+            raise Refusal("it reads several partitions, one for each unit of time (@st.buckets)")
         if route.computes:
             raise Refusal("a computed field is a function in Python")
         if route.beginnings:

@@ -53,7 +53,9 @@ class _Policy:
         wanted: dict[tuple[str, str | None], dict[str, None]] = {}
         for plan in self.table.plans.values():
             if not isinstance(plan, Plan):
-                self.warnings.append(f"{plan.pattern}: nothing serves it, so it is left out")
+                self.warnings.append(
+                    f"{plan.pattern}: no key or index serves it, so it is left out"
+                )
                 continue
             keys = self._keys_of(plan)
             if keys is None:
@@ -74,7 +76,7 @@ class _Policy:
             if entity not in kept:
                 self.warnings.append(
                     f"{entity}: {self.tenant} is not in its partition key, so the policy does not "
-                    "allow writing it"
+                    "allow writes of its items"
                 )
         leading = self._entity_keys(kept)
         for entity in kept:
@@ -116,7 +118,7 @@ class _Policy:
         if shared or not all(self._own(route.key) for route in plan.routes):
             where = "the whole table" if plan.operation == "Scan" else str(plan.source)
             self.warnings.append(
-                f"{plan.pattern}: it reads {where} across tenants, so it is left out"
+                f"{plan.pattern}: it reads items of several tenants in {where}, so it is left out"
             )
             return None
         return [text for route in plan.routes for text in self._hash_texts(route.key.hash)]

@@ -55,7 +55,9 @@ def get_all(
             if not wanted:
                 break
             if pause is None:
-                raise Unprocessed(f"{len(wanted)} keys were not read in time", wanted)
+                raise Unprocessed(
+                    f"{len(wanted)} keys were not read within {DEADLINE_SECONDS:g} seconds", wanted
+                )
             yield pause
     return [items.get(_identity(key)) for key in keys]
 
@@ -78,7 +80,9 @@ def write_all(
                 break
             if pause is None:
                 rest = waiting + list(requests[start + WRITES_MAX :])
-                raise Unprocessed(f"{len(rest)} items were not written in time", rest)
+                raise Unprocessed(
+                    f"{len(rest)} items were not written within {DEADLINE_SECONDS:g} seconds", rest
+                )
             yield pause
 
 

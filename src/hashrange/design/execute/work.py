@@ -82,7 +82,7 @@ def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
             raise
         if attempt + 1 == ATTEMPTS:
             raise Conflict(
-                f"in each of {ATTEMPTS} attempts, another program was faster: {error}"
+                f"in each of {ATTEMPTS} attempts, another program wrote the same items: {error}"
             ) from error
         yield Pause(random.uniform(0, min(PAUSE_MAX, PAUSE * 2**attempt)))
         return False

@@ -15,6 +15,7 @@ from hashrange.design.source.bare_model import bare_table
 from hashrange.design.source.model_source import PatternSource, TableSource, write
 from hashrange.design.source.served_patterns import served_patterns
 from hashrange.design.source.table_shape import TableShape
+from hashrange.design.tools.rules.rule import counted
 from hashrange.model.values import Item
 
 SAMPLE = 5000
@@ -43,10 +44,11 @@ class Inferred:
 
     def __str__(self) -> str:
         names = ", ".join(entity.name for entity in self.table.entities)
-        markers = f", {self.markers:,} are markers of unique texts" if self.markers else ""
+        markers = f"; markers of unique texts: {self.markers:,}" if self.markers else ""
         return (
-            f"{self.sampled:,} items, entities: {names}; the keys of {self.verified:,} are "
-            f"reproduced exactly, {self.unmatched:,} fit no entity{markers}"
+            f"{self.sampled:,} items, entities: {names}; "
+            f"the keys of {counted(self.verified, 'item')} are reproduced exactly; "
+            f"no entity fits {counted(self.unmatched, 'item')}{markers}"
         )
 
 
@@ -166,9 +168,10 @@ def _by_type() -> PatternSource:
 def _doubts(shape: TableShape, verified: Verified) -> Iterator[str]:
     total = verified.same + len(verified.different)
     if not verified.different:
-        yield f"The keys of all {total:,} are reproduced exactly."
+        yield f"The keys of all {counted(total, 'item')} are reproduced exactly."
         return
-    yield f"The keys of {verified.same:,} are reproduced exactly. Others are not:"
+    same = counted(verified.same, "item")
+    yield f"The keys of {same} are reproduced exactly. Other keys are not, e.g.:"
     for raw, reason in verified.different[:EXAMPLES]:
         yield f"- {_key(shape, raw)}: {reason}"
 

@@ -103,7 +103,7 @@ def _difference(entity: Entity, raw: Item, keys: set[str]) -> str | None:
     for attribute in sorted(keys):
         if again.get(attribute) != raw.get(attribute):
             made, stored = _text(again, attribute), _text(raw, attribute)
-            return f"{attribute} is {stored}, and the model writes {made}"
+            return f"{attribute} is {stored}, but the model writes {made}"
     return None
 
 

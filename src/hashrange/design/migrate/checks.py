@@ -125,7 +125,7 @@ def _kept(old: TableModel, new: TableModel, name: str) -> Iterator[str]:
     if any(before.fields[n].tag != after.fields[n].tag for n in before.fields if n in after.fields):
         yield f"{after} changes how a field is stored under the same key: use st.upgrade instead"
     if before.computed_attributes - after.computed_attributes:
-        yield f"{after} leaves an index that it was in: do that after the migration"
+        yield f"items of {after} would leave an index: make that change after the migration"
     if {(u.namespace, str(u.template)) for u in before.unique} != {
         (u.namespace, str(u.template)) for u in after.unique
     }:
@@ -267,13 +267,13 @@ def _patterns(
         if isinstance(before, Unplanned):
             continue  # no program can have opened it
         if isinstance(after, Unplanned):
-            reason = "programs of the old model could not run it on the new keys"
+            reason = "programs of the old model could not run this pattern on the new keys"
             yield f"{pattern}: {reason}: {after.error}"
             continue
         indexed = before.source.name is None and after.source.name is not None
         if indexed and pattern.name not in accepted:
             yield (
-                f"{pattern}: it reads the table now, and would then read the index "
+                f"{pattern}: it reads the table now, but on the new keys it would read the index "
                 f"{after.source.name}, which lags: accept this with --accept {pattern.name}, or "
                 "let the new primary key serve the pattern"
             )

@@ -110,7 +110,7 @@ class Counts:
         if self.largest.window >= oldest and self.largest.may_have > ACTIONS_MAX:
             yield (
                 f"a transaction of {self.largest.actions} actions can grow to "
-                f"{self.largest.may_have} by its mirrors, markers and checks, but at most "
+                f"{self.largest.may_have} with its mirrors, markers and checks, but at most "
                 f"{ACTIONS_MAX} are allowed: split it"
             )
 

@@ -103,7 +103,7 @@ def estimate(
     per_item = 4 * each if moved else 2 * each
     steps = [
         step("expand", f"adds {added}, one UpdateTable each"),
-        step("dual", f"programs write both items; waits {waits:,.0f} s"),
+        step("dual", f"programs write both items; the migrator waits {waits:,.0f} s"),
         step("backfill", "mirrors each old item", items * per_item, scan),
         step("verify", "compares all items", 0, scan * 3),
         step("read-new", "programs of the old model read the new items"),

@@ -134,7 +134,9 @@ class FollowingSteps(StoreSteps):
             if item is not None and OTHER_OWNER in item:
                 response = {**response, "Item": self.side.seen(item)}
             return response
-        raise MigrationError("the phase of the migration changed during each attempt to read")
+        raise MigrationError(
+            "the phase of the migration changed during each attempt to read: read again"
+        )
 
     def _readable(self, call: ApiCall, state: State) -> ApiCall:
         """The request, with the table's name in place of a NewGeneration.

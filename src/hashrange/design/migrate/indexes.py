@@ -120,4 +120,7 @@ class Indexes:
                 return
             yield Pause(pause)
             pause = min(2 * pause, LONGEST_POLL_SECONDS)
-        raise MigrationError(f"no item reaches the index {source.name}: look at the table")
+        raise MigrationError(
+            f"an item that was written to try the index {source.name} does not appear in it: look "
+            "at the table"
+        )

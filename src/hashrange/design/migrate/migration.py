@@ -62,7 +62,7 @@ class Migration:
         accept: Collection[str] = (),
     ) -> None:
         if not 0 <= guards <= GUARDS_MAX:
-            raise DeclarationError(f"guards: 0 to {GUARDS_MAX}, not {guards}")
+            raise DeclarationError(f"guards must be from 0 to {GUARDS_MAX}, not {guards}")
         self.old, self.new = old, new
         self.lease_seconds = lease_seconds
         self.signature_seconds = signature_seconds

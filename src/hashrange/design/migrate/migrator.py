@@ -160,7 +160,7 @@ class Migrator:
         state = yield from self._taken()
         if state.phase is not Phase.CONTRACTING:
             raise MigrationError(
-                f"a migration can finish only in the phase contracting, and this is {state.phase}"
+                f"a migration can finish only in the phase contracting, and it is in {state.phase}"
             )
         state = yield from self._work(state)
         yield from self.indexes.drop()
@@ -214,7 +214,7 @@ class Migrator:
         seconds = self.lease_seconds + SKEW_SECONDS * (self.lease_seconds > 0)
         if state.phase in WAITS_FOR_SIGNATURES and not self.side.guards:
             seconds += self.signature_seconds
-        text = f"waits {seconds:g} s: by then, every program follows the new phase"
+        text = f"waits {seconds:g} s, until every program follows the new phase"
         self.report(Progress(state.phase, text))
         yield Pause(seconds)
         return (yield from self.ledger.change(state, state.changed(settled=True)))

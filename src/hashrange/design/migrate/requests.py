@@ -181,6 +181,6 @@ class Requests:
 def expect_room(actions: Sequence[object]) -> None:
     if len(actions) > ACTIONS_MAX:
         raise BadValue(
-            f"{len(actions)} writes with the mirrors of a migration: a transaction has at most "
-            f"{ACTIONS_MAX}, so split it, at least until the migration has finished"
+            f"with the mirrors of the migration, the transaction has {len(actions)} writes, but at "
+            f"most {ACTIONS_MAX} are allowed: split it, at least until the migration has finished"
         )

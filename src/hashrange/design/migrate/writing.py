@@ -181,7 +181,7 @@ class Translation:
         new = change.new
         if new is not None and self.both:
             owner = identity(new[OWNER_ATTRIBUTE]["M"])
-            assert owner in mirrored, "a marker is written together with its owner"
+            assert owner in mirrored, "a marker must be written together with its owner"
             new = self.side.with_both_owners(new, mirrored)
         owned = (OWNER_ATTRIBUTE, OTHER_OWNER)
         self._put(change.key, self.requests.own(change.key, change.old, new, owned))

@@ -153,7 +153,7 @@ def _natural(test: SortTest) -> str:
 
 def _searched(plan: Plan) -> Iterator[str]:
     """The filters of a search and its `TopK`, as texts for the column of other conditions."""
-    assert plan.search is not None, "this is the plan of a search"
+    assert plan.search is not None, "the plan must be that of a search"
     partition = {column.natural for column in plan.route.key.hash}
     names = [field for field in plan.route.bound if field not in partition]
     tests = [f"{plan.route.entity.attributes[name]}=`{{{name}}}`" for name in names]

@@ -137,7 +137,7 @@ class _Planner:
         for general in self.arguments:
             for name, _ in general.fields:
                 if name not in names:
-                    text = f"{general.name!r}: {name} is not in the result{suggest(name, names)}"
+                    text = f"{general.name!r}: the pattern returns no {name}{suggest(name, names)}"
                     raise DeclarationError(text, at=self.pattern.function)
             for entity in self.entities:
                 argument = general.of(entity)

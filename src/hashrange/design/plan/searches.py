@@ -56,7 +56,7 @@ def _index(pattern: Pattern, entities: Sequence[Entity], model: TableModel) -> V
     names = " and ".join(str(entity) for entity in entities)
     if indexes:
         several = " and ".join(index.name for index in indexes)
-        raise KeyRefusal(f"{several} hold {names}: say which one it reads, with @st.using")
+        raise KeyRefusal(f"{several} hold {names}: choose one of these indexes with @st.using")
     raise KeyRefusal(f"no vector index {wanted or ''}".rstrip() + f" holds {names}")
 
 
@@ -80,9 +80,7 @@ def _route(
     for column in index.partition:
         name = fields[column.attribute]
         if name not in bound or bound[name].optional:
-            raise KeyRefusal(
-                f"{index.name} is searched by {name}, which is not an argument", [name]
-            )
+            raise KeyRefusal(f"a search of {index.name} needs an argument for {name}", [name])
     columns = tuple(_column(entity, fields, column) for column in index.partition)
     key = EntityKey(index.source, columns, ())
     _expect_shown(pattern, index, entity, key)

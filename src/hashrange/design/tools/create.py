@@ -21,7 +21,7 @@ class TableDiffers(DesignError):
     """A table exists that does not fit the model. `differences` has a line for each difference."""
 
     def __init__(self, name: str, differences: list[str]) -> None:
-        super().__init__(f"the table {name!r} differs: {'; '.join(differences)}")
+        super().__init__(f"the table {name!r} does not fit the model: {'; '.join(differences)}")
         self.differences = differences
 
 

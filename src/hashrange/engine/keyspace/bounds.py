@@ -40,7 +40,7 @@ def less_or_equal(prefix: bytes, value: AttributeValue) -> Bounds:
 
 def greater(prefix: bytes, value: AttributeValue) -> Bounds:
     start = after(prefix + component(value))
-    assert start, "a component never consists of FF bytes alone"
+    assert start, "a component must not consist of FF bytes alone"
     return Bounds(start, after(prefix))
 
 

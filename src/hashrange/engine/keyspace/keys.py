@@ -200,7 +200,7 @@ def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
     if not isinstance(source, Index):
         return owner.key
     entry = index_key(table, source, key, owner)
-    assert entry, "a starting key has all key attributes"
+    assert entry, "a starting key must have all key attributes"
     return entry.key
 
 

@@ -71,7 +71,7 @@ def in_order(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[Place, bytes]]:
     placed, last = [], -1
     for key, value in rows:
         place = Place(*logs.parse(key))
-        assert place.number > last, "the numbers of a slot's records rise with their times"
+        assert place.number > last, "the numbers of a slot's records must increase with their times"
         last = place.number
         placed.append((place, value))
     return placed

@@ -107,7 +107,7 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
 def last_shard_id(stream: Stream, slot: Slot, latest: int) -> str:
     """The id of the shard to which records of an open slot belong at the time `latest`."""
     shard = _shard(stream, slot, _period_of(stream, max(latest, slot.opened_at)))
-    assert shard is not None, "an open slot has a shard at any time"
+    assert shard is not None, "an open slot must have a shard at any time"
     return shard.id
 
 

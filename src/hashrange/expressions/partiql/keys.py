@@ -210,7 +210,7 @@ def _sort_test(node: Node, name: str | None) -> _Test | None:
 
 def _test_of(node: Node) -> _Test | None:
     """The test that a condition makes, if it compares one attribute with values."""
-    assert isinstance(node, Operation), "a condition is an operation"
+    assert isinstance(node, Operation), "a condition must be an operation"
     operator, operands = node
     if operator in _MIRRORED and isinstance(operands[0], Value):
         operator, operands = _MIRRORED[operator], operands[::-1]

@@ -86,7 +86,7 @@ def _state(
     backup, changed, _ = yield from backups.begin(
         source, target.name, "RESTORE", moment, restoring, spaces
     )
-    assert backup.copying is not None, "this backup has only begun"
+    assert backup.copying is not None, "a backup must begin with a copy"
     copying = replace(backup.copying, after=ceil(at * 1000))
     hidden: Backup = replace(backup, copying=copying)
     return [BackupChange(None, hidden, (hidden.space,)), TableChange(source, changed)]
@@ -150,7 +150,7 @@ def _created(
     created = yield from create_table.decide(creation, moment)
     changes = list(created.changes)
     [change] = [each for each in changes if isinstance(each, TableChange)]
-    assert change.new is not None, "this change creates a table"
+    assert change.new is not None, "the change must create a table"
     table = replace(change.new, active_at=RESTORING, restored=restored)
     return table, [TableChange(None, table)]
 

@@ -166,7 +166,7 @@ def _read(request: Request, targets: Sequence[Target | ApiError]) -> Decide:
         row: Row | None = next(rows)
         size = row.size if row else 0
         receipt.add_read(target.table, target.key, size, bool(member.consistent_read))
-        assert isinstance(statement, Select), "a batch that contains a read contains only reads"
+        assert isinstance(statement, Select), "a batch with a read must have only reads"
         shown: Any = None
         if row and statement.columns:
             shown = yield from outputs.shown(row, statement.columns.project)

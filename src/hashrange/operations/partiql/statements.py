@@ -131,13 +131,13 @@ def returned(statement: Statement, change: ItemChange) -> Any:
     old, new = change.old, change.new
     if tuple(returning) == ("ALL", "OLD"):
         return Raw(old.json) if old else None
-    assert isinstance(statement, Update), "a DELETE returns ALL OLD only"
-    assert new is not None, "an update leaves an item"
+    assert isinstance(statement, Update), "only an UPDATE can return this"
+    assert new is not None, "an UPDATE must leave an item"
     if returning.which == "ALL":
         return new
     if returning.image == "NEW":
         return statement.changes.new_values(new) or None
-    assert old, "an update changes an existing item"
+    assert old, "an UPDATE must change an existing item"
     return statement.changes.old_values(old.item) or None
 
 

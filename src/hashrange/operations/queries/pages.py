@@ -187,7 +187,7 @@ def _fetch_items(
     rows = yield from fetch.items(owners)
     items = []
     for entry, (_, key), row in zip(entries, owners, rows, strict=True):
-        assert row, "an entry is there as long as its item is"
+        assert row, "the item of an index entry must exist"
         items.append(row)
         page.size += row.size
         if receipt is not None:

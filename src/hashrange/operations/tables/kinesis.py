@@ -184,7 +184,7 @@ def with_destination(
     before: KinesisDestination, after: KinesisDestination
 ) -> Fetch[list[TableChange]]:
     """The change that replaces the destination `before` of a table, if the table still has it."""
-    assert before.feed is not None, "the feed names the table"
+    assert before.feed is not None, "the destination must have a feed"
     table = yield from fetch.find_table(before.feed.table_name)
     if table is None or before not in table.kinesis:
         return []

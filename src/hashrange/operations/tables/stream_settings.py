@@ -67,7 +67,7 @@ def changed(
         return disabled(table, moment)
     if is_enabled(table):
         raise ValidationException(f"Table already has an enabled stream: TableName: {table.name}")
-    assert specification.stream_view_type, "checked before"
+    assert specification.stream_view_type, "an enabled stream must have a view type"
     shard_milliseconds = int(moment.settings.shard_seconds * 1000)
     stream, opened = yield from new_reader(
         table, specification.stream_view_type, shard_milliseconds, table.stream, spaces, moment
@@ -126,5 +126,5 @@ def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
 def disabled_reader(table: Table, reader: Stream, moment: Moment) -> Stream:
     """The reader of the table's log, disabled. It ends with the last record that the log has
     now."""
-    assert table.log is not None, "the reader is enabled, so its table has a log"
+    assert table.log is not None, "a table with an enabled reader must have a log"
     return replace(reader, disabled_at=max(ceil(moment.now * 1000), table.log.since))

@@ -358,7 +358,7 @@ def index(request: GivenIndex, space: int) -> Index:
             "partitions": equal_parts(partitions_needed(throughput, warm)),
         }
     projection = request.projection
-    assert projection.projection_type, "checked above"
+    assert projection.projection_type, "a projection must have a type"
     return Index(
         space=space,
         hash=names_of(request.key_schema, "HASH"),

@@ -92,7 +92,7 @@ def searched_names(index: Given) -> list[str]:
 def definition(index: Given, space: int, log: int) -> VectorIndex:
     """The definition of an index, to be stored, from a request that has been checked."""
     projection, schema = index.projection, index.search_schema or ()
-    assert projection.projection_type, "checked above"
+    assert projection.projection_type, "a projection must have a type"
     return VectorIndex(
         space=space,
         log=log,

@@ -93,7 +93,7 @@ def decide(
 
 
 def _larger_size(change: AnyChange) -> int:
-    assert isinstance(change, ItemChange), "a transaction writes items"
+    assert isinstance(change, ItemChange), "a transaction must change only items"
     return max(change.new_size, change.old.size if change.old else 0)
 
 

@@ -53,7 +53,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 def _has_ended(destination: KinesisDestination, feed: Stream, moment: Moment) -> Fetch[bool]:
     """Whether all records of a feed that was disabled have been sent, or are too old."""
-    assert feed.disabled_at is not None, "only a disabled feed can have ended; this one is enabled"
+    assert feed.disabled_at is not None, "a feed that has ended must be disabled"
     if feed.disabled_at < records.oldest_wanted(int(moment.now * 1000)):
         return True
     batch = yield from feeds.next_batch(destination, feed, moment)

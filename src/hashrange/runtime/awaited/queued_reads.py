@@ -81,7 +81,7 @@ class QueuedRead(Struct, eq=False):
         result, nor what was read for it."""
         self.decided = True
         result, self.result, self.steps = self.result, None, None
-        assert result is not None, "this read has ended"
+        assert result is not None, "the read must have ended"
         return result
 
 

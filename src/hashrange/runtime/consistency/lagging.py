@@ -187,7 +187,7 @@ class _DrawOfSearch(_Draw):
 def _has(read: kv.Read, record: Overwritten) -> bool:
     if isinstance(read, kv.Get):
         return (record.space, record.key) in read.keys
-    assert isinstance(read, kv.Range), "nothing else reads rows"
+    assert isinstance(read, kv.Range), "the read must be a Get or a Range"
     return record.key >= read.start and (read.end is None or record.key < read.end)
 
 

@@ -72,7 +72,8 @@ class _Replayed:
             if limits != ask.refused:
                 proof.differences += 1
                 proof.difference = proof.difference or (
-                    f"{self._trace.path}, line {number}: recorded {ask.refused}, replayed {limits}"
+                    f"{self._trace.path}, line {number}: refused in the recording: {ask.refused}, "
+                    f"in the replay: {limits}"
                 )
         if event.paid is not None:
             del self._expected[event.id]

@@ -105,7 +105,7 @@ class Committer(forks.Forkable):
             else:
                 self._wait(submission, submission.news)
         outcome = submission.outcome
-        assert outcome is not None, "a settled submission has an outcome"
+        assert outcome is not None, "a settled submission must have an outcome"
         if isinstance(outcome, bytes):
             return outcome
         raise outcome

@@ -68,5 +68,5 @@ FIGURES = {
 
 
 def figure(name: str) -> Figure:
-    assert name in FIGURES, f"the figure {name} is not listed in {__name__}"
+    assert name in FIGURES, f"the figure {name} must be listed in {__name__}"
     return FIGURES[name]

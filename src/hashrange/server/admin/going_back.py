@@ -31,7 +31,7 @@ class GoingBack:
 
     def _reset(self, query: Query) -> Answer:
         self._states.go_back()
-        return text_answer("as it was at the start")
+        return text_answer("the database is as it was at the start")
 
     def _keep(self, query: Query) -> Answer:
         name = query.get("name", "")
@@ -48,4 +48,4 @@ class GoingBack:
             kept = ", ".join(self._states.names) or "none"
             return text_answer(f"no snapshot of that name; the snapshots are: {kept}", 404)
         self._states.go_back(name)
-        return text_answer(f"as it was at {name}")
+        return text_answer(f"the database is as it was in the snapshot {name}")

@@ -80,7 +80,7 @@ class AdminPort:
             writer.transport.abort()
             return
         task = asyncio.current_task()
-        assert task is not None, "a connection is served by a task"
+        assert task is not None, "a connection must be served by a task"
         self._serving.add(task)
         self._strangers[task] = writer
         try:

@@ -72,7 +72,7 @@ class TableCounts(msgspec.Struct):
 
     def observe(self, answered: Answered) -> None:
         call, outcome = answered.call, answered.outcome
-        assert call is not None, "the request became a call"
+        assert call is not None, "the request must have become a call"
         if type(outcome) is Metered:
             for table in outcome.tables:
                 served = self.succeeded.get((table, call.operation))

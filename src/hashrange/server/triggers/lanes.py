@@ -112,7 +112,7 @@ class Lane:
             self.parts[0] -= count
             self.parts = [size for size in self.parts if size > 0]
         self.handled = number_of(last[0]) if self.records else self.passed
-        assert self.handled is not None, "records were read"
+        assert self.handled is not None, "a lane must have read a record"
         return self.handled
 
     def divide(self, count: int) -> None:

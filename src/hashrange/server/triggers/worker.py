@@ -276,7 +276,7 @@ class Calls(Worker):
     def _give_up(self, reading: Reading, lane: Lane, count: int, reason: str) -> None:
         first, last = number_of(lane.records[0]), number_of(lane.records[count - 1])
         _log.error(
-            "trigger %s: %s given up: %s; shard %s, sequence numbers %s to %s",
+            "trigger %s: gave up %s: %s; shard %s, sequence numbers %s to %s",
             *(self._trigger.name, counted(count, "record"), reason, lane.shard.id, first, last),
         )
         self._keep(reading, lane, lane.done(count))
@@ -300,7 +300,9 @@ class Calls(Worker):
         """Log `trouble`, the reason why nothing can be read, unless it was also the last reason
         logged. `trouble` is empty if there is none."""
         if trouble and trouble != self._said:
-            _log.warning("trigger %s waits: %s", self._trigger.name, trouble)
+            _log.warning(
+                "trigger %s cannot read records, and tries again: %s", self._trigger.name, trouble
+            )
         self._said = trouble
 
 

@@ -83,7 +83,9 @@ def _put_in_place(copy: str, path: str) -> None:
             connection.execute("BEGIN EXCLUSIVE")
             os.replace(copy, path)
     except Damaged as error:
-        raise Damaged(f"{error} (not replaced: move it and its -wal away first)") from error
+        raise Damaged(
+            f"{error} (the file was not replaced: move it and its -wal away first)"
+        ) from error
 
 
 @contextmanager

@@ -77,5 +77,5 @@ def restore_point(path: Path | str, name: str) -> None:
 
 def _address(path: Path | str) -> str:
     if isinstance(path, Path):
-        fail(f"{printed(path)}: only a PostgreSQL database can have a cluster")
+        fail(f"{printed(path)}: only a PostgreSQL database can be on a cluster")
     return path

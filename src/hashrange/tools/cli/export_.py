@@ -31,7 +31,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="default: by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an "
+        help="default: shown by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an "
         "array), .csv, .yaml, .parquet; s3-export is a folder like that of a DynamoDB "
         "export",
     )

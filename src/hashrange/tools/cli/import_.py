@@ -39,7 +39,7 @@ def add(commands: "Commands") -> None:
         help="a file, the folder of a DynamoDB export, or - for standard input",
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="default: by the name and the first bytes of FILE"
+        "--format", choices=FORMATS, help="default: shown by the name and the first bytes of FILE"
     )
     parser.add_argument(
         "--types",

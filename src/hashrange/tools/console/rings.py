@@ -109,7 +109,7 @@ def _dots(largest: Iterable[Mapping[str, Any]], arcs: list[Arc]) -> list[Dot]:
     for number, each in enumerate(largest, 1):
         place = _place(each["hash"])
         point = _apart(place, DOTS, points)
-        assert point is not None, "the few largest collections have room for their dots"
+        assert point is not None, "the ring must have room for the dots"
         partitions = [arc.number for arc in arcs if _has(arc.part, each["hash"])]
         key = {name: typed(value, name) for name, value in each["key"].items()}
         size = each["items"], each["bytes"]

@@ -58,7 +58,7 @@ class Search:
         except ValueError:
             units = -1.0
         if not 0 <= units < 1e15:
-            raise Mistake("units: this is not a number of read units")
+            raise Mistake("units: must be a number of read units")
         read, found = (visit.number(name, 0, 0, 10**15) for name in ("read", "found"))
         step = visit.number("step", limit, 1, STEP_MAX)
         after = visit.parameters.get("after", "")

@@ -127,7 +127,7 @@ def _bands(
         begin = max([places[s] for s in starts if s < mine[0]], default=LEFT)
         end = after[0] if after else LEFT + WIDTH
         canvas.rect(begin, top - 2, end - begin, below - top + 4, "band", round=3)
-        canvas.text(begin + 3, below + 13, "one item collection, divided", "dim", size=10)
+        canvas.text(begin + 3, below + 13, "a divided item collection", "dim", size=10)
 
 
 def _places(lapse: Lapse) -> dict[bytes, float]:
@@ -154,7 +154,7 @@ def _legend(canvas: Canvas, y: float) -> float:
     canvas.text(x + 18 * TONES + 6, y + 11, "all", "dim", size=11)
     x += 18 * TONES + 44
     canvas.rect(x, y, 18, 14, "refused")
-    canvas.text(x + 24, y + 11, "part that is refused", "dim", size=11)
+    canvas.text(x + 24, y + 11, "share that is refused", "dim", size=11)
     canvas.circle(x + 158, y + 7, 3.5, "split")
     canvas.text(x + 168, y + 11, "a partition is split", "dim", size=11)
     return y + 14

@@ -46,7 +46,7 @@ class Report:
         yield OPEN_LOOP
         counts, head = self.prediction.assumed, self.load.head
         if counts.retried:
-            yield f"{counts.retried:,} later attempts are left out"
+            yield f"{counts.retried:,} later attempts of these requests are left out"
         if counts.assumed:
             yield (
                 f"{counted(counts.assumed, 'request')} were refused at every attempt; each is "

@@ -57,7 +57,9 @@ class Commands:
             Command(".capacity on|off", "show what each statement consumed", self._capacity),
             Command(".explain STATEMENT", "show what a statement would read", self._explain),
             Command(".read FILE", "run the statements in a file", self.read),
-            Command(".output [FILE]", "write results to a file; without FILE, here", self._output),
+            Command(
+                ".output [FILE]", "write results to FILE, or to the terminal again", self._output
+            ),
             Command(".history on|off|clear", "keep statements for later sessions", self._keep),
             Command(".help", "this list", self._help),
             Command(".quit", "leave; so does Ctrl-D", self._quit),

@@ -29,7 +29,7 @@ def explain(statement: str, target: Target, catalog: Catalog) -> str:
         explanation = target.database.explain("ExecuteStatement", {"Statement": statement})
         return "\n".join(map(printable, lines_of(explanation)))
     if not isinstance(bound, partiql.Select):
-        return "writes one item by its key; .capacity on shows what the statement consumed"
+        return "the statement writes one item by its key; use .capacity on to see what it consumes"
     table = catalog.describe(bound.table_name)
     return printable(_read(bound, table))
 

@@ -40,5 +40,7 @@ def check_length(
     if 0 < size <= most:
         return
     name = max(template.fields, key=lambda name: len(str(values.get(name) or "")), default="")
-    reason = f"a key has {size:,} bytes, more than {most:,}" if size else "a key is empty"
+    reason = (
+        f"a key has {size:,} bytes, but may have at most {most:,}" if size else "a key is empty"
+    )
     raise BadValue(reason, entity=entity, field=name, value=values.get(name))

@@ -269,7 +269,7 @@ class Template:
             assert isinstance(part, Placeholder)
             if self.formats[part].render(values[part.field]) != piece:
                 raise BadValue(
-                    f"the template {str(self)!r} makes the text {text!r} from other values too",
+                    f"other values give the same text {text!r} in the template {str(self)!r}",
                     field=part.field,
                     value=values[part.field],
                 )

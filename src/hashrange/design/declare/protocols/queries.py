@@ -52,7 +52,8 @@ class Explanation:
             lines += [f"    {name} = {value}" for name, value in parameters.items()]
         if self.pages:
             lines.append(
-                f"  read {self.items} items in {self.pages} pages, {self.capacity} capacity units"
+                f"  {self.items} items were read in {self.pages} pages, and consumed "
+                f"{self.capacity} capacity units"
             )
         return "\n".join(lines)
 

@@ -81,8 +81,8 @@ class BoundPattern:
         bucket, count = self.builder.plan.route.bucket, self.call.pattern.facts.buckets
         assert bucket is not None
         return EmptyBuckets(
-            f"{self.call.pattern}: nothing in the last {count} {bucket.unit.name}s; there may be "
-            "older items: read more with @st.buckets(at_most=...), or give the range a start"
+            f"{self.call.pattern}: no item in the last {count} {bucket.unit.name}s, but there may "
+            "be older items: raise at_most in @st.buckets(at_most=...), or give the range a start"
         )
 
     def not_found(self) -> NotFound:
@@ -138,7 +138,9 @@ class PatternCall:
         arguments = dict(zip(self.names, args, strict=False)) | dict(kwargs)
         fits = len(args) + len(kwargs) == len(arguments) and len(args) <= len(self.names)
         if not fits or arguments.keys() - set(self.names):
-            raise TypeError(f"{self.pattern}({', '.join(self.names)}): got {args} {dict(kwargs)}")
+            raise TypeError(
+                f"{self.pattern}({', '.join(self.names)}) was called with {args} {dict(kwargs)}"
+            )
         return arguments
 
     def expect_result(self, entity: type[Any]) -> None:

@@ -22,7 +22,7 @@ class SearchBuilder(RequestBuilder):
 
     @cached_property
     def index(self) -> VectorIndex:
-        assert self.plan.search is not None, "this is the plan of a search"
+        assert self.plan.search is not None, "the plan must be that of a search"
         return self.plan.search
 
     def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ class SearchBuilder(RequestBuilder):
         the number that the pattern declares.
         """
         search = self.plan.pattern.search
-        assert search is not None, "this is the plan of a search"
+        assert search is not None, "the plan must be that of a search"
         vector, top = arguments.get(search.vector), arguments.get(TOP, search.top)
         if vector is None or top is None:
             missing = search.vector if vector is None else TOP
@@ -48,7 +48,7 @@ class SearchBuilder(RequestBuilder):
     def search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """A SearchVectors request. Raises BadValue."""
         pattern = self.plan.pattern
-        assert pattern.search is not None, "this is the plan of a search"
+        assert pattern.search is not None, "the plan must be that of a search"
         names, values = self._condition(arguments)
         request: dict[str, Any] = {
             "TableName": self.table_name,
@@ -103,7 +103,7 @@ def nearest(
     builder: RequestBuilder, arguments: Mapping[str, Any], loader: Loader
 ) -> Steps[tuple[Nearest[Any], Explanation]]:
     """Search, and load the items of the pattern's entities. Raises ItemError."""
-    assert isinstance(builder, SearchBuilder), "this builder is for searches"
+    assert isinstance(builder, SearchBuilder), "the builder must be that of a search"
     request = builder.search(arguments)
     response = yield ApiCall("SearchVectors", request)
     matches = []

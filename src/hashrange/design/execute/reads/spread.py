@@ -102,6 +102,6 @@ def _end(argument: Argument, arguments: Mapping[str, Any], side: int) -> Any:
 def _too_long(bucket: Bucket, first: int, last: int, at_most: int) -> str:
     end = "" if bucket.high is not None else " up to the present"
     return (
-        f"the range{end} has {last - first + 1} {bucket.unit.name}s, and each needs a query: "
-        f"@st.buckets allows {at_most}"
+        f"the range{end} has {last - first + 1} {bucket.unit.name}s, each of which needs a "
+        f"query, but @st.buckets allows at most {at_most}"
     )

@@ -41,7 +41,7 @@ def _read(line: CostLine, plan: Plan, usd: float) -> str:
     if plan.followed is not None:
         return f"A copy of the needed fields would save reading each {plan.followed}."
     if plan.route_shards:
-        return f"It queries {plan.route_shards} shards: with less traffic, fewer are enough."
+        return f"It queries {plan.route_shards} shards: if the traffic is low, fewer are enough."
     if plan.pattern.shape == "many" and line.read_units > 1:
         return "An index that projects only the needed fields, or smaller pages, would read less."
     return "A cache before the table would save repeated reads."
@@ -63,8 +63,11 @@ def _written(line: CostLine) -> str:
             'with sync="stream" need no transaction.'
         )
     if line.writes.get(TABLE, 0) > 1:
-        return "A write costs the whole item: split off the part that changes, or shorten the item."
-    return "A write costs at least one unit: write less often, or put several facts into one item."
+        return (
+            "A write is charged for the whole item: split off the part that changes, or shorten "
+            "the item."
+        )
+    return "A write costs at least one unit: write less often, or store several facts in one item."
 
 
 def _stored(cost: Cost) -> Iterator[Expense]:

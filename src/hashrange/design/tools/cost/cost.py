@@ -72,7 +72,7 @@ def _lines(context: Context, examples: Examples) -> Iterator[CostLine]:
             yield reads.line(plan)
         else:
             rate = plan.pattern.facts.rate
-            notes = ("nothing serves this pattern",)
+            notes = ("no key or index serves this pattern",)
             yield CostLine(str(plan.pattern), "pattern", requests=0, rate=rate, notes=notes)
     for declared in context.table.writes:
         yield from writes.lines(declared)
@@ -89,5 +89,5 @@ def _features(table: Table, prices: Prices, storage: Sequence[StorageLine]) -> I
         yield Expense(f"{table.backups} full backups", usd)
     if table.model.stream:
         calls = STREAM_READS_PER_SECOND * SECONDS_PER_MONTH
-        name = f"stream, estimate: one reader, {STREAM_READS_PER_SECOND} calls a second"
+        name = f"stream, estimated for one reader, {STREAM_READS_PER_SECOND} calls a second"
         yield Expense(name, prices["stream_reads"].of(calls))

@@ -62,7 +62,7 @@ class _Call:
                     f"the number of {entity} items is not declared, and assumed to be 0"
                 )
             total += (count or 0) * self.examples.size(entity, self.model.table)
-        self.notes.append(f"estimate: a scan of {SCAN_PARTITIONS} partitions")
+        self.notes.append(f"estimate: the table has {SCAN_PARTITIONS} partitions")
         share = page_units(total / SCAN_PARTITIONS, 1, self.facts.consistent)
         self.units = {TABLE: share[0] * SCAN_PARTITIONS}
         self.requests = max(1, math.ceil(total / (1024 * 1024)))
@@ -71,8 +71,8 @@ class _Call:
         """Add a note with the bytes of a search. A search consumes bytes, not units, and the price
         list has no price for them."""
         search, facts = self.plan.search, self.plan.pattern.search
-        assert search is not None, "this is the plan of a search"
-        assert facts is not None, "this is the plan of a search"
+        assert search is not None, "the plan must be that of a search"
+        assert facts is not None, "the plan must be that of a search"
         count = self.facts.items or facts.top or limits.TOP_K_MAX
         sizes = [self._size(entity, self.plan.source) for entity in self.plan.entities]
         searched = limits.SEARCHED_BYTES_PER_DIMENSION * search.dimensions + count * max(sizes)
@@ -87,7 +87,7 @@ class _Call:
             items = min(items, 1)
         queries = self.plan.queries_max
         if queries > 1:
-            self.notes.append(f"estimate: {queries} queries, with the same number of items each")
+            self.notes.append(f"estimate: each of {queries} queries reads the same number of items")
         units, pages = page_units(items / queries, size, self.facts.consistent)
         self.units = {self._arm: units * queries}
         self.requests = pages * queries
@@ -131,14 +131,16 @@ class _Call:
         if declared is not None and not filtered:
             sizes = [self._size(entity, plan.source) for entity in entities]
             if len(sizes) > 1:
-                self.notes.append("estimate: each entity has the same number of items")
+                self.notes.append(
+                    "estimate: the result has the same number of items of each entity"
+                )
             yield declared, sum(sizes) / len(sizes)
             return
         for number, entity in enumerate(entities):
             bound = plan.routes[number].bound if plan.routes else ()
             each = self.context.each("cost", entity, bound)
             if each is None and declared is not None:
-                self.notes.append("estimate: nothing is filtered out")
+                self.notes.append("estimate: no item is filtered out")
             elif each is None:
                 self.notes.append(
                     f"the number of {entity} items is not declared, and assumed to be 1"
@@ -162,5 +164,5 @@ class _Call:
         if fact and self.facts.size is not None and whole and not self.plan.fetches:
             return self.facts.size
         if str(entity) not in self.examples.declared or source.project != "ALL":
-            self.notes.append(f"estimate: the size of an example of {entity}")
+            self.notes.append(f"estimate: each {entity} has the size of an example")
         return self.examples.size(entity, source)

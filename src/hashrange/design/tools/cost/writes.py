@@ -45,7 +45,7 @@ class WriteCosts:
     ) -> CostLine:
         line = CostLine(name, kind, rate=rate)
         if str(entity) not in self.examples.declared:
-            line = replace(line, notes=(f"estimate: the size of an example of {entity}",))
+            line = replace(line, notes=(f"estimate: each {entity} has the size of an example",))
         for left_out in self.examples.left_out(entity):
             note = f"{left_out} has no example of {entity}, so writes to {left_out} are not counted"
             line = replace(line, notes=(*line.notes, note))

@@ -20,7 +20,7 @@ def search_question(
     pattern: Pattern, models: Sequence[Model], chance: random.Random
 ) -> Mapping[str, Any]:
     """The arguments of a search: a random vector, and the number of items to find."""
-    assert pattern.search is not None, "this pattern is a search"
+    assert pattern.search is not None, "the pattern must be a search"
     model, declared = _declared(pattern, models)
     dimensions = _vector_type(model, declared.field).dimensions
     vector = [chance.uniform(-1, 1) for _ in range(dimensions)]
@@ -39,7 +39,7 @@ def difference(
     `records` fit all arguments but the vector. A match has a pair in place of its item: the text of
     the item, and a list with the text of each record. Records with the item's text can be the item.
     """
-    assert pattern.search is not None, "this pattern is a search"
+    assert pattern.search is not None, "the pattern must be a search"
     model, declared = _declared(pattern, models)
     attribute = _attribute(model, declared.field)
     query = [float(number) for number in arguments[pattern.search.vector]]

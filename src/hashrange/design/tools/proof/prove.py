@@ -223,7 +223,7 @@ class _Asking:
             proof.left_out[name] = len(left_out)
         if wrong:
             count = f"{len(wrong)} of {proof.asked[name]} results differ"
-            yield f"{name}: {count}, first {wrong[0]}"
+            yield f"{name}: {count}; the first: {wrong[0]}"
         elif not proof.asked[name]:
             yield f"{name}: no arguments for this pattern could be made, so it was not tested"
         elif not records:
@@ -242,7 +242,7 @@ class _Asking:
         if pattern.shape == "count":
             count = run(self.core.count(bound), self.connection)
             expected = len(answer.records)
-            return None if count == expected else f"{count} instead of {expected}"
+            return None if count == expected else f"the count {count} instead of {expected}"
         if pattern.shape == "nearest":
             return self._difference_of_search(bound, answer)
         if pattern.shape == "one":

@@ -56,7 +56,7 @@ def _trees_of(
             oracle.records = [one for one in oracle.records if one not in tree]
     wrong += differences(table, connection, oracle)
     if wrong:
-        yield f"{name}: {len(wrong)} differences, first {wrong[0]}"
+        yield f"{name}: {len(wrong)} differences; the first: {wrong[0]}"
 
 
 def _difference(counts: dict[str, int], tree: list[Record]) -> list[str]:

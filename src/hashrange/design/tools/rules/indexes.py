@@ -294,7 +294,7 @@ def filter_drops_most(c: Context) -> Iterator[Found]:
         if wanted is None:
             c.unknown("I18", f"items of {plan.pattern}")
         elif each is not None and wanted < each.mean / 10:
-            yield str(plan.pattern), f"{wanted:,} of {each.mean:,.0f} items are wanted"
+            yield str(plan.pattern), f"{wanted:,} of {each.mean:,.0f} items pass the filter"
 
 
 @rule(
@@ -302,7 +302,7 @@ def filter_drops_most(c: Context) -> Iterator[Found]:
     "information",
     "an index that another primary key would replace",
     "With the key (parent, child), a query by parent needs no index, which halves writes and "
-    "storage. To get a single child, the parent's id is then needed.",
+    "storage. But to get a single child, you then need the parent's id.",
 )
 def identifying_relation(c: Context) -> Iterator[Found]:
     for entity in c.entities:
@@ -314,7 +314,10 @@ def identifying_relation(c: Context) -> Iterator[Found]:
         children = [f for column in key.range for f in column.template.fields]
         one_parent = len(parents) == 1 and children == list(own)
         if one_parent and not _sparse(entity, key) and partition_values(entity, key) is None:
-            yield named(entity, key), f"a key of {parents[0]} and {own[0]} would replace it"
+            yield (
+                named(entity, key),
+                f"a primary key of {parents[0]} and {own[0]} would replace the index",
+            )
 
 
 @rule(

@@ -257,15 +257,15 @@ def mixed_case(c: Context) -> Iterator[Found]:
                 if isinstance(part, str):
                     known = seen.setdefault(part.lower(), part)
                     if known != part:
-                        yield named(entity, key), f"{part!r} here, {known!r} elsewhere"
+                        yield named(entity, key), f"{part!r} is written {known!r} in another key"
 
 
 @rule(
     "K13",
     "warning",
     "an inverted index",
-    "An index over the table's sort and partition key holds every item, even those that no pattern "
-    "finds there. An index with attributes of its own holds only the items that have them.",
+    "An index with the table's sort key as its partition key holds every item, even items that no "
+    "pattern finds there. An index on other attributes holds only the items that have them.",
 )
 def inverted_index(c: Context) -> Iterator[Found]:
     table = c.model.table
@@ -362,7 +362,10 @@ def no_prefix(c: Context) -> Iterator[Found]:
         for other, theirs in c.keys:
             same = other is not entity and theirs.source.name == key.source.name
             if same and column.meets(theirs.hash[0], ANY, ANY):
-                yield named(entity, key), f"{column.template} and {other}'s can be the same"
+                yield (
+                    named(entity, key),
+                    f"{column.template} can equal the partition key of {other}",
+                )
                 break
 
 

@@ -171,7 +171,10 @@ def follow_up(c: Context) -> Iterator[Found]:
         each = c.each("A08", relation, plan.route.bound)
         if each is not None and each.max > BATCH_KEYS_MAX:
             calls = -(-each.max // BATCH_KEYS_MAX)
-            yield str(plan.pattern), f"up to {each.max:,} {plan.followed} items: {calls} calls"
+            yield (
+                str(plan.pattern),
+                f"up to {each.max:,} {plan.followed} items are read, in {calls} calls",
+            )
 
 
 @rule(

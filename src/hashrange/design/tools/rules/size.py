@@ -148,7 +148,7 @@ def shards(c: Context) -> Iterator[Found]:
             yield str(plan.pattern), f"each read queries {plan.route_shards} keys"
     for traffic in hot_keys(c, "C07"):
         count = math.ceil(traffic.units / traffic.most)
-        yield traffic.where, f"{count} shards would allow its {traffic.what}s"
+        yield traffic.where, f"{count} shards would be enough for its {traffic.what}s"
 
 
 @rule(
@@ -226,7 +226,10 @@ def moves_with_clock(c: Context) -> Iterator[Found]:
         parts = [part for column in key.hash for part in column.template.placeholders]
         times = [p for p in parts if entity.fields[p.field].python in (date, datetime)]
         if parts and len(times) == len(parts) and not any(p.shards for p in parts):
-            yield named(entity, key), f"{key.hash[0].template} is a single key at any time"
+            yield (
+                named(entity, key),
+                f"at any time, all writes go to a single {key.hash[0].template}",
+            )
 
 
 @rule(

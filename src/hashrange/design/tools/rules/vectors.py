@@ -22,7 +22,7 @@ checked_at_declaration(
 @rule(
     "V02",
     "warning",
-    "a partition of a vector index that is too coarse",
+    "a vector index with partitions that are too large",
     "A search reads the vectors of its partition, and DynamoDB searches at most 1 GB of one "
     "partition in a second. Choose a partition with fewer items, such as the tenant.",
 )
@@ -34,12 +34,14 @@ def too_coarse(c: Context) -> Iterator[Found]:
         rate = plan.pattern.facts.rate
         if searched is not None and searched * max(rate or 0, 1) > SEARCHED_BYTES_PER_SECOND:
             often = f"{rate:g} times a second" if rate else "in each search"
-            what = "its partition" if plan.search.partition else f"{plan.search.name}, undivided,"
+            what = (
+                "its partition" if plan.search.partition else f"the whole index {plan.search.name}"
+            )
             yield str(plan.pattern), f"it searches {searched:,.0f} bytes of {what} {often}"
 
 
 def _searched_bytes(c: Context, plan: Plan) -> float | None:
-    assert plan.search is not None, "this is the plan of a search"
+    assert plan.search is not None, "the plan must be that of a search"
     fields = {column.template.fields[0] for column in plan.route.key.hash}
     total = 0.0
     for entity in plan.search.entities:

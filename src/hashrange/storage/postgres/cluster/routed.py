@@ -136,7 +136,7 @@ async def _rows(
             rows.append((GETS, asked[slot, space, key], None, None, version, content))
     met: set[int] = set()
     if fenced:
-        assert len(states) == len(slots), "fences are missing"
+        assert len(states) == len(slots), "each slot must have a fence"
         met = _in_the_way(states, question)
         version, _, content = states[0]
         if content:

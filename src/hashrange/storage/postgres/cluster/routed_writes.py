@@ -189,7 +189,7 @@ async def pass_fences(
         lock = _WAIT_FOR_LOCK if waits else _TRY_LOCK
         locks = "".join(lock.format(i + 3) for i in range(len(shared)))
         fetched = await connection.fetchrow(_FENCE.format(locks), slot, namespace, *shared)
-        assert fetched is not None, "fences are missing"
+        assert fetched is not None, "each slot must have a fence"
         version, weight, *locked = fetched
         if not all(locked):
             raise Conflict("another transaction is reading a range that this one writes to")

@@ -138,7 +138,7 @@ def _beyond(database: "Database", principal: str | None, table: "Table") -> "Ite
     from hashrange.model.caller import DEFAULT_REGION
     from hashrange.tools.access_beyond import beyond
 
-    assert database.access is not None, "a principal is given with an access file"
+    assert database.access is not None, "a principal must be given with an access file"
     acting = database.access.principal(principal)
     yield from beyond(acting, [table], DEFAULT_REGION)
 

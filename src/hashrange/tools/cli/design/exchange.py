@@ -33,7 +33,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
 
 
 def add_import_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=Path, help="a file in the format")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a file in the format of --from")
     parser.add_argument("--from", dest="source", choices=FROM, required=True, help="the format")
     _add_output(parser)
 

@@ -136,7 +136,7 @@ def _table(visit: Visit, statement: str) -> tuple[TableShape, Source]:
     """The table and the index that a statement names. The statement has already run without an
     error."""
     named = _FROM.search(statement)
-    assert named, "a statement without a table does not run"
+    assert named, "a statement that has run must name a table"
     quoted, table, quoted_index, index = named.groups()
     shape = visit.console.table(quoted or table)
     return shape, shape.source(quoted_index or index or "") or shape.table

@@ -16,7 +16,11 @@ from hashrange.tools.console.visits import Mistake, Route, Visit
 SECONDS = 60
 PARTITION_UNITS = 10
 """The units that a partition serves in a second in this simulation: a hundredth of DynamoDB's."""
-KEYS = {"1": "one: CHAT#1", "4": "four: CHAT#1.0 to 3", "16": "sixteen: CHAT#1.0 to 15"}
+KEYS = {
+    "1": "one: CHAT#1",
+    "4": "four: CHAT#1.0 to CHAT#1.3",
+    "16": "sixteen: CHAT#1.0 to CHAT#1.15",
+}
 RATES = {"8": "8", "16": "16", "30": "30"}
 TABLE = {
     "TableName": "chat",

@@ -27,13 +27,21 @@ class Step:
 
 STEPS = (
     Step("ring", "Where an item lies", "Items fall into a ring of partitions."),
-    Step("reads", "A query and a scan", "What both read, and what they return."),
+    Step("reads", "A query and a scan", "What each of them reads and returns."),
     Step("writes", "What a write costs", "The table pays, and so does each index."),
-    Step("indexes", "Sparse and overloaded indexes", "One index for many questions, or for few."),
+    Step(
+        "indexes",
+        "Sparse and overloaded indexes",
+        "One index for many questions, and one for few items.",
+    ),
     Step("hot", "A hot key", "Why one key cannot be split."),
-    Step("burst", "A burst", "Units that are saved, spent and regained."),
-    Step("split", "A split", "One that helps, and one that cannot."),
-    Step("behind", "An index that falls behind", "Its table refuses writes until it catches up."),
+    Step("burst", "A burst", "Unused units are saved, spent, and saved again."),
+    Step("split", "A split", "A split that helps, and one that cannot help."),
+    Step(
+        "behind",
+        "An index that falls behind",
+        "Its table refuses writes until the index catches up.",
+    ),
     Step("stale", "A stale read", "Why you may not read your own write."),
     Step("collection", "A large item collection", "What 10 GB and a local index mean."),
 )
@@ -50,7 +58,7 @@ def step(visit: Visit, name: str, **context: Any) -> Response:
 
 def database(visit: Visit) -> "Database":
     opened = visit.console.target.database
-    assert opened, "the tour has its own database"
+    assert opened, "the tour must have its own database"
     return opened
 
 
