@@ -207,7 +207,7 @@ LONG = '{"pk":"' + "x" * (9 * 1024 * 1024)
         ("a.jsonl", '{"Item":{}}},{"DeleteRequest":{"Key":{}}', ":1: not a line of DynamoDB JSON"),
         ("a.jsonl", '{"Item":[]}', ":1: the item is not an object"),
         ("a.jsonl", '{"pk":"a"}\n{"pk":', ":2: not an item in JSON"),
-        ("a.jsonl", '{"pk":NaN}', ":1: not an item in JSON: NaN is not a number of DynamoDB"),
+        ("a.jsonl", '{"pk":NaN}', ":1: not an item in JSON: NaN is not a number that DynamoDB"),
         ("a.jsonl", '{"pk":{"$NS":["a"]}}', r":1: .*the content of \$NS is not a NS"),
         ("a.jsonl", "[" * 100_000, "not an item in JSON"),
         ("a.jsonl", '{"a":' * 100_000, ":1: not an item in JSON: it is nested too deeply"),

@@ -70,7 +70,7 @@ class _Allow:
         statement, actions = self._statement, self._left(self._statement)
         if statement.but_actions:
             count = len(actions)
-            yield f"NotAction with Allow allows {count} actions, and all that are added later"
+            yield f"NotAction with Allow allows {count} actions, and all actions added later"
         if actions == ACTIONS and not statement.conditions:
             yield "it allows every action"
         if _LEADING & self._keys:

@@ -111,7 +111,9 @@ def _ends(generations: dict[int, f.Generation], number: int) -> float:
 def _too_early(contents: Contents, at: float | None) -> str:
     snapshots = contents.snapshots()
     if at is None or not snapshots:
-        return f"{contents.objects.address}: the first copy of the file is not complete"
+        return (
+            f"{contents.objects.address}: the archive has no complete copy of the database file yet"
+        )
     return (
         f"{contents.objects.address}: {f.written(at)} is too early; the first moment in the "
         f"archive is {f.written(min(each.time for each in snapshots))}"

@@ -293,7 +293,7 @@ def _foreign(name: str, cell: Any) -> dict[str, Any]:
             return {"N": _digits(cell)}
         case float():
             if cell != cell or cell in (float("inf"), float("-inf")):
-                raise ValueError(f"{name}: {cell} is not a number of DynamoDB")
+                raise ValueError(f"{name}: {cell} is not a number that DynamoDB can store")
             return {"N": repr(cell)}
         case str():
             return {"S": cell}

@@ -22,7 +22,7 @@ _SPACE = " \t\r\n"
 
 
 def _no_number(text: str) -> Any:
-    raise NotPlain(f"{text} is not a number of DynamoDB")
+    raise NotPlain(f"{text} is not a number that DynamoDB can store")
 
 
 _decoder = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=_no_number)

@@ -67,7 +67,7 @@ def test_items(text: str, message: str) -> None:
         ("def a(self, id: int) -> A | None: ...", "'id' is int, but the field 'id' is str"),
         ("def a(self, id) -> A | None: ...", "has no type"),
         ("def a(self, id: str) -> A: ...", "`X | None`"),
-        ("def a(self, id: str) -> st.AsyncQuery[A]: ...", "returns st.Query"),
+        ("def a(self, id: str) -> st.AsyncQuery[A]: ...", "must return st.Query"),
         ("async def a(self, id: str) -> A | None: ...", "written with `def`"),
         ("def a(self, id: str) -> int: ...", "@st.counts"),
         ("def a(self, id: str) -> str | None: ...", "not an st.Item"),

@@ -61,7 +61,9 @@ class Draft:
         for name, info in model.model_fields.items():
             time = isinstance(info.default_factory, WriteTime)
             if time and self.fields[name].python is not datetime:
-                raise DeclarationError(f"{name}: st.now is for a datetime", at=model)
+                raise DeclarationError(
+                    f"{name}: st.now needs a field of the type datetime", at=model
+                )
         self.attributes = {
             name: info.serialization_alias or info.alias or name
             for name, info in model.model_fields.items()

@@ -224,7 +224,7 @@ class _Reader:
             self._expect_coroutine(False)
             if (origin is AsyncQuery) != self.asynchronous:
                 right = "AsyncQuery" if self.asynchronous else "Query"
-                raise self._error(f"a pattern of this store returns st.{right}")
+                raise self._error(f"a pattern of this store must return st.{right}")
             [inner] = get_args(hint)
             if isinstance(inner, TypeVar):
                 return (), "many", inner
@@ -261,7 +261,7 @@ class _Reader:
         """The vector and the number of items of a search. Both are removed from `hints`."""
         vectors = [name for name, hint in hints.items() if hint == VectorLike]
         if len(vectors) != 1 or hints.get(TOP) is not int:
-            raise self._error("a search has the arguments `to: st.VectorLike` and `top: int`")
+            raise self._error("a search must have the arguments `to: st.VectorLike` and `top: int`")
         for name in (*vectors, TOP):
             del hints[name]
         default: Any = inspect.signature(self.function).parameters[TOP].default
@@ -290,7 +290,7 @@ class _Reader:
             raise self._error(f"it needs an argument `entity: type[{variable}]`")
         optional = [argument.optional for argument in arguments]
         if optional != sorted(optional):
-            raise self._error("arguments with `= None` come last")
+            raise self._error("arguments with `= None` must come last")
         return arguments, by_type
 
     def _argument(self, name: str, hint: Any, default: Any) -> Argument:

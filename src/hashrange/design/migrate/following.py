@@ -192,8 +192,8 @@ class FollowingSteps(StoreSteps):
             longest = min(2 * longest, LONGEST_PAUSE_SECONDS)
         if late == ATTEMPTS:
             raise MigrationError(
-                f"no write could be signed within the lease of {self.lease.seconds:g} s: give "
-                "the migration larger lease_seconds, in all programs"
+                f"no write could be signed within the lease of {self.lease.seconds:g} s: raise "
+                "lease_seconds of the migration, in all programs"
             )
         raise Conflict(f"other writers changed the item at each of {ATTEMPTS} attempts")
 

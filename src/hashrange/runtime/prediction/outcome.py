@@ -151,7 +151,8 @@ class Outcome:
         source = table if name is None else table.index(name)
         assert source is not None
         if step["Operation"] == "upkeep.SplitPartition":
-            text = f"partition {body['Number']} is split; there are {len(source.partitions)}"
+            count = len(source.partitions)
+            text = f"partition {body['Number']} is split; there are now {count} partitions"
         else:
             units = [f"{each:,}" for each in (source.warm.read, source.warm.write)]
             text = f"warm throughput {units[0]} read, {units[1]} write units"

@@ -96,7 +96,7 @@ def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
         ),
         (
             "online_index_percentage_progress",
-            "The built percentage of a new index.",
+            "How many percent of a new index are built.",
             "built",
         ),
     ):

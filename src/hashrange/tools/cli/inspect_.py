@@ -19,7 +19,10 @@ def add(commands: "Commands") -> None:
     parser.add_argument("path", metavar="DB", type=database_name, help=STORE_HELP)
     parser.add_argument("table", metavar="TABLE", nargs="?", help="default: all tables")
     parser.add_argument(
-        "--picture", metavar="FILE", type=Path, help="draw the partitions, split by split (SVG)"
+        "--picture",
+        metavar="FILE",
+        type=Path,
+        help="draw the partitions, and how they were split (SVG)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

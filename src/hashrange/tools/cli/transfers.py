@@ -29,7 +29,7 @@ def add_speed(parser: argparse.ArgumentParser) -> None:
         metavar="UNITS",
         type=_units,
         default=0.0,
-        help="capacity units per second, read from a table or written to it; default: no limit",
+        help="read or write at most this many capacity units per second; default: no limit",
     )
 
 

@@ -83,7 +83,7 @@ def print_table(
     """Print the items as a table that fits the console. `names` are the columns, `key` the key
     attributes."""
     if not names:
-        console.print(f"{len(items)} items without any of the columns", markup=False)
+        console.print(f"{len(items)} items, without an attribute to show", markup=False)
         return
     rows = [[cell(item.get(name), CELL_CHARACTERS_MAX) for name in names] for item in items]
     layout = lay_out(names, rows, console.width, key)

@@ -64,7 +64,7 @@ def _placeholder(
     name, bar, function = field.partition("|")
     if not name.isidentifier() or conversion:
         raise DeclarationError(
-            f"{{{field}}} in {text!r}: a placeholder is the name of a field", at=at, rule="K01"
+            f"{{{field}}} in {text!r}: a placeholder must be the name of a field", at=at, rule="K01"
         )
     if not bar:
         return Placeholder(name, spec)

@@ -41,7 +41,7 @@ class BoundPattern:
 
     def limited(self, most: int) -> "BoundPattern":
         if most < 1:
-            raise BadValue(f"a limit is at least 1, not {most}")
+            raise BadValue(f"a limit must be at least 1, not {most}")
         return replace(self, limit=most, took=None)
 
     def reader(self, at: Position | None = None, now: datetime | None = None) -> PlanReader:

@@ -134,7 +134,7 @@ class Cost:
                 f"at {self.utilisation:.0%} utilisation: {units}"
             )
         for expense in self.largest:
-            yield f"large: {expense.name}, ${expense.usd:,.2f} a month. {expense.advice}"
+            yield f"large expense: {expense.name}, ${expense.usd:,.2f} a month. {expense.advice}"
         yield from self._notes()
 
     def _row(self, line: CostLine) -> list[str]:

@@ -36,7 +36,7 @@ def without_type(c: Context) -> Iterator[Found]:
         held = attribute is None or project == "ALL" or attribute in project
         if plan.outsiders and not held:
             others = " and ".join(str(entity) for entity in plan.outsiders)
-            yield str(plan.pattern), f"{plan.source} sends {others} too"
+            yield str(plan.pattern), f"{plan.source} also sends items of {others}"
 
 
 @rule(
@@ -53,4 +53,4 @@ def holds_others(c: Context) -> Iterator[Found]:
         if others:
             names = " and ".join(str(entity) for entity in others)
             fields = ", ".join(column.attribute for column in source.columns)
-            yield str(source), f"{names} have {fields} too, so they are in it"
+            yield str(source), f"items of {names} have {fields} too, so they are in the index"

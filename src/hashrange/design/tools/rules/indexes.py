@@ -187,7 +187,7 @@ def could_share(c: Context) -> Iterator[Found]:
     ]
     if len(single) > MANY_INDEXES:
         names = ", ".join(str(source.name) for source in single)
-        yield c.table.name, f"each of these holds one entity: {names}"
+        yield c.table.name, f"each of these indexes holds one entity: {names}"
 
 
 @rule(

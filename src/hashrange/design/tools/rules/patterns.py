@@ -212,13 +212,13 @@ def rates_missing(c: Context) -> Iterator[Found]:
 @rule(
     "A11",
     "information",
-    "a consistent read costs twice",
+    "a consistent read costs twice as much",
     "It takes one read unit for 4 KB instead of a half.",
 )
 def consistent(c: Context) -> Iterator[Found]:
     for plan in c.plans:
         if plan.pattern.facts.consistent:
-            yield str(plan.pattern), "consistent: twice the read units"
+            yield str(plan.pattern), "a consistent read takes twice the read units"
 
 
 @rule(

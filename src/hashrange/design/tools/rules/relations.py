@@ -146,7 +146,10 @@ def different_templates(c: Context) -> Iterator[Found]:
             where, text = f"{entity}.{unique.name}", _shape(unique.template)
             first, known = seen.setdefault(unique.namespace, (where, text))
             if known != text:
-                yield where, f"{unique.template} in the namespace {unique.namespace!r} of {first}"
+                yield (
+                    where,
+                    f"{unique.template} differs from {first} in the namespace {unique.namespace!r}",
+                )
 
 
 @rule(

@@ -25,8 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument(
         "--view",
-        help="table (the default), the name of an index, entities or patterns; TABLE:VIEW if the "
-        "model has several tables",
+        help="what to draw: table (the default), entities, patterns, or the name of an index; "
+        "TABLE:VIEW if the model has several tables",
     )
     parser.add_argument(
         "-o",

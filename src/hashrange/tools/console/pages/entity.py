@@ -68,7 +68,7 @@ def _keys(visit: Visit, entity: "Entity") -> dict[str, Any]:
     try:
         image = _image(visit, entity)
     except FieldFaults:
-        reason = "They are computed when all required fields have values."
+        reason = "The keys are computed when all required fields have values."
     except DesignError as error:
         reason = str(error)
     keys = [
