@@ -29,6 +29,8 @@ async def wait_until_somebody_waits(connection: Any) -> None:
 
 
 async def somebody_waits(connection: Any) -> bool:
+    # Within a transaction, the view would stay as it was at the first look.
+    await connection.execute("SELECT pg_stat_clear_snapshot()")
     found: bool = await connection.fetchval(
         "SELECT EXISTS (SELECT FROM pg_stat_activity "
         "WHERE datname = current_database() AND wait_event_type = 'Lock')"
