@@ -14,7 +14,7 @@ from waiting import run, wait_until_async
 
 import hashrange
 from hashrange import Database
-from hashrange.kv import SYSTEM_SPACE, Conflict, Put, Write
+from hashrange.kv import SYSTEM_SPACE, Put, Write
 from hashrange.model.errors import ResourceInUseException, ThrottlingException
 from hashrange.runtime.awaited import drive
 
@@ -106,28 +106,6 @@ def keep(dsn: str, promise: Promise) -> None:
 )
 def test_a_promise_is_kept(dsn: str, promise: Promise) -> None:
     keep(dsn, promise)
-
-
-def test_a_write_that_loses_many_races_lands(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another server is always a little faster, for a while."""
-    commit, lost = PostgresTransaction.commit, 0
-
-    async def losing(self: PostgresTransaction, given: Sequence[Write], /) -> None:
-        nonlocal lost
-        if lost < 30:
-            lost += 1
-            await self.rollback()
-            raise Conflict("another transaction was in the way")
-        await commit(self, given)
-
-    async def scenario() -> None:
-        async with await hashrange.connect_async(dsn) as database:
-            await database.execute_async("CreateTable", CREATE)
-            monkeypatch.setattr(PostgresTransaction, "commit", losing)
-            await database.execute_async("PutItem", put("a"))
-            assert "Item" in await database.execute_async("GetItem", get("a"))
-
-    run(scenario)
 
 
 async def _increment_everywhere(dsn: str) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from small import by_hand as by_hand
+from small import eager_search as eager_search
 from small import small_steps as small_steps
 
 from hashrange import kv

@@ -289,6 +289,17 @@ def test_an_unknown_outcome_is_never_run_again(
     run(scenario)
 
 
+def test_a_write_that_loses_many_races_lands(inner: MemoryStore) -> None:
+    async def scenario() -> None:
+        faulty = FaultyStore(inner, rate=0.95, seed=1, faults={"commit": (kv.Conflict,)})
+        async with client_of(AsyncMemoryStore(faulty, turns_max=0)) as client:
+            assert await client.send("UpdateItem", increment("a")) == {}
+        assert faulty.struck[kv.Conflict] > 20
+
+    run(scenario)
+    assert count(inner, "a") == 1
+
+
 def test_lost_races_are_not_retried_forever(inner: MemoryStore) -> None:
     async def scenario() -> None:
         faulty = FaultyStore(inner, rate=1.0, faults={"commit": (kv.Conflict,)})

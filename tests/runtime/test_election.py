@@ -90,8 +90,8 @@ class Searched:
         return [["damaged"]]
 
 
-def test_only_the_elected_process_looks_for_damage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashrange.upkeep.scrubber.ELECTION_SECONDS", 0.01)
+@pytest.mark.usefixtures("eager_search")
+def test_only_the_elected_process_looks_for_damage() -> None:
     store: Any = Searched()
     found: list[str] = []
 

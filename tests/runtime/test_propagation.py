@@ -5,6 +5,7 @@ in the name of the test.
 """
 
 import asyncio
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -29,8 +30,6 @@ from hashrange import kv
 from hashrange.model.errors import ApiError, ThrottlingException
 from hashrange.operations.upkeep import build_from_log, build_index
 from hashrange.runtime import back_pressure
-from hashrange.runtime.awaited import propagator
-from hashrange.runtime.awaited.propagator import Propagator
 from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
 from hashrange.testing.async_memory import AsyncMemoryStore
@@ -76,6 +75,17 @@ def test_another_server_carries_out_what_one_has_left_behind(inner: MemoryStore)
     compare(inner)
 
 
+class Troubled(AsyncMemoryStore):
+    """While there is a problem, nobody can read several rows at once, as the records of a log."""
+
+    problem: Exception | None = None
+
+    async def read(self, reads: Sequence[kv.Read], /) -> list[kv.Answer]:
+        if self.problem and any(isinstance(each, kv.Range) for each in reads):
+            raise self.problem
+        return await super().read(reads)
+
+
 @pytest.mark.parametrize(
     ("problem", "seconds"),
     [
@@ -88,20 +98,15 @@ def test_a_table_whose_indexes_fall_behind_is_throttled(
     inner: MemoryStore,
     problem: Exception,
     seconds: float,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def scenario() -> None:
         clock = TestClock()
-        server = Server(AsyncMemoryStore(inner, indexes_follow=True), clock)
+        store = Troubled(inner, indexes_follow=True)
+        server = Server(store, clock)
         await new_table(server)
         await new_table(server, TableName="plain")
-        carry_out = Propagator._carry_out
-
-        async def fails(*_: object) -> dict[propagator.LogSlot, float]:
-            raise problem
-
-        monkeypatch.setattr(Propagator, "_carry_out", fails)
+        store.problem = problem
         await server.send("PutItem", put("one", color="red"))
         await asyncio.sleep(0.01)  # until the first step has failed
         clock.advance(seconds - 1)
@@ -127,7 +132,7 @@ def test_a_table_whose_indexes_fall_behind_is_throttled(
         answer = await server.send("BatchWriteItem", {"RequestItems": everything})
         assert answer["UnprocessedItems"] == {TABLE: requests}
         assert (await server.send("GetItem", get("one")))["Item"]["color"] == {"S": "red"}
-        monkeypatch.setattr(Propagator, "_carry_out", carry_out)
+        store.problem = None
         await server.caught_up()
         await server.send("PutItem", put("two"))
         await server.runtime.aclose()

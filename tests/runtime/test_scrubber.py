@@ -111,13 +111,7 @@ def test_a_changed_row_is_found(store: MemoryStore, space: int) -> None:
     assert found(store)
 
 
-@pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scrubber, "SHARE", 1.0)
-    monkeypatch.setattr(scrubber, "PASS_SECONDS_MIN", 0.0)
-
-
-@pytest.mark.usefixtures("eager")
+@pytest.mark.usefixtures("eager_search")
 def test_a_damaged_database_can_only_be_read(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -139,7 +133,7 @@ def test_a_damaged_database_can_only_be_read(
         assert database.execute("GetItem", get("after")) == {}
 
 
-@pytest.mark.usefixtures("eager", "small_steps")
+@pytest.mark.usefixtures("eager_search", "small_steps")
 def test_nothing_is_found_while_everything_changes(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:

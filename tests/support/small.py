@@ -92,6 +92,14 @@ def little_patience() -> Iterator[None]:
 
 
 @pytest.fixture
+def eager_search() -> Iterator[None]:
+    """The search for damage does not rest, and soon asks again whether it is elected."""
+    values = {"SHARE": 1.0, "PASS_SECONDS_MIN": 0.0, "ELECTION_SECONDS": 0.01}
+    with with_constants({f"upkeep.scrubber.{name}": value for name, value in values.items()}):
+        yield
+
+
+@pytest.fixture
 def no_lateness() -> Iterator[None]:
     """The moment that has just passed can be restored, and a period of any length exported."""
     names = "backups.continuous.LATENESS_SECONDS", "transfers.export_table.PERIOD_SECONDS_MIN"
