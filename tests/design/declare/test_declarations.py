@@ -139,7 +139,7 @@ def test_an_argument_that_the_key_needs_cannot_be_left_out() -> None:
     table = model(A + patterns("def a(self, id: str | None = None) -> st.Query[A]: ..."))
     plan = table.plans["P.a"]
     assert isinstance(plan, Unplanned)
-    assert "without id: Base table: no argument gives id for pk" in str(plan.error)
+    assert "without id: Base table: no argument gives id for the key pk" in str(plan.error)
 
 
 def test_a_table_is_of_protocols_and_entities() -> None:

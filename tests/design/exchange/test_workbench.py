@@ -91,5 +91,5 @@ def test_a_warning_names_each_part_that_a_file_cannot_express() -> None:
     for word in ("streams", "point-in-time recovery", "full backups"):
         assert any(word in line for line in lines)
     lines = workbench.export(tables("chat")).warnings
-    assert any("no unique texts: Login.one_owner" in line for line in lines)
-    assert any("no copies: Membership.username" in line for line in lines)
+    assert any("no unique texts; left out: Login.one_owner" in line for line in lines)
+    assert any("no copies; left out: Membership.username" in line for line in lines)

@@ -271,7 +271,7 @@ def test_mistakes_are_refused() -> None:
         st.Table("untyped", Untyped)
 
     for template, text in {
-        "x#{a|desc:03d}": "is for numbers",
+        "x#{a|desc:03d}": "is only for numbers",
         "x#{n|desc}": "fixed width",
         "x#{n:.4}": "does not fit int",
         "x#{s:03d}": "does not fit",

@@ -126,7 +126,7 @@ def test_a_save_without_changes_sends_nothing(db: App) -> None:
 
 
 def test_now_is_for_datetimes() -> None:
-    with pytest.raises(st.DeclarationError, match=r"st\.now is for a datetime"):
+    with pytest.raises(st.DeclarationError, match=r"st\.now needs a field of the type datetime"):
         model(item("A", "'a#{id}'", "id: st.Slug; x: str = st.now(update=True)") + patterns())
     with pytest.raises(st.DeclarationError, match="create=True or update=True"):
         st.now()

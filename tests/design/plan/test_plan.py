@@ -151,7 +151,7 @@ def test_plans_of_patterns(name: str, row: tuple[str, str, str]) -> None:
     [
         (
             "by_status",
-            r"no argument gives customer_id for pk.*This would: Order: st.index\(\"GSI2\"",
+            r"no argument gives customer_id for the key pk.*This would: Order: st.index\(\"GSI2\"",
         ),
         ("late", "no argument gives a field that stands before order_id in order#"),
     ],

@@ -103,7 +103,7 @@ class Draft:
         for name, kind in self.fields.items():
             if kind.counts and self._default(name) != 0:
                 raise DeclarationError(
-                    f"{name}: a version counts from 0: write `{name}: st.Version = 0`",
+                    f"{name}: a version counts from 0, so write `{name}: st.Version = 0`",
                     at=self.model,
                 )
 
@@ -202,7 +202,8 @@ class Draft:
     def expect_name(self, name: str, declared_as: str) -> None:
         if not NAME(name):
             raise DeclarationError(
-                f"{declared_as}: {name!r} is not an index name: use 3 to 255 of a-z A-Z 0-9 _ . -",
+                f"{declared_as}: {name!r} is not an index name: use 3 to 255 characters of "
+                "a-z A-Z 0-9 _ . -",
                 at=self.model,
             )
 

@@ -16,17 +16,17 @@ def omissions(
     model = table.model
     if not entities:
         names = ", ".join(str(entity) for entity in model.entities)
-        yield f"{table.name}: {format} has no entities and key templates: {names}"
+        yield f"{table.name}: {format} has no entities and key templates; left out: {names}"
     if table.plans:
-        yield f"{table.name}: {format} has no access patterns: {len(table.plans)} are left out"
+        yield f"{table.name}: {format} has no access patterns; left out: {len(table.plans)}"
     if table.backups:
-        yield f"{table.name}: {format} has no full backups: {table.backups} are declared"
+        yield f"{table.name}: {format} has no full backups; left out: {table.backups}"
     if vectors and model.vectors:
         names = ", ".join(index.name for index in model.vectors)
-        yield f"{table.name}: {format} has no vector indexes: {names}"
+        yield f"{table.name}: {format} has no vector indexes; left out: {names}"
     unique = [f"{e}.{u.name}" for e in model.entities for u in e.unique]
     if unique:
-        yield f"{table.name}: {format} has no unique texts: {', '.join(unique)}"
+        yield f"{table.name}: {format} has no unique texts; left out: {', '.join(unique)}"
     copies = [f"{entity}.{name}" for entity in model.entities for name in entity.copies]
     if copies:
-        yield f"{table.name}: {format} has no copies: {', '.join(copies)}"
+        yield f"{table.name}: {format} has no copies; left out: {', '.join(copies)}"

@@ -335,7 +335,7 @@ class _Planner:
         source = self.model.by_type
         if source is None:
             return self._unplanned(
-                "needs an index over the entity's type", proposal='st.Table(..., by_type="GSI1")'
+                "it needs an index over the entity's type", proposal='st.Table(..., by_type="GSI1")'
             )
         return self._plan(source, "Query", (), None, ())
 

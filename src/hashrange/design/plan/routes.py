@@ -200,7 +200,7 @@ class _Walk:
                     missing.append(placeholder.field)
         if missing:
             names = ", ".join(column.attribute for column in self.key.hash)
-            raise KeyRefusal(f"no argument gives {', '.join(missing)} for {names}", missing)
+            raise KeyRefusal(f"no argument gives {', '.join(missing)} for the key {names}", missing)
         return shards
 
     def _known_parts(self, column: KeyColumn) -> tuple[Part, ...]:

@@ -15,7 +15,7 @@ READS = 12
 KINDS = {
     "eventual": "eventually consistent, the default",
     "strong": "strongly consistent",
-    "index": "of a global index",
+    "index": "eventually consistent, of a global index",
 }
 LAG_SECONDS = 0.04
 """The median of a replica's lag in this simulation. DynamoDB's is usually shorter."""

@@ -48,7 +48,7 @@ WRITES = {
         ((":new", "yes"),),
     ),
     "move": Write(
-        "Change the index's sort key of an open order",
+        "Change an open order's sort key in the index",
         _order("open"),
         "SET #key = :new",
         ((":new", "2024-05-09#o-4"),),
