@@ -190,7 +190,7 @@ class _Planner:
             reason = "the table has no type attribute"
             if attribute is not None:
                 reason = f"{source.name} does not project {attribute}"
-            raise KeyRefusal(f"{others} would be counted too, since {reason}", rule="I16")
+            raise KeyRefusal(f"items of {others} would be counted too, since {reason}", rule="I16")
 
     def _expect_start(self, routes: Sequence[Route]) -> None:
         """Raise KeyRefusal if the partitions to read have no earliest one (@st.buckets)."""

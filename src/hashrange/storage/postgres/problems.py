@@ -74,7 +74,7 @@ def explain(error: BaseException, name: str) -> StoreError:
         return error
     state = _state(error)
     if state in CONFLICTS:
-        return Conflict("another transaction was in the way")
+        return Conflict("another transaction has locked or changed the same rows")
     if state in _WORDS:
         kind, words = _WORDS[state]
         return kind(f"{name}: {words} ({_line(error)})")

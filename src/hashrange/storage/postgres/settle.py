@@ -56,7 +56,7 @@ async def commit(
             return True
         status = await _commit(connection, name)
     except asyncpg.IntegrityConstraintViolationError:
-        raise Conflict("another transaction was in the way") from None
+        raise Conflict("another transaction has locked or changed the same rows") from None
     except ERRORS as error:
         # If only the lost node was written to, Citus commits there in one phase.
         if not (is_lost(error) or is_of_another_node(error)):

@@ -226,7 +226,7 @@ class Report:
     def _provisioning(self) -> Iterator[str]:
         smallest = self.prediction.smallest
         if smallest.units is None:
-            yield f"smallest provisioning without a refusal: none suffices: {smallest.why}"
+            yield f"no provisioning without a refusal was found: {smallest.why}"
             return
         units = "; ".join(f"{name} {r} RCU, {w} WCU" for name, (r, w) in smallest.units.items())
         yield f"smallest provisioning without a refusal: {units}"
