@@ -46,7 +46,7 @@ REFUSED = "refused"
 LEFT_OUT = [
     f"kinds: Kinds.{name} is left out: {reason}"
     for name, reason in {
-        "by_month": "it reads several units of time (@st.buckets)",
+        "by_month": "it reads several partitions, one for each unit of time (@st.buckets)",
         "old": "Old has upgrades, which are functions in Python",
         "one_of_shards": "it needs the number of a shard, which is computed with BLAKE2b",
         "near": "it reads by a prefix in the partition key",
