@@ -23,6 +23,7 @@ from hashrange.runtime.aside import jobs
 from hashrange.runtime.awaited import backlog
 from hashrange.runtime.awaited.runtime import AsyncRuntime
 from hashrange.runtime.awaited.threads import LoopThread
+from hashrange.runtime.clock import Clock
 from hashrange.runtime.threaded.runtime import Runtime
 from hashrange.storage import MemoryStore
 from hashrange.testing import TestClock
@@ -137,15 +138,16 @@ def test_a_costly_write_is_dropped_if_its_caller_was_told_to_try_again(
     inner: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario() -> None:
-        runtime = AsyncRuntime(AsyncMemoryStore(inner), asyncio.get_running_loop())
+        now = 0.0
+        clock = Clock(timer=lambda: now)
+        runtime = AsyncRuntime(AsyncMemoryStore(inner), asyncio.get_running_loop(), clock)
         await send(runtime, "PutItem", COSTLY_PUT)
         held = threading.Event()
         monkeypatch.setattr(jobs.Jobs, "_advance", _after(held, jobs.Jobs._advance))
-        monkeypatch.setattr(backlog, "REQUEST_SECONDS_MAX", 0.0)
         told = send(runtime, "UpdateItem", COSTLY_UPDATE)
+        now = backlog.REQUEST_SECONDS_MAX
         assert isinstance(await told, ThrottlingException)
         held.set()
-        monkeypatch.setattr(backlog, "REQUEST_SECONDS_MAX", SECONDS_MAX)
         await wait_until_async(lambda: not (runtime._jobs._count or runtime._jobs._writing))
         found = _decoded(await send(runtime, "GetItem", get("a", "0")))
         assert "m" not in found["Item"]
@@ -214,13 +216,13 @@ def test_the_bytes_that_wait_are_limited(
     run(scenario)
 
 
-def test_nothing_waits_for_ever(inner: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "REQUEST_SECONDS_MAX", 0.0)
-
+def test_nothing_waits_for_ever(inner: MemoryStore) -> None:
     async def scenario() -> None:
+        now = 0.0
         store = Gate(inner)
-        runtime = AsyncRuntime(store, asyncio.get_running_loop())
+        runtime = AsyncRuntime(store, asyncio.get_running_loop(), Clock(timer=lambda: now))
         put_, got = send(runtime, "PutItem", put("a")), send(runtime, "GetItem", get("a"))
+        now = backlog.REQUEST_SECONDS_MAX
         assert isinstance(await put_, InternalServerError)  # it may still land
         assert isinstance(await got, ThrottlingException)
         store.open.set()

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small import no_pauses as no_pauses
 from waiting import wait_until
 
 import hashrange
-from hashrange.server.triggers import lanes
 from hashrange.server.triggers.functions import (
     Failed,
     NotReached,
@@ -19,6 +19,8 @@ from hashrange.server.triggers.functions import (
 from hashrange.server.triggers.settings import Filter, FilterCriteria, Trigger
 from hashrange.server.triggers.worker import Calls
 from hashrange.testing import TestClock
+
+pytestmark = pytest.mark.usefixtures("no_pauses")
 
 STREAM = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
@@ -93,11 +95,6 @@ def call_all(database: hashrange.Database, function: Any, **settings: Any) -> No
     """A process that calls until nothing more is to be done now, and ends."""
     with closing(calls(database, function, **settings)) as worker:
         go_on(worker)
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "PAUSE_SECONDS_MIN", 0.001)
 
 
 @contextmanager

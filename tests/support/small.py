@@ -70,11 +70,11 @@ def small_blocks() -> Iterator[None]:
 def no_pauses() -> Iterator[None]:
     """What is refused or lost is tried again at once, and clocks of machines agree."""
     names = (
-        *("migrate.migrator.SKEW_SECONDS", "migrate.following.LONGEST_PAUSE_SECONDS"),
-        *("migrate.patience._PAUSE_SECONDS", "migrate.patience._LONGEST_SECONDS"),
-        "execute.work.PAUSE",
+        *("design.migrate.migrator.SKEW_SECONDS", "design.migrate.following.LONGEST_PAUSE_SECONDS"),
+        *("design.migrate.patience._PAUSE_SECONDS", "design.migrate.patience._LONGEST_SECONDS"),
+        *("design.execute.work.PAUSE", "server.triggers.lanes.PAUSE_SECONDS_MIN"),
     )
-    with with_constants({f"design.{name}": 0.0 for name in names}):
+    with with_constants(dict.fromkeys(names, 0.0)):
         yield
 
 

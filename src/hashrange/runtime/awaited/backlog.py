@@ -6,7 +6,6 @@ limited: when too many are waiting, new ones are refused, and SDKs try them agai
 
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Hashable
-from time import monotonic
 
 from hashrange.model.errors import ThrottlingException
 
@@ -30,9 +29,15 @@ class Backlog:
     `overdue` is called with each request that has taken too long, after the request is removed.
     """
 
-    def __init__(self, loop: AbstractEventLoop, overdue: Callable[[Hashable], None]) -> None:
+    def __init__(
+        self,
+        loop: AbstractEventLoop,
+        overdue: Callable[[Hashable], None],
+        timer: Callable[[], float],
+    ) -> None:
         self._loop = loop
         self._overdue = overdue
+        self._timer = timer
         self._requests: dict[Hashable, tuple[int, float]] = {}
         self._bytes = 0
         self._sweeping = False
@@ -45,7 +50,7 @@ class Backlog:
         requests, or too many bytes, are unanswered."""
         if len(self._requests) >= REQUESTS_MAX or self._bytes + size > BYTES_MAX:
             raise throttled()
-        self._requests[request] = size, monotonic()
+        self._requests[request] = size, self._timer()
         self._bytes += size
         if not self._sweeping:
             self._sweeping = True
@@ -63,7 +68,7 @@ class Backlog:
         return True
 
     def _sweep(self) -> None:
-        oldest = monotonic() - REQUEST_SECONDS_MAX
+        oldest = self._timer() - REQUEST_SECONDS_MAX
         while self._requests:
             request, (_, since) = next(iter(self._requests.items()))
             if since > oldest:

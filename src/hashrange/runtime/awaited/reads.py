@@ -118,7 +118,7 @@ class Reads:
         self._environment = environment
         self._jobs = jobs
         self._prepare = prepare
-        self._backlog = Backlog(loop, self._overdue)
+        self._backlog = Backlog(loop, self._overdue, environment.clock.timer)
         self._queue = ReadQueue()
         self._slices = Slices(loop)
         self._spawn = spawn

@@ -85,7 +85,7 @@ class Writes:
         self._prepare = prepare
         self._wake_upkeep = wake_upkeep
         self._committed = committed
-        self._backlog = Backlog(loop, self._overdue)
+        self._backlog = Backlog(loop, self._overdue, environment.clock.timer)
         self._lines: dict[tuple[int, bool], Line] = {}
         """The lines by machine (`SEVERAL` for requests that concern several machines) and by
         whether their requests are decided apart."""
