@@ -179,7 +179,7 @@ def test_metrics_say_which_numbers_only_rise(dsn: str) -> None:
 
 
 def test_a_figure_that_is_not_listed_is_refused() -> None:
-    with pytest.raises(AssertionError, match="the figure unheard_of is not listed"):
+    with pytest.raises(AssertionError, match="the figure unheard_of must be listed"):
         rendered(lambda: Counts(figures={"unheard_of": 1}))
 
 

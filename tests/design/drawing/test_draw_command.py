@@ -81,7 +81,7 @@ def test_bad_input(
     assert "no table 'absent'" in refusal(capsys, SENSORS, None, out, "absent", endpoint)
     chat = example("chat").table
     chat.create(database)
-    assert "'chat' differs" in refusal(capsys, SENSORS, None, out, "chat", endpoint)
+    assert "'chat' does not fit the model" in refusal(capsys, SENSORS, None, out, "chat", endpoint)
     broken = tmp_path / "broken.py"
     broken.write_text("import absent_module")
     assert "broken.py, line 1" in refusal(capsys, broken, None, out)
