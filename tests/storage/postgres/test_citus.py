@@ -239,9 +239,9 @@ def test_each_statement_is_routed_to_one_shard(dsn: str, monkeypatch: pytest.Mon
         writes = Put(SPACE, b"1", value_of(9)), Put(*ONE, value_of(1)), Delete(SPACE, b"3")
         await write(store, *writes, reads=reads)
         await write(store, Delete(SPACE, b"2"), reads=[Get(((SPACE, b"2"),))])
-        snapshot = await store.snapshot()
-        page, backward, [count] = await snapshot.read(reads[3:])  # type: ignore[misc]
-        await snapshot.close()
+        transaction = await store.begin(True)
+        page, backward, [count] = await transaction.read(reads[3:])  # type: ignore[misc]
+        await transaction.rollback()
         assert isinstance(page, Page)
         assert isinstance(backward, Page)
         assert len(page.rows) == 22
@@ -254,7 +254,9 @@ def test_each_statement_is_routed_to_one_shard(dsn: str, monkeypatch: pytest.Mon
         await write(store, Purge(SPACE, 100))
 
     monkeypatch.setattr(Pool, "_connect", logged)
-    monkeypatch.setattr(Nodes, "one_for", lambda *_: None)  # nothing is said to shards themselves
+    # Nothing is said to shards themselves.
+    monkeypatch.setattr(Nodes, "one_for", lambda *_: None)
+    monkeypatch.setattr(PostgresStore, "concerns_several_nodes", lambda *_: False)
     run(dsn, scenario)
     asked = {text for text in statements if DISTRIBUTED.search(text)}
     assert len(asked) > 15

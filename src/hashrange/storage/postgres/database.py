@@ -20,6 +20,7 @@ from hashrange.storage.postgres.address import (
 from hashrange.storage.postgres.cluster import direct, fences, routed
 from hashrange.storage.postgres.cluster.fences import Fences
 from hashrange.storage.postgres.cluster.nodes import LOCKING_SIZE, WIDE_SIZE, Nodes
+from hashrange.storage.postgres.cluster.snapshots import SNAPSHOT, NodeSnapshots
 from hashrange.storage.postgres.known_spaces import KnownSpaces
 from hashrange.storage.postgres.pool import (
     CITUS_PLANS,
@@ -54,8 +55,6 @@ T = TypeVar("T")
 FENCED_SECONDS_MAX = 15.0
 """The time for which reads wait for a change of definitions that has not reached all nodes yet."""
 FENCED_PAUSE_SECONDS = 0.01
-
-SNAPSHOT = "REPEATABLE READ READ ONLY"
 
 TIDY_SECONDS = 60.0
 
@@ -129,6 +128,7 @@ class PostgresDatabase:
         """Distinguishes the advisory locks of this schema from those of other schemas in the
         database."""
         self.commits = self.conflicts = 0
+        self._several = asyncio.Semaphore(WIDE_SIZE)
         self._opening: asyncio.Lock | None = None
         self._opened = False
         self._latest = 0
@@ -238,7 +238,7 @@ class PostgresDatabase:
         return Question(reads, locks_system=self.nodes.are_distributed)
 
     async def pool_for(self, question: Question) -> Pool:
-        return await self.pool_of(question.slots())
+        return await self.pool_of(question.slots)
 
     async def pool_of(self, slots: set[int]) -> Pool:
         """The pool for statements about these slots."""
@@ -248,13 +248,19 @@ class PostgresDatabase:
         self.nodes.keep_current()
         return self.nodes.pool_for(slots)
 
-    async def hold_snapshot(self, question: Question, values: bool = True) -> HeldSnapshot:
+    async def hold_snapshot(
+        self, question: Question, values: bool = True
+    ) -> HeldSnapshot | NodeSnapshots:
         """Take a snapshot of PostgreSQL, on a connection of its own, and answer a question from
-        it."""
+        it. In a cluster, each node's snapshot is taken when the node is first asked."""
         return await self._retried(question, self._hold, question, values)
 
-    async def _hold(self, question: Question, values: bool) -> HeldSnapshot:
+    async def _hold(self, question: Question, values: bool) -> HeldSnapshot | NodeSnapshots:
         pool = await self.pool_for(question)
+        if self.citus:
+            snapshots = NodeSnapshots(self.nodes, self._several, self._noting, self.explained)
+            await snapshots.ask(question, values)
+            return snapshots
         connection = await pool.take()
         try:
             # The first statement after BEGIN takes the snapshot.
@@ -265,8 +271,15 @@ class PostgresDatabase:
             await pool.take_back(connection, error)
             raise
 
+    def concerns_several_nodes(self, question: Question) -> bool:
+        if not self.citus:
+            return False
+        slots = question.single_slots()
+        return slots is None or len({self.nodes.of(slot) for slot in slots}) > 1
+
     async def ask(self, question: Question, values: bool = True) -> None:
-        """Answer a question with one statement. If the connection is lost, ask on another one.
+        """Answer a question, with one statement if it concerns one node. If a connection is lost,
+        ask again on another one.
 
         Without `values`, only the keys and versions of rows are read.
         """
@@ -274,8 +287,13 @@ class PostgresDatabase:
 
     async def _ask(self, question: Question, values: bool) -> None:
         pool = await self.pool_for(question)
-        async with pool.connection() as connection:
-            await self.ask_on(pool, connection, question, values)
+        if not self.concerns_several_nodes(question):
+            async with pool.connection() as connection:
+                await self.ask_on(pool, connection, question, values)
+        elif question.names or question.ranges:
+            await (await self._hold(question, values)).close()
+        else:
+            await self._noting(direct.ask_several(question, values, self.nodes))
 
     async def _retried(
         self, question: Question, step: Callable[..., Awaitable[T]], *arguments: Any
@@ -309,12 +327,17 @@ class PostgresDatabase:
             return
         slots = question.single_slots()
         node = None if slots is None else self.nodes.one_for(slots, pool)
+        if slots is None or node is None:
+            async with pool.within(connection):
+                await self._noting(routed.ask(connection, question, values))
+        else:
+            asking = direct.ask(connection, question, values, self.nodes, node, slots)
+            await self._noting(asking)
+
+    async def _noting(self, asking: Awaitable[set[int]]) -> None:
+        """Ask, and note the fences that are in the way."""
         try:
-            if slots is None or node is None:
-                async with pool.within(connection):
-                    met = await routed.ask(connection, question, values)
-            else:
-                met = await direct.ask(connection, question, values, self.nodes, node, slots)
+            met = await asking
         except routed.Fenced as error:
             self.fences.met(error.met)
             raise

@@ -250,7 +250,7 @@ class Pool:
             raise StoreError(f"{self.name}: the store is closed; open it again")
         if not self._idle:
             self.refuse_if_away()
-        await self._wait(self._free)
+        await self.wait(self._free)
         try:
             if not self._idle:
                 self.refuse_if_away()
@@ -290,7 +290,8 @@ class Pool:
                 return connection
         return await self._connect()
 
-    async def _wait(self, places: asyncio.Semaphore) -> None:
+    async def wait(self, places: asyncio.Semaphore) -> None:
+        """Wait for a place. Raises Busy if none is free in time."""
         self.waiting += 1
         try:
             async with asyncio.timeout(WAIT_SECONDS_MAX):

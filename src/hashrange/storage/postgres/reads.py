@@ -11,7 +11,8 @@ The values of many rows by key are read until they have `READ_BYTES_MAX` bytes t
 a value that was left out is not answered, nor is any read after it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from functools import cached_property
 from itertools import groupby, takewhile
 from math import ceil
 from typing import Any
@@ -144,6 +145,7 @@ class Question:
         else:
             self.names.setdefault(name, len(self.names))
 
+    @cached_property
     def slots(self) -> set[int]:
         """The slots of the rows that are read by key, and the slots in which ranges begin; if there
         are none, the slot of the catalog's row."""
@@ -158,7 +160,43 @@ class Question:
         range that may be in several slots."""
         if self.names or not all(asked.is_in_one_slot for asked in self.ranges):
             return None
-        return self.slots()
+        return self.slots
+
+    def slots_of_rows(self) -> set[int]:
+        """The slots of the rows by key that need not be as of one moment; if there are none, one of
+        `slots`."""
+        keys = self.keys.keys() - self.bounds.keys() - {CATALOG}
+        return {slot_of(key) for _, key in keys} or {min(self.slots)}
+
+    def part(self, slots: Container[int]) -> "Question":
+        """The part that requests the rows by key in some of `slots_of_rows`, and the time."""
+        part = Question((), self.compared)
+        keys = [
+            key
+            for key in self.keys
+            if key == CATALOG or (key not in self.bounds and slot_of(key[1]) in slots)
+        ]
+        part.keys = {key: place for place, key in enumerate(keys)}
+        part._keys_min = sum(self.keys[key] < self._keys_min for key in keys)
+        part.bytes_max, part.time = self.bytes_max, self.time
+        part.lists_dropped = self.lists_dropped
+        return part
+
+    def take_parts(self, parts: "Sequence[Question]") -> None:
+        """Take the answers to the parts into which the rows by key were divided."""
+        self.rows = [None] * len(self.keys)
+        for part in parts:
+            for key, place in part.keys.items():
+                self.rows[self.keys[key]] = part.rows[place]
+        self._many = any(part._many for part in parts)
+        self.dropped.update(*(part.dropped for part in parts))
+        self.now = max(part.now for part in parts)
+
+    def fence_row(self) -> tuple[int, int, bytes | None]:
+        """The version, the weight and the value of the fence that was read."""
+        weight, version = self.fence
+        row = self.rows[self.keys[CATALOG]]
+        return version, weight, row[1] if row else None
 
     def sees_spaces(self, fenced: bool) -> bool:
         """Whether the answers may depend on which spaces are dropped. Reads of the system space do

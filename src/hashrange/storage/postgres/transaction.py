@@ -30,7 +30,9 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage.postgres.cluster import routed_writes
+from hashrange.storage.postgres.cluster.direct import Moved
 from hashrange.storage.postgres.cluster.fences import new_version
+from hashrange.storage.postgres.cluster.snapshots import NodeSnapshots
 from hashrange.storage.postgres.database import HeldSnapshot, PostgresDatabase
 from hashrange.storage.postgres.guards import DROPPED_LIST, Guards, locks_ahead
 from hashrange.storage.postgres.landing import Landing
@@ -46,9 +48,11 @@ DOUBT_SECONDS = 0.2
 
 class PostgresSnapshot:
     """A snapshot of the database. Unless `held` is given, PostgreSQL takes the snapshot with the
-    first read, at the node of that read."""
+    first read of each node."""
 
-    def __init__(self, store: PostgresDatabase, held: HeldSnapshot | None = None) -> None:
+    def __init__(
+        self, store: PostgresDatabase, held: HeldSnapshot | NodeSnapshots | None = None
+    ) -> None:
         self._store = store
         self._held = held
         self._closed = False
@@ -57,12 +61,18 @@ class PostgresSnapshot:
         if self._closed:
             raise StoreError("the snapshot is closed")
         question = self._store.question(reads)
-        if self._held is None:
-            self._held = await self._store.hold_snapshot(question)
-        else:
-            await self._held.ask(question)
+        await self._ask(question)
         await self._store.read_bounded(question)
         return question.answers(reads, self._store.not_before)
+
+    async def _ask(self, question: Question) -> None:
+        if self._held is not None:
+            try:
+                await self._held.ask(question)
+                return
+            except Moved:  # the snapshots were closed; new ones find the shard at its new node
+                pass
+        self._held = await self._store.hold_snapshot(question)
 
     async def close(self) -> None:
         self._closed = True
@@ -80,7 +90,7 @@ class PostgresTransaction:
     def __init__(self, store: PostgresDatabase, locking: bool) -> None:
         self._store = store
         self._locking = locking
-        self._snapshot: HeldSnapshot | None = None
+        self._snapshot: HeldSnapshot | NodeSnapshots | None = None
         self._pool = store.pool
         self._connection: Any = None
         """The connection that holds the locks; it was taken from `_pool`."""
@@ -100,7 +110,7 @@ class PostgresTransaction:
                 self._snapshot = await self._store.hold_snapshot(again, values=False)
                 self._guards.compare(again, rows=True)
             await (self._snapshot or self._store).ask(question)
-        one_slot = len(question.slots()) == 1 and not question.ranges
+        one_slot = len(question.slots) == 1 and not question.ranges
         self._of_one_moment = one_slot and not self._was_read
         self._was_read = True
         answers = question.answers(reads, self._store.not_before)
@@ -233,7 +243,7 @@ class PostgresTransaction:
             store.committed()
         return landing.catalog
 
-    async def _compare(self, source: HeldSnapshot | PostgresDatabase) -> None:
+    async def _compare(self, source: HeldSnapshot | NodeSnapshots | PostgresDatabase) -> None:
         """Raises Conflict unless everything that was read is still the same in `source`."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)

@@ -10,7 +10,9 @@ which keeps the shards in place and then asks the same question. The fence that 
 is current: PostgreSQL locks the tables that a statement writes to before it takes the snapshot, and
 a change of a fence waits for these locks.
 
-Statements that concern several nodes, or rows in many slots, go through Citus: see `routed`.
+A read of rows by key at several nodes is divided into one statement for each node. Ranges over
+several nodes are read as `snapshots` describes. Writes to several nodes, and reads of their
+transactions, go through Citus: see `routed`.
 """
 
 import random
@@ -21,8 +23,9 @@ import asyncpg
 
 from hashrange.kv import CATALOG, Conflict
 from hashrange.storage.postgres.cluster import fences
+from hashrange.storage.postgres.cluster.merging import together
 from hashrange.storage.postgres.cluster.nodes import Node, Nodes, Shard
-from hashrange.storage.postgres.cluster.routed import Fenced
+from hashrange.storage.postgres.cluster.routed import Fenced, in_the_way
 from hashrange.storage.postgres.read_statements import FENCE, PLACED, statement
 from hashrange.storage.postgres.reads import Question
 from hashrange.storage.postgres.tables import Source
@@ -76,6 +79,24 @@ async def ask(
         sees_dropped |= is_closed
 
 
+async def ask_several(question: Question, values: bool, nodes: Nodes) -> set[int]:
+    """Ask each node for the rows by key of its slots, all nodes at once. See `ask`."""
+    by_node: dict[Node, set[int]] = {}
+    for slot in question.slots_of_rows():
+        by_node.setdefault(nodes.of(slot), set()).add(slot)
+    parts = {node: question.part(its) for node, its in by_node.items()}
+
+    async def ask_one(node: Node) -> None:
+        async with node.near.connection() as connection:
+            await ask(connection, parts[node], values, nodes, node, by_node[node])
+
+    await together(map(ask_one, parts))
+    question.take_parts(list(parts.values()))
+    if CATALOG not in question.keys:
+        return set()
+    return in_the_way([part.fence_row() for part in parts.values()], question)
+
+
 def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
     """The layout for a transaction that concerns only these slots, all of them at the node."""
     shards = _shards(nodes, node, slots)
@@ -97,9 +118,14 @@ def can_name_shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> bool:
 
 def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
     """The shard that has all of these slots. If they are in several shards: all shards of the node,
-    so that one prepared statement serves every set of slots."""
+    so that one prepared statement serves every set of slots. Raises Moved if the node does not have
+    all of them by now."""
     shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
-    return node.shards if len(shards) > 1 else list(shards.values())
+    if len(shards) == 1:
+        return list(shards.values())
+    if not shards.keys() <= {shard.number for shard in node.shards}:
+        raise Moved
+    return node.shards
 
 
 def _in_the_way(question: Question) -> set[int]:

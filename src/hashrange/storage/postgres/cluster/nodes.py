@@ -10,7 +10,7 @@ connection of another pool already, and must not wait for a second connection of
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -66,6 +66,8 @@ class Node:
         """The milliseconds by which the node's clock is ahead of the clock of this process."""
         self.rows = PLAIN.rows
         """The table, or the union of tables, that has all rows of this node."""
+        self.tables: Mapping[int, str] = {}
+        """The table that has the rows of each slot of this node."""
 
     @property
     def pools(self) -> tuple[Pool, Pool, Pool]:
@@ -90,6 +92,8 @@ class Nodes:
         self._by_number: dict[int, Shard] = {}
         self._shard_of_slot: list[Shard] = []
         self.dropped = PLAIN_SOURCE.dropped
+        self.changes = 0
+        """How many times the map has changed."""
         self._loaded_at = 0.0
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -98,6 +102,7 @@ class Nodes:
         for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
             node = Node(number, near, wide, locking)
             node.shards = [Shard(None, slots, PLAIN)]
+            node.tables = dict.fromkeys(range(SLOTS), PLAIN.rows)
             self._by_address["", number] = node
         self._of_slot = self.all * (SLOTS // 2)
         self._shard_of_slot = [node.shards[0] for node in self._of_slot]
@@ -112,7 +117,6 @@ class Nodes:
         numbers = [row["shardid"] for row in placements]
         if numbers != self._numbers:
             await self._load_shards(connection)
-            self._numbers = numbers
         shards: dict[Node, list[Shard]] = {}
         for number, host, port, _, _ in placements:
             if shard := self._by_number.get(number):  # a shard that was split has no slots
@@ -120,8 +124,12 @@ class Nodes:
         for node in self.all:
             node.shards = shards.get(node, [])
             node.rows = _union(node.shards)
-        of_slot = {slot: node for node in self.all for it in node.shards for slot in it.slots}
-        self._of_slot = [of_slot[slot] for slot in range(SLOTS)]
+            node.tables = {slot: it.tables.rows for it in node.shards for slot in it.slots}
+        of_slot = {slot: node for node in self.all for slot in node.tables}
+        before, self._of_slot = self._of_slot, [of_slot[slot] for slot in range(SLOTS)]
+        if self._of_slot != before or numbers != self._numbers:
+            self.changes += 1
+            self._numbers = numbers
         self._loaded_at = time.monotonic()
         return placements[0]["now"], placements[0]["in_doubt"]
 

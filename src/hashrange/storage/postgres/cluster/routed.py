@@ -70,7 +70,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
     transaction: without one, Citus would open a connection to each shard.
 
     Returns the versions of the fences that would keep a transaction with these reads from
-    committing: see `_in_the_way`. Raises Fenced, a Conflict, if the question cannot be answered
+    committing: see `in_the_way`. Raises Fenced, a Conflict, if the question cannot be answered
     because of them.
 
     The dropped spaces are read last. So if rows are missing because their space is being emptied,
@@ -78,7 +78,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
     because then no space that the reader may know has been dropped.
     """
     rows, met = await _rows(connection, question, values)
-    totals = await _totals(connection, question) if question.names else []
+    counted = await totals(connection, question) if question.names else []
     while True:
         pages: list[ResultRow] = []
         for part, reverse in (FORWARD, False), (BACKWARD, True):
@@ -91,7 +91,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> set[i
         if question.lists_dropped or sees_spaces or met:
             spaces = await connection.fetch(_DROPPED)
             dropped = [(DROPPED, row["space"], None, None, None, None) for row in spaces]
-        if question.take([*dropped, *rows, *totals, *pages]):
+        if question.take([*dropped, *rows, *counted, *pages]):
             return met
 
 
@@ -101,7 +101,7 @@ async def _rows(
     """Read the rows by key and, if the question requests them, the time and the catalog's row.
 
     Returns the rows of the answer, and the versions of the fences that would keep a transaction
-    with these reads from committing: see `_in_the_way`.
+    with these reads from committing: see `in_the_way`.
     """
     asked: dict[tuple[int, int, bytes], int] = {}
     for key, place in question.keys.items():
@@ -112,7 +112,7 @@ async def _rows(
     if not slots:
         if not (fenced or question.time):
             return [], set()
-        slots = {min(question.slots())}
+        slots = {min(question.slots)}
     spaces, keys = {space for _, space, _ in asked}, {key for _, _, key in asked}
     if fenced or question.time:
         spaces.add(fences.SPACE)
@@ -126,7 +126,7 @@ async def _rows(
         text = _GETS.format(value=value, slots="ANY ($1)")
         fetched = await connection.fetch(text, list(slots), *arguments)
     rows: list[ResultRow] = []
-    states: list[tuple[int, int, bytes]] = []
+    states: list[tuple[int, int, bytes | None]] = []
     now = 0
     for slot, space, key, version, weight, content, milliseconds in fetched:
         now = max(now, milliseconds)
@@ -137,7 +137,7 @@ async def _rows(
     met: set[int] = set()
     if fenced:
         assert len(states) == len(slots), "each slot must have a fence"
-        met = _in_the_way(states, question)
+        met = in_the_way(states, question)
         version, _, content = states[0]
         if content:
             rows.append((GETS, question.keys[CATALOG] + 1, None, None, version, content))
@@ -151,7 +151,7 @@ def _place(key: Key) -> tuple[int, int, bytes]:
     return at.slot, at.space, at.key
 
 
-def _in_the_way(states: Sequence[tuple[int, int, bytes]], question: Question) -> set[int]:
+def in_the_way(states: Sequence[tuple[int, int, bytes | None]], question: Question) -> set[int]:
     """The versions of the fences that would keep a transaction with these reads from committing:
     of all closed fences and, if the fences have different versions, of all fences.
 
@@ -178,9 +178,10 @@ class Fenced(Conflict):
         self.met = met
 
 
-async def _totals(connection: Any, question: Question) -> list[ResultRow]:
-    totals = await connection.fetch(_TOTALS, list(question.names))
-    return [(COUNTERS, question.names[name] + 1, None, None, n, None) for name, n in totals]
+async def totals(connection: Any, question: Question) -> list[ResultRow]:
+    """The totals of the counters that the question requests."""
+    rows = await connection.fetch(_TOTALS, list(question.names))
+    return [(COUNTERS, question.names[name] + 1, None, None, n, None) for name, n in rows]
 
 
 async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None:
