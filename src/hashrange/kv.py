@@ -72,11 +72,13 @@ class Get(Struct, gc=False):
     With `weight_max`, all rows are as of one moment, even in a store whose machines share no
     snapshot. Once the weights of the rows together exceed it, later rows may be cut to their
     headers. With `bytes_max`, which transactions never use, TOO_LARGE replaces each larger value.
+    `then` has the keys of the rows that will probably be read next; stores ignore it.
     """
 
     keys: tuple[Key, ...]
     weight_max: int | None = None
     bytes_max: int | None = None
+    then: tuple[Key, ...] = ()
 
 
 class Range(Struct, gc=False):
@@ -263,10 +265,8 @@ class Store(Protocol):
         """
 
     def figures(self) -> dict[str, int]:
-        """Numbers for monitoring, by name: sizes in bytes, and counts since the store was opened.
-
-        They are statistics, and each store has its own. Any thread may call this method.
-        """
+        """Statistics for monitoring, by name: sizes in bytes, and counts since the store was
+        opened. Each store has its own. Any thread may call this method."""
 
     def close(self) -> None: ...
 

@@ -39,9 +39,11 @@ ON_POSTGRESQL = frozenset(
 )
 """The tests whose answers depend on what a store does. Validation, expressions and distances are
 the same over every store."""
-ON_CITUS = frozenset(f"test_{name}" for name in ("index_updates", "transactions", "vectors"))
-"""Those of indexes that follow, and of transactions over nodes. Statements are shown by the store
-suite, and any mixture of requests by the stateful test."""
+ON_CITUS = frozenset(
+    f"test_{name}" for name in ("batches", "index_updates", "transactions", "vectors")
+)
+"""Those of indexes that follow, and of batches and transactions over nodes. Statements are
+shown by the store suite, and any mixture of requests by the stateful test."""
 ON_POLICED = frozenset(
     f"test_{name}"
     for name in (

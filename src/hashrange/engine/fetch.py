@@ -169,18 +169,25 @@ def some_items(keys: Sequence[tuple[Table, RowKey]]) -> Fetch[list[Row | None]]:
 
 
 def items(
-    keys: Sequence[tuple[Table, RowKey]], check: Callable[[int], None] = lambda size: None
+    keys: Sequence[tuple[Table, RowKey]],
+    check: Callable[[int], None] = lambda size: None,
+    then: Sequence[kv.Key] = (),
 ) -> Fetch[list[Row | None]]:
     """The rows with these keys, read in steps. A row that does not exist is None.
 
     After each step `check` is called with the sum of the items' sizes in bytes so far. It may raise
-    an error before all rows are read.
+    an error before all rows are read. `then` has the keys of other rows that will be read next.
     """
     rows: list[Row | None] = []
+    places = [(table.space, key.key) for table, key in keys]
     size = stored_bytes = 0
     while len(rows) < len(keys):
-        count = keys_per_step(len(rows), stored_bytes)
-        some = yield from some_items(keys[len(rows) : len(rows) + count])
+        done = len(rows)
+        end = done + keys_per_step(done, stored_bytes)
+        later = () if done else (*places[end:], *then)
+        values = yield kv.Get(tuple(places[done:end]), then=later)
+        wanted = zip(keys[done:end], values, strict=True)
+        some = [row_at(key, value) for (_, key), value in wanted]
         rows += some
         for row in some:
             if row is not None:
@@ -277,8 +284,8 @@ def items_and_collections(
     The size is None for a table without local indexes, which has no collections. `check` is
     called with the sum of the items' sizes so far, and may raise an error before all are read.
     """
-    rows = yield from items(keys, check)
     places = [collection_key(table, key) for table, key in keys if table.has_local_indexes]
+    rows = yield from items(keys, check, places)
     sizes = iter((yield kv.Get(tuple(places))) if places else ())
     return [
         (row, system.decode_number(next(sizes)) if table.has_local_indexes else None)

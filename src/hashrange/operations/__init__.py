@@ -96,6 +96,8 @@ STATEMENTS: dict[str, ModuleType] = {
 def _operation(name: str, module: ModuleType, **settings: Any) -> Operation:
     if hasattr(module, "weight"):
         settings["weight"] = module.weight
+    if hasattr(module, "DIVISION"):
+        settings["division"] = module.DIVISION
     return Operation(name, module.parse, module.decide, resources=resources.of(name), **settings)
 
 

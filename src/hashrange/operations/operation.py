@@ -1,12 +1,13 @@
 """The interface of an operation, as the runtime uses it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from hashrange.engine.decision import Decide
-from hashrange.model.errors import ValidationException
+from hashrange.model.errors import ApiError, ValidationException
+from hashrange.model.tables import Table
 from hashrange.model.validation import explain
 from hashrange.operations.resources import Resources, nothing
 
@@ -14,6 +15,30 @@ from hashrange.operations.resources import Resources, nothing
 def _passed_on(request: Any) -> int:
     """The weight of a request whose rows are passed on as they are stored."""
     return 0
+
+
+class Part(NamedTuple):
+    """A request that was made of some members of another request, and its body."""
+
+    request: Any
+    body: bytes
+
+
+Outcomes = Sequence[bytes | ApiError]
+"""The response or the error of each part."""
+
+
+class Division(Struct, frozen=True, gc=False):
+    """How a request that is not atomic is divided by the places of its rows.
+
+    `divide(request, tables, place_of)` returns one part for each place. `tables` has the
+    definitions by name, and `place_of` returns the place of a row key. `join(request, parts,
+    outcomes)` returns the response to the whole request. It raises ApiError if all parts have
+    failed, or if one has failed and cannot succeed later.
+    """
+
+    divide: Callable[[Any, Mapping[str, Table], Callable[[bytes], Hashable]], Sequence[Part]]
+    join: Callable[[Any, Sequence[Part], Outcomes], bytes]
 
 
 Json = dict[str, Any]
@@ -31,7 +56,8 @@ class Operation(Struct, frozen=True, gc=False):
     `random` operation gets entropy. An operation `on_table` is given the table that its request
     names: `decide(request, table, moment)`. `resources(request, caller)` names the resources that a
     request touches, and the actions that it needs on them. `weight(request)` is the number of times
-    that the request goes through each row that it reads (see `engine.cost`).
+    that the request goes through each row that it reads (see `engine.cost`). An operation with a
+    `division` may be divided by the machines that have its rows.
     """
 
     name: str
@@ -45,6 +71,7 @@ class Operation(Struct, frozen=True, gc=False):
     on_table: bool = False
     resources: Resources = nothing
     weight: Callable[[Any], int] = _passed_on
+    division: Division | None = None
 
     def request(self, body: bytes) -> Any:
         """The checked request. Raises ApiError."""

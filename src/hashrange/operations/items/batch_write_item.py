@@ -1,8 +1,10 @@
 """BatchWriteItem: up to 25 puts and deletes of any tables, without conditions."""
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, json, to_builtins
+from msgspec.structs import replace
 
 from hashrange.engine import fetch, keys, throughput, writes
 from hashrange.engine.capacity import Receipt
@@ -10,12 +12,29 @@ from hashrange.engine.decision import Decide, Decision, Response
 from hashrange.engine.fetch import Fetch, Moment
 from hashrange.engine.writes import ItemWrite
 from hashrange.model import requests
-from hashrange.model.errors import ValidationException
+from hashrange.model.errors import (
+    ApiError,
+    InternalServerError,
+    ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
+    ThrottlingException,
+    ValidationException,
+)
 from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
 from hashrange.model.tables import Table
 from hashrange.model.values import Item
 from hashrange.operations.common import inputs, outputs
 from hashrange.operations.common.parse import decode
+from hashrange.operations.operation import Division, Outcomes, Part
+
+UNPROCESSED = (
+    InternalServerError,
+    ProvisionedThroughputExceededException,
+    RequestLimitExceeded,
+    ThrottlingException,
+)
+"""If some writes fail with one of these errors, and others succeed, the failed writes are
+unprocessed: the client can repeat them."""
 
 
 class BatchWrite(Struct, gc=False):
@@ -108,3 +127,63 @@ def _item_write(table: Table, write: BatchWrite) -> ItemWrite:
         return writes.put(table, write.item, write.size, None, return_old=False)
     assert write.key is not None
     return writes.delete(table, write.key, None, return_old=False)
+
+
+# ---- a part for each place ----
+
+
+def divide(
+    request: Request, tables: Mapping[str, Table], place_of: Callable[[bytes], Hashable]
+) -> list[Part]:
+    """See `Division`. All writes of the request have been checked against these tables."""
+    groups: dict[Hashable, dict[str, list[int]]] = {}
+    for name, group in request.writes.items():
+        table = tables[fetch.plain_name(name)]
+        for at, write in enumerate(group):
+            place = place_of(_item_write(table, write).key.key)
+            groups.setdefault(place, {}).setdefault(name, []).append(at)
+    return [_part(request, group) for group in groups.values()] if len(groups) > 1 else []
+
+
+def _part(request: Request, numbers: Mapping[str, Sequence[int]]) -> Part:
+    """The part with some of the writes: for each table, those with these numbers."""
+    named = request.body.request_items
+    wanted = {name: [named[name][at] for at in group] for name, group in numbers.items()}
+    writes = {name: [request.writes[name][at] for at in group] for name, group in numbers.items()}
+    body = replace(request.body, request_items=wanted)
+    return Part(Request(body, writes), json.encode(body))
+
+
+def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
+    """See `Division`."""
+    failures = [outcome for outcome in outcomes if isinstance(outcome, ApiError)]
+    for failure in failures:
+        if len(failures) == len(outcomes) or not isinstance(failure, UNPROCESSED):
+            raise failure
+    response: Response = {"UnprocessedItems": {}}
+    for part, outcome in zip(parts, outcomes, strict=True):
+        if isinstance(outcome, ApiError):
+            answered = {"UnprocessedItems": to_builtins(part.request.body.request_items)}
+        else:
+            answered = json.decode(outcome)
+            consumed = answered.pop("ConsumedCapacity", ())
+            answered["ConsumedCapacity"] = {each["TableName"]: each for each in consumed}
+        response = _sum(response, answered)
+    consumed = response.pop("ConsumedCapacity")
+    if consumed:
+        names = request.body.request_items
+        response["ConsumedCapacity"] = [consumed[name] for name in names if name in consumed]
+    return json.encode(response)
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """The sum of two parts of a response: numbers are added, lists joined, and the members of
+    objects summed by name."""
+    if isinstance(one, dict):
+        return one | {
+            name: _sum(one[name], it) if name in one else it for name, it in other.items()
+        }
+    return one if isinstance(one, str) else one + other
+
+
+DIVISION = Division(divide, join)

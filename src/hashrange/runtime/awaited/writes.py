@@ -20,6 +20,7 @@ from hashrange import kv
 from hashrange.model.errors import ApiError
 from hashrange.runtime.aside.jobs import Jobs
 from hashrange.runtime.awaited.backlog import Backlog, throttled
+from hashrange.runtime.awaited.divided import parts_of
 from hashrange.runtime.awaited.drive import run_batch
 from hashrange.runtime.awaited.locked import LockedTickets
 from hashrange.runtime.awaited.machines import ONE, SEVERAL, machine_of
@@ -112,6 +113,12 @@ class Writes:
 
     def _queue(self, submission: Submission) -> None:
         self._look_ahead(submission)
+        tables = self._environment.catalog.known[1]
+        if parts := parts_of(submission, tables, self._store):
+            self._backlog.leave(submission)
+            for part in parts:
+                self.add(part)
+            return
         submission.apart |= self._locked.has(submission.tickets)
         line = self._line_of(submission)
         line.waiting.append(submission)
@@ -150,7 +157,7 @@ class Writes:
             read = next(steps)
         except Exception:  # a refusal or a bug: it will recur in the batch
             return
-        submission.first = [read]
+        submission.first = [read, *_ahead(read)]
         if submission.operation.on_table:
             if not is_timeless(read):
                 submission.tickets = frozenset([EVERY])
@@ -273,6 +280,12 @@ class Writes:
             self._queue(submission)
         else:  # if it is no longer in the backlog, its caller was told that nothing was written
             self._answer(submission)
+
+
+def _ahead(first: kv.Read) -> list[kv.Read]:
+    """The reads that a decision will probably make after its first one."""
+    keys = first.then if type(first) is kv.Get else ()
+    return [kv.Get((key,)) for key in keys]
 
 
 def _is_divided(failure: BaseException | None, machine: int) -> bool:
