@@ -51,7 +51,10 @@ class Chain:
             except Taken:
                 continue  # another server has just begun it
             return cls(objects, generation, None)
-        raise AssertionError(f"all of {_ATTEMPTS} generations were begun by other servers")
+        raise AssertionError(
+            "no generation could be begun: other servers took each of the "
+            f"{_ATTEMPTS} numbers that were tried"
+        )
 
     @property
     def position(self) -> Position | None:

@@ -68,4 +68,4 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise AssertionError("a client of an in-process database must be made without waiting")
+    raise AssertionError("making a client of an in-process database must not wait for anything")

@@ -166,7 +166,9 @@ class Table:
 
     def _write_request(self, name: str, args: Sequence[Any], kwargs: Any) -> Explanation:
         if name in _UNSHOWN:
-            raise TypeError(f"the requests of {name} cannot be shown: show put, save or delete")
+            raise TypeError(
+                f"the requests of {name} cannot be shown; those of put, save and delete can"
+            )
         what, *rest = args
         steps = self._steps(name, what, rest, kwargs)
         requests: list[tuple[str, dict[str, Any]]] = []

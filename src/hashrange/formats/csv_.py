@@ -82,8 +82,8 @@ def _cell(value: dict[str, Any], kind: str | None) -> str:
 
 
 def read(source: Input, hints: Hints) -> Iterator[Record]:
-    """The items of a CSV file. Raises DataError, also if a column without a type has cells of
-    several types."""
+    """The items of a CSV file. Raises DataError, for example if a column without a type has cells
+    of several types."""
     delimiter = delimiter_of(source, hints)
     columns = columns_in(source, delimiter, hints)
     if len(columns) > COLUMNS_MAX:

@@ -24,8 +24,8 @@ class Admitting(Protocol):
 
 
 class Account(Struct, gc=False):
-    """The meter's answers to a request that asks whether its reads and writes are admitted, and
-    whether the request has been charged.
+    """Keeps the meter's answers to one request, which say whether its reads and writes are
+    admitted. Also notes whether the request has been charged.
 
     A request that is run again because it lost a race gets the same answers, and is charged once.
     """

@@ -56,7 +56,7 @@ class IndexQueue:
     def waits(
         self, entry: Waiting, buckets: Mapping[Place, Bucket], now: float, lag: float = 0.0
     ) -> bool:
-        """Whether an entry was not visible yet `lag` seconds ago. A bucket that no longer exists
+        """Whether an entry was still invisible `lag` seconds ago. A bucket that no longer exists
         has no debt."""
         for place, due in entry.due:
             bucket = buckets.get(place)

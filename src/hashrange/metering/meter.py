@@ -176,7 +176,7 @@ class Meter:
         return None if queue is None else queue.waiting(key)
 
     def waits(self, space: int, entry: Waiting, now: float, lag: float = 0.0) -> bool:
-        """Whether a global index did not show this entry `lag` seconds ago."""
+        """Whether this entry of a global index was still invisible `lag` seconds ago."""
         source = self._written.get(space)
         return source is not None and source.waits(entry, now, lag)
 

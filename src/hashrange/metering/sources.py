@@ -66,7 +66,7 @@ class SourceBuckets:
             self.queue.add(key, units, buckets, now)
 
     def waits(self, entry: Waiting, now: float, lag: float) -> bool:
-        """Whether an entry of a global index was not visible yet `lag` seconds ago."""
+        """Whether an entry of a global index was still invisible `lag` seconds ago."""
         return self.queue is not None and self.queue.waits(entry, self._places, now, lag)
 
     def waiting_since(self, now: float) -> float | None:

@@ -13,9 +13,10 @@ DEFAULT_MODE: InsightsMode = "ACCESSED_AND_THROTTLED_KEYS"
 
 
 class Rule(NamedTuple):
-    """A report of CloudWatch: the most `accessed` keys, or else the most throttled keys.
+    """A rule of CloudWatch, whose report shows the keys that are accessed or throttled most.
 
-    A key is a partition key or, with `sort_keys`, a partition key with a sort key.
+    It shows accessed keys if `accessed` is true, and otherwise throttled keys. A key is a partition
+    key or, with `sort_keys`, a partition key with a sort key.
     """
 
     name: str

@@ -30,7 +30,7 @@ def key_text(value: AttributeValue | None) -> str | None:
 
 
 def shape(name: str, request: Any) -> Hashable:
-    """A value that is equal for two requests about an item if only their leading keys differ."""
+    """A value that is equal for two requests about an item if at most their leading keys differ."""
     body = request.body
     shared = tuple(getattr(body, OPERATIONS[name])), body.return_consumed_capacity
     if name == "GetItem":

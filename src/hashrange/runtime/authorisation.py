@@ -83,8 +83,10 @@ the names of attributes, which may be long."""
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
-    """What is left of `plan` once the shape of a request about one item is known. Requests of the
-    operation `name` have the same shape, and share the result, if only their leading keys differ.
+    """What is left of `plan` once the shape of a request about one item is known.
+
+    Two requests of the operation `name` have the same shape if at most their leading keys differ.
+    All requests of one shape share the result.
     """
     shape = item_shapes.shape(name, request)
     settled = plan.shapes.get(shape)

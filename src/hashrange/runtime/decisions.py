@@ -106,9 +106,10 @@ class Suspended(NamedTuple):
 
 
 def is_timeless(first: kv.Read | None) -> bool:
-    """Whether a decision with this first read does not depend on the time, unless it is refused.
+    """Whether a decision with this first read is the same at any time. (A refusal may differ.)
 
-    This is so if the read is for items, because their table exists already.
+    It is the same if the first read is for rows of items: a decision reads items only after it has
+    found that the creation of their table has ended.
     """
     if type(first) is kv.Get:
         return kv.SYSTEM_SPACE not in dict(first.keys)

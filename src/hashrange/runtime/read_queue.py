@@ -31,7 +31,7 @@ Admitted = Callable[[], bool]
 
 
 def throttled() -> ThrottlingException:
-    return ThrottlingException("Too many requests read at once. Try again later.")
+    return ThrottlingException("Too many reads at once. Try again later.")
 
 
 class ReadQueue(forks.Forkable):

@@ -4,8 +4,9 @@
         def make_store(self, folder: Path) -> Store:
             return BridgedStore(lambda: MyAsyncStore(...))
 
-A bridged store is a `StoreOnLoop`, which threads use, and does more: as in a synchronous store, the
-reads of a transaction see its earlier writes, through the overlay that the runtime also uses.
+A bridged store is a `StoreOnLoop`, by which threads use an asynchronous store. In addition, the
+reads of a transaction see its earlier writes, as in a synchronous store. The runtime's overlay does
+this.
 """
 
 import asyncio

@@ -288,8 +288,8 @@ class Connection:
         )
 
     def _attempt(self, caller: Caller) -> Caller:
-        """The caller, with the invocation and the number of its attempt from the headers that an
-        AWS SDK sends."""
+        """The caller, with the id of the invocation and the number of the attempt, which an AWS SDK
+        sends in headers."""
         sent = {name.lower(): value for name, value in self._fields.items()}
         invocation = sent.get(b"amz-sdk-invocation-id", b"")[:INVOCATION_BYTES_MAX]
         attempt = _ATTEMPT.search(sent.get(b"amz-sdk-request", b""))

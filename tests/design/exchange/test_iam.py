@@ -152,7 +152,7 @@ def test_patterns_across_tenants_are_left_out_with_a_warning() -> None:
 def test_a_wildcard_before_the_tenant_is_warned_of() -> None:
     text = item("A", "'{kind}#{org}', 'x'", "kind: st.Slug; org: st.Slug")
     done = iam.export([model(text + patterns())], "org")
-    assert any("a wildcard stands before the tenant" in line for line in done.warnings)
+    assert any("a field stands before the tenant" in line for line in done.warnings)
 
 
 def test_a_tenant_that_no_key_has_is_refused() -> None:

@@ -119,7 +119,8 @@ def _argument(argument: Argument, item: Item, others: Sequence[Item]) -> Any:
 
 
 def _day(argument: Argument, value: Any) -> Any:
-    """The argument for a field's `value`: the day of a datetime if the argument is a date."""
+    """A field's `value` as a pattern takes it: if `argument` is a date, a datetime becomes its day
+    in UTC."""
     if argument.python is date and isinstance(value, datetime):
         return value.astimezone(UTC).date()
     return value

@@ -153,9 +153,9 @@ class _Policy:
             elif part.field == self.tenant and not part.shards:
                 if "*" in text.removeprefix(before):
                     self.warnings.append(
-                        f"{where}: a wildcard stands before the tenant in {template}: if its "
-                        "value in an item's key contains the text of another tenant, that tenant "
-                        "can reach the item"
+                        f"{where}: in {template}, a field stands before the tenant, and the policy "
+                        "has a wildcard for this field. If the field's value contains the text of "
+                        "another tenant, that tenant can reach the item"
                     )
                 text += f"${{aws:PrincipalTag/{self.tenant}}}"
                 seen = True

@@ -70,7 +70,7 @@ def _table(old: TableModel, new: TableModel) -> Iterator[str]:
     expires = old.ttl_attribute is not None or new.ttl_attribute is not None
     if expires and not (old.hide_expired and new.hide_expired):
         yield (
-            "items expire, and DynamoDB deletes the two items of a pair at different times: "
+            "items expire, and DynamoDB may delete an item and its mirror at different times: "
             "declare hide_expired=True in both models"
         )
     if any(source.kind == "LSI" for source in new.indexes if source not in old.indexes):

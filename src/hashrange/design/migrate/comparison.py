@@ -81,7 +81,7 @@ class Comparison:
         return None if expired else image
 
     def _together(self, pair: Pair) -> Steps[tuple[Item | None, Item | None]]:
-        """Both items of a pair, read from one snapshot."""
+        """The old and the new item with the keys in `pair`, read from one snapshot."""
         gets: list[Any] = [{"Get": {"TableName": self.side.model.name, "Key": key}} for key in pair]
         response = yield ApiCall("TransactGetItems", {"TransactItems": gets})
         old, new = (answer.get("Item") for answer in response["Responses"])

@@ -123,8 +123,8 @@ class Counts:
             )
         peak = max((rate.peak for rate in self.items.values()), default=0) / WINDOW_SECONDS
         return (
-            f"Programs have counted {self.writes:,} writes of changed items since "
-            f"{datetime.fromtimestamp(self.since, UTC):%Y-%m-%d %H:%M} UTC: at most "
+            f"Since {datetime.fromtimestamp(self.since, UTC):%Y-%m-%d %H:%M} UTC, programs have "
+            f"counted {self.writes:,} writes of items that the migration changes: at most "
             f"{peak:.1f} writes a second of one item, and at most {self.largest.may_have} actions "
             "in a transaction with its mirrors."
         )

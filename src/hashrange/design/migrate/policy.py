@@ -1,9 +1,10 @@
 """The policy that keeps out programs that do not follow a migration, and a probe of it.
 
-A program that follows a migration sets an item's epoch (the attribute `~epoch`) in every write of a
-changed item. A policy can check this, because `dynamodb:Attributes` lists the attributes that a
-request names. So a write to the partition keys of changed items is denied unless it names the
-epoch, whatever role sends it.
+A changed item is an item of an entity that the migration changes. A program that follows the
+migration sets the item's epoch (the attribute `~epoch`) in every write of a changed item. A policy
+can check this, because `dynamodb:Attributes` lists the attributes that a request names. So a write
+to the partition keys of changed items is denied unless it names the epoch, whatever role sends
+it.
 """
 
 from collections.abc import Iterator
@@ -29,9 +30,9 @@ def unprotected(side: Side) -> str | None:
         for column in _columns(side):
             if column.meets(entity.key.hash[0], ANY, ANY):
                 return (
-                    f"no policy can tell its writes of changed items from writes of {entity} "
-                    f"items. The migration does not change {entity} items, but they can have the "
-                    f"same partition keys ({column.template})"
+                    "no policy can tell writes of the items that the migration changes from writes "
+                    f"of {entity} items. The migration does not change {entity} items, but they "
+                    f"can have the same partition keys ({column.template})"
                 )
     return None
 

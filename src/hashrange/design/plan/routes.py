@@ -295,7 +295,10 @@ class _Walk:
         if begins:
             prefixed = begins[0].python is str or is_path(begins[0].python)
             if len(ranges) > 1 or column.tag == "N" or not prefixed:
-                raise KeyRefusal(f"{part.field}: a prefix needs a text, and allows no range")
+                raise KeyRefusal(
+                    f"{part.field}: only a text can have a prefix, and a field with a prefix can "
+                    "have no other range"
+                )
             return SortTest(column, known, begins=begins[0])
         low = self._only(ranges, "at least", "after", "between")
         high = self._only(ranges, "at most", "before", "between")

@@ -1,4 +1,4 @@
-"""Reading several entities with one Query: the beginning of the sort key that they share."""
+"""Finds the beginning that the sort keys of several entities share, so that one Query reads all."""
 
 from collections.abc import Sequence
 from itertools import takewhile

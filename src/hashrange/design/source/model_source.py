@@ -42,7 +42,7 @@ class Part:
 
 @dataclass
 class FieldSource:
-    """A field. `annotation` is without `| None`, which `optional` adds."""
+    """A field. `annotation` never includes `| None`; `optional` says whether to add it."""
 
     name: str
     annotation: str

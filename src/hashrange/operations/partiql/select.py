@@ -147,7 +147,9 @@ def _end(
             return None, None
         key = None if page.between else last
         return key, Position(page.ended_in, key)
-    assert plan.queries is not None, "keys in WHERE must be read by queries"
+    assert plan.queries is not None, (
+        "a WHERE that names items by their keys must be planned as queries"
+    )
     shown = last if page.full and plan.filter is None else None
     if page.ended_in is None:
         return shown, None

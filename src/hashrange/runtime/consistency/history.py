@@ -82,7 +82,7 @@ class History:
         return records
 
     def was_late(self, record: Overwritten, now: float, lag: float) -> bool:
-        """Whether the write of this record was not visible yet `lag` seconds before `now`."""
+        """Whether the write of this record was still invisible `lag` seconds before `now`."""
         return record.time > now - lag or self._waits(record, now, lag)
 
     def _forget(self, now: float) -> None:

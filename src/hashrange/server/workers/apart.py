@@ -23,7 +23,7 @@ _is_region = re.compile(r"[a-z0-9-]{1,32}").fullmatch
 class Apart:
     """A runtime that hands each request to the database of its key and region.
 
-    A database is opened at its first request: in memory, or with a `folder` as a file in it.
+    A database is opened at its first request: as a file in `folder`, or in memory if that is None.
     """
 
     def __init__(self, first: "Database", folder: Path | None, open: Open) -> None:

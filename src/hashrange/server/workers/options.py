@@ -142,7 +142,9 @@ class Options(NamedTuple):
         tls = tls_context(self.tls_cert, self.tls_key)
         known = known or credentials(self.keys, self.access, os.environ)
         if known and self.no_auth:
-            raise ServerError("--no-auth accepts every client; give either it or keys")
+            raise ServerError(
+                "--no-auth accepts every client, so it cannot be combined with keys: omit either"
+            )
         keys, access = known or (None, None)
         origins = allowed_origins(self.cors)
         check_address(self.host, keys, trusting=self.no_auth)

@@ -60,9 +60,9 @@ class Frame(NamedTuple):
 class Log:
     """The file of a log, open for reading. Closing it does not release SQLite's locks.
 
-    `sound` says whether the checksum of the header is right. `sums` are the checksums that the
-    first frame may continue: the header's stored checksum, and its correct one. `copied` says
-    whether the log was copied into memory when it was opened.
+    `sound` says whether the checksum of the header is right. `sums` are the possible starting
+    values for the checksum of the first frame: the header's stored checksum, and its correct one.
+    `copied` says whether the log was copied into memory when it was opened.
     """
 
     def __init__(self, path: str, page_size: int) -> None:
@@ -101,12 +101,14 @@ class Log:
             first += 1
 
     def sums_after(self, number: int) -> list[Checksum]:
-        """The checksums that the frame after frame `number` may continue: those of frame `number`
-        or, if `number` is 0, those of the header."""
+        """The possible starting values for the checksum of the frame after frame `number`.
+
+        They are the checksum of frame `number` or, if `number` is 0, the two in `sums`.
+        """
         return [next(self.frames(number)).sums] if number else self.sums
 
     def follows(self, frame: Frame, before: list[Checksum]) -> bool:
-        """Whether the checksum of a frame continues one of the checksums `before` the frame."""
+        """Whether the checksum of a frame is right for one of the starting values `before`."""
         head = frame.page.to_bytes(4, "big") + frame.size.to_bytes(4, "big")
         return any(frame.sums == checksum(head + frame.data, sums, self.order) for sums in before)
 

@@ -151,8 +151,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--like",
         choices=("localstack", "dynamodb-local"),
-        help="take the place of LocalStack or DynamoDB Local: with the same port and health check, "
-        "and with --accept-unsupported",
+        help="stand in for LocalStack or DynamoDB Local: with the same default port and health "
+        "check, and with --accept-unsupported on by default",
     )
     parser.add_argument(
         "--accept-unsupported",
@@ -188,7 +188,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         action="append",
         default=[],
-        help="another host than this machine to which a trigger may send records; may be repeated",
+        help="a host, other than this machine, to which triggers may send records; may be repeated",
     )
     parser.add_argument(
         "--archive",

@@ -111,8 +111,8 @@ def _greet(session: Session, history: History) -> None:
     print(f"{printable(session.target.name)}. A statement ends with `;`, .help lists the commands.")
     if history.on:
         print(
-            f"Statements, with the values in them, are kept in {printable(str(history.path))} "
-            "(.history off)."
+            f"Statements, with the values in them, are kept in {printable(str(history.path))}; "
+            ".history off ends this."
         )
 
 

@@ -139,8 +139,8 @@ class RequestBuilder:
 
     @cached_property
     def _forms(self) -> dict[str | None, "_Form"]:
-        """A cache: for each operator on the sort key, the request, complete except for the values
-        of a call."""
+        """A cache of requests, by the operator on the sort key. They are complete except for the
+        values of a call."""
         return {}
 
     def _form(self, asked: KeyRange | None) -> "_Form":
@@ -236,8 +236,8 @@ class RequestBuilder:
     def _expect_length(self, field: str, prefix: str, length: int) -> None:
         """Raise BadValue for a prefix that does not fit the key.
 
-        The partition key needs the first `length` characters. More characters are allowed only if
-        the sort key compares them.
+        The partition key has the first `length` characters of the field, so the prefix must have at
+        least that many. It may have more only if the sort key is compared with the prefix too.
         """
         test = self.plan.test
         longer = test is not None and test.begins is self.plan.route.bound[field]

@@ -63,9 +63,9 @@ def lost_copies(c: Context) -> Iterator[Found]:
     "R03",
     "warning",
     "fields are copied from the parent that has more children",
-    "The entity has several parents, and copies a field of one whose items have many more children "
-    "each than those of another. So a change of this field takes many writes. Copy fields of the "
-    "other parent instead.",
+    "The entity has several kinds of parents, and copies a field of one kind. An item of that kind "
+    "has many more children than an item of another kind, so a change of the field takes many "
+    "writes. Copy fields of the other kind instead.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:

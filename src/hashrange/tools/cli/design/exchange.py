@@ -27,7 +27,7 @@ def add_export_arguments(parser: ArgumentParser) -> None:
         "--tenant",
         metavar="FIELD",
         help="iam: the field that holds an item's tenant; the policy then limits a caller to the "
-        "items of one tenant, the value of the caller's tag FIELD (aws:PrincipalTag/FIELD)",
+        "items of the tenant that the caller's tag FIELD names (aws:PrincipalTag/FIELD)",
     )
     _add_output(parser)
 

@@ -50,8 +50,11 @@ def show(visit: Visit) -> Response:
 
 
 def _counted(items: tuple[Item, ...], name: str) -> Counter[str]:
-    """The number of items that have each value of the attribute. Two sets are the same value if the
-    database returns their members in the same order, as hashrange does."""
+    """The number of items that have each value of the attribute.
+
+    Equal sets are counted together only if the database returns their members in the same order.
+    hashrange does.
+    """
     return Counter(dumps({"": item[name]}) for item in items if name in item)
 
 
