@@ -70,8 +70,9 @@ class Receipt(Struct, gc=False):
     """The units that a request consumed, whether or not the client asked for them.
 
     `returned` is the number of items that Query, Scan or SELECT returned. `collections` has the
-    item collections that were written to; None if there are none. By the table's name and the
-    partition digest, it has the key of a collection and its size in bytes after the changes.
+    item collections that were written to; None if there are none. They are found by
+    the table's name and the partition digest. Each has its key, and its size in bytes after the
+    changes.
     """
 
     transactional: bool = False

@@ -178,8 +178,8 @@ class Verifier:
 
 
 def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
-    """Check the validity that a presigned query states. It may be shorter than the usual one, but
-    not longer."""
+    """Check that a presigned query is not older than the limit that it states. The usual limit
+    holds as well."""
     if not re.fullmatch(r"\d{1,6}", expires, re.ASCII):
         raise InvalidSignatureException("X-Amz-Expires should be a number")
     if now > moment + timedelta(seconds=int(expires)):

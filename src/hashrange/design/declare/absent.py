@@ -43,7 +43,7 @@ def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
 
 
 def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
-    """(field, value) of the fields without a default: an absent attribute has this value.
+    """(field, value) of each field without a default. The value stands for an absent attribute.
 
     Fields whose attribute is never absent are left out.
     """

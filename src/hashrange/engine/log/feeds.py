@@ -67,7 +67,7 @@ def listed() -> Fetch[list[tuple[KinesisDestination, Stream]]]:
 
 
 def positions(feed: Stream) -> Fetch[dict[int, bytes]]:
-    """The key of the log to read next, for each slot that has been read from."""
+    """For each slot that has been read from, the key in the log at which to go on."""
     row = system.feed_position_row(feed.table_name, feed.label)
     return (yield from fetch.system_row(row, dict[int, bytes])) or {}
 

@@ -61,8 +61,8 @@ def _enabled(table: Table, days: int | None, moment: Moment) -> Fetch[Table]:
 
 
 def _disabled(table: Table) -> Fetch[Table]:
-    """The table without recovery. Its history continues only while copies of the table are being
-    made."""
+    """The table without point-in-time recovery. Its history is kept only while copies of the table
+    are being made."""
     if table.history is None or (yield from backups.is_copied(table)):
         return replace(table, recovery=None)
     return replace(table, recovery=None, history=None)

@@ -123,8 +123,8 @@ def of_write(response: Response, table: Table, request: Any) -> Response | Respo
 def add_collections(
     response: Response, receipt: Receipt, tables: Mapping[str, Table], wanted: str | None
 ) -> None:
-    """Add ItemCollectionMetrics of writes to several tables. Each table has the name or ARN that
-    the request uses for it."""
+    """Add ItemCollectionMetrics of writes to several tables. `tables` has them by the name or ARN
+    that the request uses."""
     if wanted != "SIZE":
         return
     sizes = {

@@ -91,8 +91,10 @@ class FirstAttempts:
         yield from self._ready(None, all_of_them=True)
 
     def _joins(self, event: Event) -> bool:
-        """Whether the line belongs to a request that an earlier line has introduced. If it does,
-        the earlier line gets its consumption."""
+        """Whether the line belongs to a request that an earlier line has introduced.
+
+        If it does, its consumption is stored in the earlier line.
+        """
         held = self._open.get(event.id)
         if held is None and event.attempt > 1:
             self.counted.retried += 1

@@ -212,8 +212,8 @@ def _hash_part(model: Model, source: str | None) -> Any:
 
 
 def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
-    """(field, format) of each date or time in a partition key. A date without a format has that of
-    a day."""
+    """(field, format) of each date or time in a partition key. A date without a format has
+    the format of a day."""
     placed = placeholders(_hash_part(model, source))
     kinds = {name: core_type(info.annotation, [])[0] for name, info in model.model_fields.items()}
     return [(name, spec or "%Y-%m-%d") for name, spec, function in placed
