@@ -18,7 +18,7 @@ def _passed_on(request: Any) -> int:
 
 
 class Part(NamedTuple):
-    """A request that was made of some members of another request, and its body."""
+    """A request that was made of some members of another request, with its body."""
 
     request: Any
     body: bytes

@@ -96,9 +96,7 @@ class Route:
 
 class KeyRefusal(Exception):
     """A key does not serve a pattern. `missing` are partition key fields without an argument.
-
-    `proposal` is a change of the model with which the key would serve the pattern.
-    """
+    `proposal` is a change of the model with which the key would serve the pattern."""
 
     def __init__(
         self, reason: str, missing: Sequence[str] = (), rule: str = "A01", proposal: str = ""
@@ -295,10 +293,8 @@ class _Walk:
         if begins:
             prefixed = begins[0].python is str or is_path(begins[0].python)
             if len(ranges) > 1 or column.tag == "N" or not prefixed:
-                raise KeyRefusal(
-                    f"{part.field}: only a text can have a prefix, and a field with a prefix can "
-                    "have no other range"
-                )
+                why = "only a text can have a prefix; a field with a prefix has no other range"
+                raise KeyRefusal(f"{part.field}: {why}")
             return SortTest(column, known, begins=begins[0])
         low = self._only(ranges, "at least", "after", "between")
         high = self._only(ranges, "at most", "before", "between")

@@ -1,4 +1,4 @@
-"""Requests that are divided into parts, one for each machine that has rows of them.
+"""Requests that are divided into parts: one part for each machine that has some of their rows.
 
 An operation that is not atomic, such as BatchWriteItem, need not be one transaction over several
 machines, which costs much more. Each part is a request of its own: it joins the other requests for
