@@ -78,7 +78,7 @@ class Contents:
     def chain(self, generation: int, start: int) -> Iterator[Read]:
         """The segments from `start` on. Each is checked to follow the segment before it.
 
-        Raises `ArchiveError`, also for a missing segment if there are later segments.
+        Raises `ArchiveError`, for example if a segment is missing but later ones are there.
         """
         before: Read | None = None
         number = start

@@ -39,7 +39,7 @@ class Account(Struct, gc=False):
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
         """The limits that keep a read or write from being admitted. If an earlier run of the
-        request has asked the same question, the answer is the same as then."""
+        request has asked the same question, its answer is returned again."""
         number = self.asked
         self.asked = number + 1
         if number < len(self.answers):

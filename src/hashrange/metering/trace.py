@@ -182,7 +182,7 @@ class TraceWriter:
             self._write(_encode(Head(started=now, **self._head)))
 
     def define(self, table: Table) -> None:
-        """Write the definition of a table, unless it has not changed since it was last written."""
+        """Write the definition of a table if it is new or has changed since the last call."""
         if self._tables.get(table.space) != table:
             self._write(_encode(Definition(self.positions.table(table))))
         self._tables[table.space] = table

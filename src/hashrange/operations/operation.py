@@ -48,8 +48,8 @@ Json = dict[str, Any]
 class Operation(Struct, frozen=True, gc=False):
     """`parse` turns a body into a checked request; `decide` runs it.
 
-    A request that `writes` is decided inside the write transaction. If an operation can both read
-    and write, `writes` is a function that tells which of these a request does. A `single_read`
+    A request that `writes` is decided inside the write transaction. If only some requests of an
+    operation write, `writes` is a function that says whether a request does. A `single_read`
     operation reads at most one row and writes nothing, so it takes a cheaper path. A `long`
     operation usually takes longer than other requests should have to wait. On an event loop,
     `prepare` is called in a thread before the first request: it may import a large library. A

@@ -91,8 +91,8 @@ class Reload:
                 self._database.access = generation.access
 
     def _read_keys(self) -> None:
-        """Read the files, and use the new generation from now on. Raises ServerError, also if the
-        account has changed, because tables keep their account."""
+        """Read the files, and use the new generation from now on. Raises ServerError, for example
+        if the account has changed, because tables keep their account."""
         read = credentials(self._files.keys, self._files.access, {})
         began = self._access
         assert read is not None, "a file of keys must have a key"

@@ -193,8 +193,8 @@ class References:
     def _is_rivalled(self, one: Reference) -> bool:
         """Whether the child also has fields that are named like the parent's key fields.
 
-        These fields have no st.ref, and the reference uses other fields, so it is unclear which of
-        the two are meant.
+        These fields have no st.ref, and the reference uses other fields, so it is unclear which
+        fields are meant.
         """
         same = all(
             part in one.child.fields and not one.child.fields[part].refs for part in one.held

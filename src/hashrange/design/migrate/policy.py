@@ -60,7 +60,7 @@ def policy(side: Side, arn: str) -> dict[str, Any]:
 
 
 def kept_out(side: Side) -> Steps[bool]:
-    """Whether a write that does not name the epoch is denied, and a write that names it is not.
+    """Whether a write is denied if it does not name the epoch, and allowed if it does.
 
     Both are deletes with a condition that no item fulfils, so nothing is deleted.
     """

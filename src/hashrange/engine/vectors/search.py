@@ -145,7 +145,7 @@ def nearest(
 
 
 def check_cost(index: VectorIndex, rows: int) -> None:
-    """Raises ValidationException if a search of the index may not look at so many rows."""
+    """Raises ValidationException if `rows` are too many for a search of the index."""
     if rows > PLAIN_ROWS_MAX and numpy() is None:
         raise ValidationException(NEEDS_NUMPY)
     if rows * index.dimensions > NUMBERS_MAX:

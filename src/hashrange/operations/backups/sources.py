@@ -31,7 +31,7 @@ _UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
 def table_to_back_up(named: str, moment: Moment) -> Fetch[Table]:
     """The table with this name or ARN.
 
-    Raises TableNotFoundException, also while the table is being created.
+    Raises TableNotFoundException, even if the table exists but is still being created.
     """
     table = yield from fetch.find_table(named)
     if table is None or moment.now < table.active_at:

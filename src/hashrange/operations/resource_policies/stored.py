@@ -28,8 +28,8 @@ def new_policy(
     Its revision is the time in milliseconds, or one more than the revision of the `old` policy if
     that is greater.
 
-    Raises ValidationException, also if the caller could no longer change the policy, unless the
-    request has `confirmed` this.
+    Raises ValidationException. A policy that the caller could not change any more is refused too,
+    unless the request has `confirmed` it.
     """
     if len(text.encode()) > POLICY_BYTES_MAX:
         raise invalid_parameter(
