@@ -125,7 +125,7 @@ class Merge:
 
 
 def weight_of(row: Row) -> int:
-    assert row[3] is not None, "values are read if their weights matter"
+    assert row[3] is not None, "a row whose weight is counted must be read with its value"
     weight: int = unpack_weight(row[3])[0]
     return weight
 

@@ -41,7 +41,6 @@ from hashrange.storage.postgres.reads import Asked, Question, columns
 from hashrange.storage.postgres.tables import Source
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
-LOCK = "LOCK TABLE {} IN ACCESS SHARE MODE"
 
 
 class Held:
@@ -53,17 +52,21 @@ class Held:
         self.pool = pool
         self.node = node
         self.rows, self.tables = node.rows, node.tables
-        self.has_shards = False
-        """Whether it is known that the snapshot shows all shards of the node."""
+        self.numbers = [shard.number for shard in node.shards if shard.number is not None]
+        self.is_locked = False
+        """Whether the tables of the node's shards are locked."""
+        self.is_checked = False
+        """Whether the shards were on the node at the moment of the snapshot."""
 
 
 class NodeSnapshots:
     """The snapshots of the nodes that have been asked so far.
 
-    The first question may concern one node only. Then the node's connection is one of those for
-    such work. Any other snapshots hold one of the `places`. Each node has as many connections for
-    them as there are places, so they never wait for each other's connections. `noting` awaits an
-    answer and notes the fences that are in its way; `explained` explains an error.
+    If the first question concerns only one node, the snapshot of this node uses a connection of the
+    node's pool `near`. All other snapshots use the pools `wide`, and together they hold one of the
+    `places`. Each pool `wide` has as many connections as there are places, so a reader that has a
+    place never waits for a connection. `noting` awaits an answer, and notes the fences that would
+    keep a transaction from committing; `explained` explains an error.
     """
 
     def __init__(
@@ -157,7 +160,9 @@ class NodeSnapshots:
             (slot, _), (last, key) = bounds
             slots = range(slot, last + bool(key))
             if slots and not merge.is_full:
-                held = [await self._with_shards(one) for one in self._one_of_each(slots)]
+                held = [await self._at(one) for one in self._one_of_each(slots)]
+                for one in held:
+                    await self._lock(one)
                 fetches = [partial(self._fetch, one, asked, values) for one in held]
                 await merge.take([Stream(it, bounds, asked.read.reverse) for it in fetches])
         return merge.rows
@@ -178,14 +183,26 @@ class NodeSnapshots:
         """See `merging.Fetch`."""
         start, end = bounds
         table = held.tables[start[0]] if end <= (start[0] + 1, b"") else held.rows
-        source = Source(table, self._nodes.dropped, table)
-        text = statement((BACKWARD if asked.read.reverse else FORWARD,), values, None, source)
+        part = BACKWARD if asked.read.reverse else FORWARD
+        parts = [part]
         arguments = columns([(asked.read.space, *start, *end, rows_max, weight_max)])
+        if not held.is_checked:
+            parts.append(DROPPED)
+            if held.numbers:
+                parts.append(PLACED)
+                arguments.append(held.numbers)
+        text = statement(tuple(parts), values, None, Source(table, self._nodes.dropped, table))
         try:
             records = await held.connection.fetch(text, *arguments)
         except asyncpg.UndefinedTableError:
             raise direct.Moved from None
-        return [tuple(record)[2:] for record in records]
+        if not held.is_checked:
+            self._dropped.update(record[1] for record in records if record[0] == DROPPED)
+            placed = sum(record[1] for record in records if record[0] == PLACED)
+            if placed != len(held.numbers):
+                raise direct.Moved
+            held.is_checked = True
+        return [tuple(record)[2:] for record in records if record[0] == part]
 
     # ---- the snapshot of each node ----
 
@@ -203,40 +220,26 @@ class NodeSnapshots:
         if not (alone or self._has_place):
             await pool.wait(self._places)
             self._has_place = True
-        connection = await pool.take()
-        held = self._held[node.wide] = Held(connection, pool, node)
-        await connection.execute(pool.begin(SNAPSHOT))
+        held = self._held[node.wide] = Held(await pool.take(), pool, node)
+        held.is_locked = not alone
+        begin = pool.begin(SNAPSHOT)
+        await self._execute(held, begin if alone else f"{begin}; {self._lock_text(node)}")
         return held
 
-    async def _with_shards(self, slot: int) -> Held:
-        """Like `_at`. The snapshot shows all shards of the node."""
-        held = await self._at(slot)
-        if not held.has_shards:
-            await self._check_shards(held)
-            held.has_shards = True
-        return held
+    async def _lock(self, held: Held) -> None:
+        """Keep the tables of the node's shards until the end of the snapshot. Otherwise a shard
+        that moves away and comes back would have a new table, whose rows the snapshot does not
+        show."""
+        if not held.is_locked:
+            await self._execute(held, self._lock_text(held.node))
+            held.is_locked = True
 
-    async def _check_shards(self, held: Held) -> None:
-        """Keep the tables of the shards until the end of the snapshot, and check that they were on
-        the node when it was taken. Without the lock, a shard that moves away and comes back would
-        have a new table, whose rows the snapshot does not show."""
-        shards = held.node.shards
-        tables = ", ".join(sorted({shard.tables.rows for shard in shards}))
-        numbers = [shard.number for shard in shards if shard.number is not None]
-        source = Source(held.rows, self._nodes.dropped, held.rows)
-        parts, arguments = [DROPPED], []
-        if numbers:
-            parts, arguments = [DROPPED, PLACED], [numbers]
+    def _lock_text(self, node: Node) -> str:
+        tables = sorted({shard.tables.rows for shard in node.shards})
+        return f"LOCK TABLE {', '.join(tables)} IN ACCESS SHARE MODE"
+
+    async def _execute(self, held: Held, text: str) -> None:
         try:
-            await held.connection.execute(LOCK.format(tables))
+            await held.connection.execute(text)
         except asyncpg.UndefinedTableError:
             raise direct.Moved from None
-        placed = 0
-        text = statement(tuple(parts), False, None, source)
-        for part, number, *_ in await held.connection.fetch(text, *arguments):
-            if part == PLACED:
-                placed = number
-            else:
-                self._dropped.add(number)
-        if placed != len(numbers):
-            raise direct.Moved
