@@ -114,7 +114,11 @@ def disturbances(disturbed: dict[str, list[Disturbed]]) -> Grid:
         alone = f"{typical(quiet).p99_ms:.2f}"
         rows.append([name, alone, cell(writers, quiet), cell(scans, quiet)])
     columns = ["", "quiet", "while writers commit", "while filtered Scans run"]
-    return Grid("GetItem's p99 in ms", columns, rows)
+    title = (
+        "GetItem's p99 in ms "
+        "(in brackets: divided by the quiet p99 of the same round; median of all rounds)"
+    )
+    return Grid(title, columns, rows)
 
 
 def rests(resting: dict[str, list[Rest]]) -> Grid:

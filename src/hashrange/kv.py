@@ -15,8 +15,7 @@ A store makes two promises:
 - The rows that a transaction has read are unchanged when it commits, or `commit` raises `Conflict`.
   This holds for absent rows, ranges and the list of dropped spaces too.
 
-Where these promises would make every writer wait for one hot row, they are weaker, so that a store
-can have many writers at once:
+Where these promises would make all writers wait for one hot row, they are weaker:
 
 - A counter is a statistic. Additions commute, and the value read may have changed at the commit, so
   a store may keep a counter in several places and add them up. A number that decisions rely on (the
@@ -33,7 +32,8 @@ from typing import Literal, Protocol, get_args
 from msgspec import Struct
 
 Durability = Literal["full", "relaxed", "memory"]
-"""What an acknowledged commit survives: a power cut, the end of the process only, or neither."""
+"""An acknowledged commit survives the end of the process, and in "full" durability a power cut too.
+In "memory" durability, a power cut may even damage the file."""
 
 PARTITION_BYTES = 16
 SLOTS = 1024

@@ -46,7 +46,8 @@ def checked(text: str, name: str) -> Policy:
         _check_actions(each)
         _check_principals(each)
         if each.allows and "*" in each.principals and not each.conditions:
-            raise PolicyError(f"{each.place}.Principal: it grants unbounded access")
+            why = "an Allow for everybody without a Condition grants unbounded access"
+            raise PolicyError(f"{each.place}.Principal: {why}")
     return parsed
 
 

@@ -131,9 +131,7 @@ def _apply(contents: Contents, snapshot: Snapshot, until: float, file: BinaryIO)
             raise ArchiveError(f"{name}: is damaged: it does not belong to the snapshot")
         if segment.page_bytes != snapshot.page_bytes:
             name = f.segment_name(segment.generation, segment.number)
-            raise ArchiveError(
-                f"{name}: is damaged: its pages do not have the size of the snapshot's"
-            )
+            raise ArchiveError(f"{name}: is damaged: its page size is not that of the snapshot")
         pages = write_frames(segment, frames, file) or pages
         last = segment
     if last is None or last.number < snapshot.through:

@@ -54,11 +54,11 @@ def connect(
     A path that begins with postgresql:// names a PostgreSQL database, which other processes and
     machines may use at the same time: see docs/how-to/run-on-postgresql.md.
 
-    `durability`: "full" acknowledges a write after it is on disk; "relaxed" survives a killed
-    process but not a power cut; "memory" guarantees nothing. `clock` is any object whose `now()`
-    gives epoch seconds, by default the wall clock. `settings` has everything else. Raises
-    `StoreError` with one line that says what to do, and ValueError or TypeError for an invalid
-    argument.
+    `durability`: with "full", an acknowledged write survives a power cut. With "relaxed", it
+    survives a killed process, but perhaps not a power cut. "memory" is like "relaxed", but a power
+    cut may also damage the file. `clock` is any object whose `now()` gives epoch seconds, by
+    default the wall clock. `settings` has everything else. Raises `StoreError` with one line that
+    says what to do, and ValueError or TypeError for an invalid argument.
     """
     from hashrange import storage
 

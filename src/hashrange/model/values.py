@@ -1,9 +1,9 @@
 """Attribute values in wire form, as an item holds them: {"S": "x"}, {"N": "12"}, {"L": [...]}.
 
-The decoder, or the careful validator if it refuses a request, checks JSON types: each member of a
-decoded value is a known tag with content of its JSON type. The content is checked here: exactly
-one member, base64, numbers, sets, nesting. A value that has passed `normalize` is canonical:
-numbers have one spelling, so that equality is equality of texts.
+The decoder checks JSON types: each member of a decoded value is a known tag with content of its
+JSON type. If the decoder refuses a request, the careful validator finds the service's error. The
+content is checked here: exactly one member, base64, numbers, sets, nesting. A value that has passed
+`normalize` is canonical: numbers have one spelling, so that equality is equality of texts.
 
 Sizes are DynamoDB's, in bytes, without the 100 bytes that storage metering adds. Source: developer
 guide, service quotas and capacity unit calculations. The messages were observed.
@@ -237,8 +237,9 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
 
 
 def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> ValidationException:
-    """The error for a set with duplicates. Its message has the members up to the first duplicate in
-    DynamoDB's order, and the rest as it was sent."""
+    """The error for a set with duplicates. Its message lists the members before the first duplicate
+    in DynamoDB's order. The duplicate and all members after it follow in the order in which they
+    were sent."""
     seen: set[str] = set()
     for member in members:
         if member in seen:

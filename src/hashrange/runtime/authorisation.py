@@ -1,8 +1,8 @@
 """Asks the policies whether the principal of a request may make it.
 
-The check is made in the snapshot of the decision, for each member of the request, on the resource's
-own ARN, so that a refusal says nothing about the table's existence, state and keys. A request that
-is run again is checked again.
+Each member of the request is checked on the ARN of its resource, in the snapshot of the decision. A
+refusal is the same whether or not the table exists, and whatever its state and its keys are. A
+request that is run again is checked again.
 """
 
 import logging

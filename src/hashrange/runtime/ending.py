@@ -39,8 +39,9 @@ def charged(
 def refused(error: BaseException, payer: Account | Meter | None, now: float) -> ApiError:
     """The error that the caller gets, after the units of the refused request are charged.
 
-    An error that is not the API's is logged (see `internal_error`). An API error loses its
-    traceback, which would keep the rows that were read in memory, in a cycle.
+    An error that is not the API's is logged (see `internal_error`). The traceback of an API error
+    is removed, because it is part of a reference cycle: the rows that the request has read would
+    stay in memory.
     """
     if not isinstance(error, ApiError):
         return internal_error(error)

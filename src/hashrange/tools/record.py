@@ -1,8 +1,8 @@
 """`hashrange.record`: records the consumption of a boto3 client's requests, on AWS or elsewhere.
 
 It sees the responses of the service: units by table and index. It sees neither the map of
-partitions nor the keys of index entries that a request does not name. Units of such entries get
-random positions, and the trace says which share of all units they are.
+partitions nor the keys of index entries that a request does not name. The units of such entries are
+recorded at random places in the hash space, and the trace says what share of all units these are.
 """
 
 import json

@@ -105,7 +105,7 @@ def test_prices_can_be_replaced(tmp_path: Path) -> None:
     [
         (lambda text: text.replace("[backups]", "[back_ups]"), "backups is missing"),
         (lambda text: text.replace("usd = 0.25", "usd = x"), "mine.toml: "),
-        (lambda text: text.replace("usd = 0.25", "usd = -1"), "usd must be at least 0"),
+        (lambda text: text.replace("usd = 0.25", "usd = -1"), '"usd" must be at least 0'),
     ],
 )
 def test_a_wrong_price_file(change: Callable[[str], str], message: str, tmp_path: Path) -> None:

@@ -315,7 +315,8 @@ def column_names(columns: tuple[KeyColumn, ...]) -> str:
 
 
 def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
-    """The characters that separate values: all but letters and digits in templates' constants."""
+    """The characters that separate values: those in the constants of templates, except letters and
+    digits."""
     delimiters: set[str] = set()
     for entity in entities:
         for key in (entity.key, *entity.indexes):

@@ -166,7 +166,8 @@ class PatternWriter:
         return self._follow(plan, items)
 
     def _reading(self, plan: Plan, raws: str) -> str:
-        """An expression that makes the results from the stored items `raws`."""
+        """A TypeScript expression for the results of a pattern. `raws` is the expression for the
+        stored items."""
         types = " | ".join(f"{self.table}{entity}" for entity in plan.entities)
         names = ", ".join(quoted(entity.name) for entity in plan.entities)
         picked = f".map((item) => picked(item, [{', '.join(self.view)}]))" if self.view else ""

@@ -223,8 +223,9 @@ def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
     """A sort key that is lowest for the best template. `count` is the number of keys.
 
     A template is better if it makes more keys or, for the same number of keys, has less constant
-    text. A field that is the same in all of at least FEW items could as well be constant text. The
-    constant text is then preferred, unless the field's name ends in `id`, as that of an identity.
+    text. If there are at least FEW items, and a field has the same value in all of them, constant
+    text is preferred to the field. But if the field's name ends in `id`, the field is preferred,
+    because it probably identifies something.
     """
     constant, guessed, unrelated, plain = 0, 0, 0, 0
     previous = ""

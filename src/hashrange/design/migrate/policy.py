@@ -22,7 +22,7 @@ _PROBED = "~probe"
 
 
 def unprotected(side: Side) -> str | None:
-    """The reason why no policy can tell the changed items from other items; None if one can."""
+    """The reason why no policy can protect the changed items alone; None if one can."""
     changed = [twin.own for twin in side.twins]
     for entity in side.model.entities:
         if entity in changed:
@@ -30,9 +30,9 @@ def unprotected(side: Side) -> str | None:
         for column in _columns(side):
             if column.meets(entity.key.hash[0], ANY, ANY):
                 return (
-                    "no policy can tell writes of the items that the migration changes from writes "
-                    f"of {entity} items. The migration does not change {entity} items, but they "
-                    f"can have the same partition keys ({column.template})"
+                    f"a policy would also deny writes of {entity} items. The migration does not "
+                    f"change {entity} items, but they can have the same partition keys as items "
+                    f"that it changes ({column.template})"
                 )
     return None
 

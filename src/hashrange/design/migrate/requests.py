@@ -18,7 +18,8 @@ def identity(key: Item) -> str:
 
 
 class Requests:
-    """Makes the actions of a transaction on one table, which set the epochs of its items."""
+    """Makes the actions of transactions on one table. An action that puts or updates an item also
+    sets the item's epoch."""
 
     def __init__(self, model: TableModel, epoch: int) -> None:
         self.table = model.name

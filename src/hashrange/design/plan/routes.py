@@ -293,7 +293,7 @@ class _Walk:
         if begins:
             prefixed = begins[0].python is str or is_path(begins[0].python)
             if len(ranges) > 1 or column.tag == "N" or not prefixed:
-                why = "only a text can have a prefix; a field with a prefix has no other range"
+                why = "a prefix must be a text or a path, and its field can have no other range"
                 raise KeyRefusal(f"{part.field}: {why}")
             return SortTest(column, known, begins=begins[0])
         low = self._only(ranges, "at least", "after", "between")
@@ -327,7 +327,7 @@ class _Walk:
             if argument.name not in self.used:
                 templates = " and ".join(str(column.template) for column in self.key.range)
                 raise KeyRefusal(
-                    f"no argument gives a field that stands before {argument.name} in {templates}"
+                    f"in {templates}, the value of a field before {argument.name} is not known"
                     if any(argument.field in c.template.fields for c in self.key.range)
                     else f"{argument.name} is not part of {templates or 'the key'}"
                 )
@@ -366,7 +366,8 @@ def _coarse(texts: str, argument: Argument, units: set[str]) -> KeyRefusal:
 
 
 def _check_order(test: SortTest, written: Format, last: bool) -> None:
-    """Raise KeyRefusal unless texts sort as their values do and the bounds can be written."""
+    """Raise KeyRefusal if the placeholder cannot serve a range: its texts do not sort as the values
+    do, it shows only a part of what a bound compares, or an exclusive bound cannot be computed."""
     field = test.placeholder.field
     if not written.ordered:
         raise KeyRefusal(f"the texts of {test.placeholder} do not sort as {field} does", rule="K08")

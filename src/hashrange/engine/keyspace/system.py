@@ -6,7 +6,7 @@
     S<table name>/<label>      a stream, JSON
     F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
     P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
-    J<kind>/[~]<id>            an import, an export or a bulk put, JSON
+    J<kind>/[~]<id>            an import, an export or a bulk put, JSON; with ~ while in progress
     B<id>/<table name>         a backup, JSON
     C<table name>/<label>/<reader>/<shard id>
                                the sequence number of the last record of a shard that a reader of

@@ -57,8 +57,8 @@ def _all_vectors(table: Table) -> Iterator[FormerVectors]:
 
 
 def _has_entry(vectors: FormerVectors, item: Item) -> bool:
-    """Whether the vector index to which these properties belong has, or had, an entry for the
-    item."""
+    """Whether the item has, or had, an entry in the vector index that `vectors` describes. This
+    index may have been deleted."""
     elements = item.get(vectors.attribute, {}).get("L", ())
     return len(elements) == vectors.dimensions and all(
         item.get(name, {}).get(kind) for name, kind in vectors.hash

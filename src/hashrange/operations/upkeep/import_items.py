@@ -84,7 +84,8 @@ Position = tuple[str, int, int, int]
 
 
 class Items(msgspec.Struct, rename="pascal"):
-    """The next records of a job, between the positions `after` and `before`.
+    """The next records of a job. They begin at the position `after` and end at the position
+    `before`.
 
     `unreadable` are records that are not items. `bytes_before` is the size of all earlier objects,
     and `bytes` is the number of bytes that were read from the object of these records.

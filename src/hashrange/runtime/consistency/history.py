@@ -29,8 +29,12 @@ class Overwritten(NamedTuple):
 
 
 class History:
-    """The values that rows had before they were overwritten. A value is kept for the longest lag
-    that can be drawn for a read, and while a global index that lags does not show the write yet."""
+    """The values that rows had before they were overwritten.
+
+    A value is kept for the longest lag that a read can have (`Eventual.lag_max`). The value of a
+    row of a global index that has fallen behind is kept until the index shows the write that
+    replaced the value, if that is later.
+    """
 
     def __init__(
         self, eventual: Eventual | None, now: Callable[[], float], meter: Meter | None
@@ -108,7 +112,7 @@ class History:
 
 
 class _Watched:
-    """A transaction that reports the values that it overwrites to the history."""
+    """A transaction that reports to the history each value that it overwrites."""
 
     __slots__ = ("_history", "_old", "_transaction", "read", "rollback")
 

@@ -135,8 +135,11 @@ class Predictor:
         return Smallest(None, why)
 
     def _factors(self, units: Wanted, thinned: int) -> list[float]:
-        """Factors by which the units may have to be multiplied, smallest first: the last one is
-        more than enough, and the others are sufficient for a thinned load."""
+        """Factors for the units, smallest first, to be tried in this order with the whole load.
+
+        Each factor but the last was sufficient in a replay of a thinned load. The last one is the
+        largest possible factor.
+        """
         low, high = 1.0, float(UNITS_MAX)
         sufficient = [high]
         for _ in range(ROUNDS):

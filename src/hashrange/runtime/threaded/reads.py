@@ -203,7 +203,7 @@ class Reads:
             return encode(end.value.response())
         except ApiError:
             return None
-        raise AssertionError("the operation was to make a single read")
+        raise AssertionError("the operation must make only one read")
 
     def _add(self, read: LongRead) -> None:
         """Begin a long read, or let it wait until there is a place for it."""

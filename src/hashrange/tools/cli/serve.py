@@ -123,8 +123,9 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--durability",
         choices=("full", "relaxed", "memory"),
         default="full",
-        help="an acknowledged write survives a power cut (full, the default), a killed process "
-        "but not a power cut (relaxed), or possibly neither (memory)",
+        help="full (the default): an acknowledged write survives a power cut; relaxed: it survives "
+        "a killed process, but perhaps not a power cut; memory: like relaxed, but a power cut may "
+        "also damage the file",
     )
     parser.add_argument(
         "--throughput",

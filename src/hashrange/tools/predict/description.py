@@ -67,7 +67,7 @@ class Loads:
         self.minutes = self._number("minutes", content.get("minutes", MINUTES))
         rates = content.get("rates", {})
         if not isinstance(rates, dict):
-            raise self._wrong("rates", "a table that gives a rate for the name of each call")
+            raise self._wrong("rates", "a TOML table with the names of calls and their rates")
         self.lines = [*cost(model).lines]
         for name in rates:
             if name not in [line.name for line in self.lines]:

@@ -76,5 +76,5 @@ def prices_of(region: str, file: Path | None = None) -> Prices:
 def _price(listed: Mapping[str, Any]) -> Price:
     usd, per = float(listed["usd"]), float(listed["per"])
     if usd < 0 or per <= 0:
-        raise ValueError(f"usd must be at least 0 (it is {usd}), and per above 0 (it is {per})")
+        raise ValueError(f'"usd" must be at least 0, and "per" above 0; they are {usd} and {per}')
     return Price(usd, per, str(listed["unit"]), str(listed["source"]), bool(listed["confirmed"]))

@@ -28,7 +28,7 @@ def storage_lines(context: Context, examples: Examples) -> Iterator[StorageLine]
         for index in context.model.vectors:
             if entity in index.entities:
                 size = examples.size(entity, index.source)
-                notes = ("estimate: at the price of the table's storage",)
+                notes = ("estimate: a byte costs as much as in the table",)
                 yield StorageLine(str(entity), index.name, count * (size + OVERHEAD_BYTES), notes)
         markers = _marker_bytes(examples, entity)
         if markers:

@@ -47,7 +47,10 @@ class WriteCosts:
         if str(entity) not in self.examples.declared:
             line = replace(line, notes=(f"estimate: each {entity} has the size of an example",))
         for left_out in self.examples.left_out(entity):
-            note = f"{left_out} has no example of {entity}, so writes to {left_out} are not counted"
+            note = (
+                f"no example of {entity} has an entry in {left_out}, so writes to {left_out} are "
+                "not counted"
+            )
             line = replace(line, notes=(*line.notes, note))
         for index in self.model.vectors:
             if entity in index.entities:

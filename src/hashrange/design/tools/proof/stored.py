@@ -73,7 +73,7 @@ def text(values: dict[str, Any]) -> str:
 
 
 def _encoded(value: Any) -> Any:
-    """A value in wire form. A vector, the only kind of tuple of floats, is returned as it is."""
+    """A value in wire form. A tuple of floats, which is always a vector, is returned as it is."""
     vector = isinstance(value, tuple) and bool(value) and isinstance(value[0], float)
     return value if vector else encode(value)
 

@@ -25,7 +25,7 @@ LOW_CARDINALITY = 100
 checked_at_declaration(
     "I06",
     "error",
-    "a key of several attributes outside a global index, or of more than four",
+    "a key of more attributes than DynamoDB allows",
     "A global index can have up to four attributes in its partition key and four in its sort key. "
     "The table and local indexes have one in each. The model is refused when it is declared.",
 )

@@ -63,9 +63,9 @@ def lost_copies(c: Context) -> Iterator[Found]:
     "R03",
     "warning",
     "fields are copied from the parent that has more children",
-    "The entity has several kinds of parents, and copies a field of one kind. An item of that kind "
-    "has many more children than an item of another kind, so a change of the field takes many "
-    "writes. Copy fields of the other kind instead.",
+    "The entity has several parents, and copies a field from a parent that has many more children "
+    "than another parent. If this field changes, each of these children must be written. Copy a "
+    "field from the parent with fewer children instead.",
 )
 def wrong_side(c: Context) -> Iterator[Found]:
     for entity in c.entities:

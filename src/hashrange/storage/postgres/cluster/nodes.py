@@ -1,11 +1,12 @@
 """The machines that keep the slots, and the connections to each.
 
 Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata and accepts queries.
-The node that has the slot of a statement answers it alone, at less than half the cost. So work that
-concerns only one node begins at this node. Transactions over several nodes have a small pool of
-their own at each node, because the PostgreSQL process of such a connection keeps connections to the
-other nodes. Locking reads have a third pool: a transaction that makes a locking read may hold a
-connection of another pool already, and must not wait for a second connection of that pool.
+A query about a single slot costs less than half as much at the node that has this slot as at
+another node. So work that concerns only one node begins at this node. Transactions over several
+nodes have a separate pool at each node. This pool is small, because the PostgreSQL process behind
+each of its connections keeps connections to the other nodes open. Locking reads have a third pool:
+a transaction that makes a locking read may hold a connection of another pool already, and must not
+wait for a second connection of that pool.
 """
 
 import asyncio

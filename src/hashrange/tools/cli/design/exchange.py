@@ -26,8 +26,9 @@ def add_export_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tenant",
         metavar="FIELD",
-        help="iam: the field that holds an item's tenant; the policy then limits a caller to the "
-        "items of the tenant that the caller's tag FIELD names (aws:PrincipalTag/FIELD)",
+        help="iam: the field that holds the tenant of an item; callers can then reach only the "
+        "items of their own tenant, which is the value of their tag FIELD "
+        "(aws:PrincipalTag/FIELD)",
     )
     _add_output(parser)
 
