@@ -354,7 +354,7 @@ class AsyncStore(Protocol):
         """See `Store`. Writes can continue during the check."""
 
     def figures(self) -> dict[str, int]:
-        """Numbers for monitoring, by name, such as a pool's. Any thread may call this method."""
+        """Numbers for monitoring, by name. Any thread may call this method."""
 
     async def close(self) -> None: ...
 

@@ -1,4 +1,7 @@
-"""aiobotocore answered in this process, on the running event loop: no socket, no credentials."""
+"""Answers aiobotocore's requests in this process, on the running event loop.
+
+No socket and no credentials are needed.
+"""
 
 from collections.abc import Coroutine
 from typing import Any

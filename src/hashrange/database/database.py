@@ -111,8 +111,8 @@ class Database:
             raise
 
     def states(self) -> "States":
-        """Keeps states of a database in memory, and restores them; the first one is the present
-        state."""
+        """An object that keeps states of a database in memory, and restores them. The initial state
+        is the one at the time of this call."""
         from hashrange.database.states import States
         from hashrange.storage.memory import MemoryStore
 

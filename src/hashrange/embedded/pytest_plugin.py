@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let a test use the fixture `hashrange_mock` if the settings ask for it.
 
-    A test that already uses this fixture, or that of a wider scope, is left as it is.
+    A test that already uses this fixture, or the same fixture with a wider scope, is left as it is.
     """
     names: list[str] = getattr(item, "fixturenames", [])
     if item.config.getini("hashrange_mock") and not any(

@@ -33,7 +33,7 @@ _PATH_TYPES = (
     "INTSET}"
 )
 _PATH_TYPES_OF_LEGACY = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-"""The types that messages name for a path, whose type is unknown before the item is read."""
+"""The types that messages name for a path: its type is unknown before the item is read."""
 
 Check = Callable[[Parameter, Operation, Values], None]
 

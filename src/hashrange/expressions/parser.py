@@ -201,7 +201,7 @@ class _Parser:
     def _is_group_content(self, start: int) -> bool:
         """Whether the operand that began at `start` is alone in parentheses: `(a)` in `(a) = :v`.
 
-        An operand without a comparison is allowed only there.
+        Anywhere else, a comparison must follow an operand.
         """
         return self._tokens[start - 1].text == "(" and self.word == ")"
 

@@ -62,8 +62,8 @@ class Changes(NamedTuple):
 class About(NamedTuple):
     """An export and its table, as the manifest describes them.
 
-    The items are as of the moment `shows`. `id` names the folder. An export to a folder, not to a
-    bucket, has neither `bucket` nor `prefix`.
+    The export shows the table at the moment `shows`. `id` names the folder. An export to a folder,
+    not to a bucket, has neither `bucket` nor `prefix`.
     """
 
     table_arn: str
@@ -81,7 +81,7 @@ class About(NamedTuple):
 
     @property
     def data(self) -> str:
-        """The beginning of the object keys of data files. All incremental exports put their data
+        """The text with which the keys of data files begin. All incremental exports put their data
         files into one folder; the names of each export's files have a beginning of their own."""
         if self.changes is None:
             return f"{self.folder}/data/"
@@ -90,8 +90,8 @@ class About(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The beginning of the object keys of the export, except the data files of an incremental
-        export."""
+        """The text with which the keys of the export's objects begin, except those of the data
+        files of an incremental export."""
         return f"{self.prefix}/{FOLDER}/{self.id}" if self.prefix else f"{FOLDER}/{self.id}"
 
     @property

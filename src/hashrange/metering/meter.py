@@ -54,7 +54,7 @@ class Meter:
         self.asks = self.enforced = settings.throughput == "enforced"
         """`asks`: whether operations ask for admission. `enforced`: whether it can be refused."""
         self.has_indexes = False
-        """Whether the meter knows a global index, whose entries may have to wait."""
+        """Whether the meter knows a global index. The entries of such an index may have to wait."""
         self.late: set[int] = set()
         """The spaces of the global indexes that possibly do not show all of their entries yet."""
         self.tells = False

@@ -60,8 +60,8 @@ class Head(Struct, kw_only=True):
 
 
 class Ask(Struct, array_like=True, gc=False):
-    """The question whether a read or write is admitted, and the limits because of which it was
-    refused: for each, the space and the kind."""
+    """The question whether a read or write is admitted. `refused` has the space and the kind of
+    each limit that made the answer no."""
 
     space: int
     key: bytes

@@ -59,8 +59,8 @@ def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables
 
 
 def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any, Any, T]:
-    """The steps of `decide`, whose requests for definitions of tables are answered from the cache
-    `tables` if it has them, and otherwise from the database."""
+    """The steps of `decide`, without the steps that request definitions of tables. These are
+    answered from the cache `tables` if it has the definition, and otherwise from the database."""
     reply: Any = None
     try:
         while True:

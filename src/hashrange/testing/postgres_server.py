@@ -51,7 +51,7 @@ def find_programs() -> Path:
 
 
 def _may_run(program: Path, user: str) -> bool:
-    """Whether `user` may run a program: a folder above the program may be closed to this user."""
+    """Whether `user` may run a program. This user may lack access to a folder above it."""
     try:
         subprocess.run([program, "--version"], check=True, capture_output=True, user=user)
     except PermissionError:

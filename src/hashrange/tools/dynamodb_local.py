@@ -1,4 +1,4 @@
-"""DynamoDB Local's command line, for the image that replaces it, whose `java` runs this module.
+"""DynamoDB Local's command line. In the image that replaces it, `java` runs this module.
 
     java -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb
 

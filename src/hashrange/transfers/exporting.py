@@ -146,7 +146,7 @@ NO_HISTORY = "Point in time recovery was disabled during the export"
 
 
 def _milliseconds(seconds: float) -> int:
-    """The moment in milliseconds. It is rounded up as the times of commits are: otherwise a commit
+    """The moment in milliseconds. It is rounded up, like the times of commits: otherwise a commit
     just before the moment could have a later time."""
     return ceil(seconds * 1000)
 

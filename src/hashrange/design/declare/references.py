@@ -98,7 +98,7 @@ class References:
         return parts
 
     def doubt(self, child: Entity, parent: Entity) -> str | None:
-        """Why it is unclear whether, or how, the child's primary key holds the parent's.
+        """Why it is unclear whether, or how, the child's primary key holds that of the parent.
 
         None if it is clear.
         """

@@ -94,7 +94,7 @@ def value_type(python: Any, choices: tuple[str, ...] = ()) -> str:
 
 
 def stored(entity: Entity, field: str, value: str) -> str:
-    """An expression for an argument's value as it is stored in the field."""
+    """A TypeScript expression for the stored form of `value`, an argument for the field."""
     kind = entity.fields[field]
     if kind.python in _DEFAULTS and not kind.expires:
         return f"time({value}, {quoted(_DEFAULTS[kind.python])})"

@@ -106,7 +106,7 @@ def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw
 
 
 def row_at(key: RowKey, value: bytes | None) -> Row | None:
-    """The row at `key`; None without a value. Raises DamagedRow if the value is another row's."""
+    """The row at `key`; None without a value. Raises DamagedRow for the value of another row."""
     if value is None:
         return None
     row = Row(value)

@@ -14,7 +14,7 @@
                                only that the reader has begun
     upkeep                     which process does the upkeep, and until when, JSON
     kinesis, imports, exports, bulk-operations, trigger-<reader>
-                               the same for the processes that do such work
+                               the same for the process that does this work
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of the stored rows, 8 bytes
@@ -141,7 +141,7 @@ def lease(duty: str) -> kv.Key:
 
 
 def new_version(random: bytes) -> kv.Put:
-    """The write of a new version of the catalog, whose 8 bytes are `random`."""
+    """A write that gives the catalog a new version: the 8 bytes `random`."""
     return kv.Put(*CATALOG_VERSION, _with_head(random))
 
 

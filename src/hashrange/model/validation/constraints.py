@@ -44,7 +44,7 @@ class Violation(NamedTuple):
 
 
 def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
-    """All violations in a request of this shape, whose JSON types are right."""
+    """All violations in a request of this shape. Its JSON types must be right."""
     violations_of_members = _in_members(request, shapes.of(name), "")
     return violations_of_members if name in _OF_ITEMS else _of_definitions(violations_of_members)
 

@@ -19,7 +19,7 @@ _SCALARS = {"blob": str, "boolean": bool, "double": float, "timestamp": float}
 
 
 def is_faultless(content: Any, name: str) -> bool:
-    """Whether content of this shape, whose JSON types are right, surely breaks no constraint."""
+    """Whether content of this shape surely breaks no constraint. Its JSON types must be right."""
     try:
         msgspec.convert(content, _prepared(name))
     except (msgspec.ValidationError, RecursionError):

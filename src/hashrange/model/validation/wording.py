@@ -1,9 +1,9 @@
-"""Turns violations into one message, with the service's exceptions from its own rule.
+"""Turns violations into one message, as the service does.
 
-The rule of legacy validation, the older of the service's two layers, is that one message lists up
-to ten violations. The newer layer (see `layers`) checks the members in stages and reports all
-violations of a stage together. If it checks the length or size of a member, it spells the member's
-name as the model does. It leaves some enums to the operations.
+In legacy validation, the older of the service's two layers, one message lists up to ten violations.
+The service makes some exceptions from this rule. The newer layer (see `layers`) checks the members
+in stages and reports all violations of a stage together. If it checks the length or size of a
+member, it spells the member's name as the model does. It leaves some enums to the operations.
 """
 
 from collections.abc import Iterable

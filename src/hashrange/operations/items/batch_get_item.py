@@ -1,7 +1,8 @@
 """BatchGetItem: up to 100 items of any tables by key. Keys of items beyond 16 MB are unprocessed.
 
 So are keys of items beyond `RESPONSE_BYTES_MAX` of JSON. Only items with very many tiny values
-reach this limit: `{"NULL":true}` has fourteen times the size of its value.
+reach this limit: the JSON `{"NULL":true}` is fourteen times as long as the size that DynamoDB
+counts for this value.
 """
 
 from typing import Any

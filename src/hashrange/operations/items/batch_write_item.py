@@ -38,7 +38,7 @@ unprocessed: the client can repeat them."""
 
 
 class BatchWrite(Struct, gc=False):
-    """A put of `item`, whose size in bytes is known, or a delete of `key`."""
+    """A put of `item`, which has `size` bytes, or a delete of `key`."""
 
     item: Item | None
     key: Item | None

@@ -1,7 +1,7 @@
 """ExportTableToPointInTime, DescribeExport and ListExports: a table to the objects of a bucket.
 
-An export shows the table as of a time that its history reaches back to. Messages marked as
-assumed are not known from the service.
+An export shows the table at an earlier time, as far as the table's history reaches back. Messages
+that are marked as assumed have not been seen on the service.
 """
 
 from datetime import UTC, datetime

@@ -32,7 +32,7 @@ class Evaluator(Protocol):
 
     @property
     def elsewhere(self) -> bool:
-        """Whether evaluations run outside of this process, whose interpreter stays free."""
+        """Whether evaluations run in another process, so that they do not block this one."""
         ...
 
     def begin(self, name: str, body: bytes, moment: Moment) -> Evaluation: ...

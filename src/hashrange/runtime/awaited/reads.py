@@ -334,7 +334,7 @@ class Reads:
             return refused(error, meter, now)
 
     def _go_aside(self, read: QueuedRead) -> None:
-        """Let the request begin again aside. It keeps its place among the long reads."""
+        """Start the request again, aside. It keeps its place among the long reads."""
         told = partial(call_on, self._loop, self._tell, read)
         self._jobs.read(read.operation.name, read.body, read.caller, told)
 

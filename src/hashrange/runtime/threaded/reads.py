@@ -244,7 +244,7 @@ class Reads:
         self._running[loop].append(read)
 
     def _go_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """Let a read begin again aside. It keeps its place among the long reads."""
+        """Start a read again, aside. It keeps its place among the long reads."""
         read.close()
 
         def done(outcome: Outcome) -> None:

@@ -74,7 +74,7 @@ class Lane:
         return self.parts[0] if self.parts else self.trigger.batch_size
 
     def add(self, records: list[Record], matches: Callable[[Record], bool]) -> None:
-        """Add records that have been read. The matching ones wait for the function."""
+        """Add records that have been read. Those that match wait for the function."""
         if not records:
             return
         self.passed = number_of(records[-1])

@@ -298,7 +298,7 @@ class PostgresDatabase:
     async def _retried(
         self, question: Question, step: Callable[..., Awaitable[T]], *arguments: Any
     ) -> T:
-        """Repeat a step if its connection was lost, or if fences were in the way of reads."""
+        """Repeat a step if its connection was lost, or if fences made its reads fail."""
         lost, deadline = 0, time.monotonic() + FENCED_SECONDS_MAX
         while True:
             try:
@@ -335,7 +335,7 @@ class PostgresDatabase:
             await self._noting(asking)
 
     async def _noting(self, asking: Awaitable[set[int]]) -> None:
-        """Ask, and note the fences that are in the way."""
+        """Ask, and note the fences that would keep a transaction from committing."""
         try:
             met = await asking
         except routed.Fenced as error:

@@ -30,7 +30,8 @@ WRITE_SECONDS_MAX = 60
 class Landing:
     """The statements of a commit. `version` is the version of all rows that are written.
 
-    For a change of definitions in the `citus` dialect, `closed` is the number of closed fences.
+    For a change of definitions in the `citus` dialect, `closed` is the number that the closed
+    fences hold.
     """
 
     def __init__(

@@ -206,9 +206,9 @@ class PostgresTransaction:
             await fences.open(closed, version, value)
 
     async def _commit(self, folded: Folded, closed: int | None = None) -> tuple[int, bytes]:
-        """Write and commit. If definitions change, `closed` is the number in the closed fences.
+        """Write and commit. If definitions change, `closed` is the number that closed fences hold.
 
-        Returns the version and the value of the catalog's row, if it was changed.
+        Returns the version and the value of the catalog's row if this row was changed.
         """
         store = self._store
         connection, self._connection = self._connection, None

@@ -137,7 +137,7 @@ class Guard:
         return None
 
     def _enter(self, scope: Scope) -> Response | None:
-        """Exchange the token for a cookie, and remove it from the address."""
+        """Exchange the token for a cookie, and remove the token from the address."""
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         tokens = [text for name, text in asked if name == "token"]
         if not tokens or not same(tokens[0], self._token):

@@ -34,7 +34,7 @@ def comparison(
 
 
 def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
-    """The text that the argument `begins`, a prefix or a period of time, stands for in the key."""
+    """The text in the key that `begins` stands for, a prefix or a period of time."""
     value = arguments[begins.name]
     units = PERIODS.get(begins.operator)
     written = test.column.template.formats[test.placeholder]

@@ -111,7 +111,7 @@ class _ViewLoader:
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
 
     def _derived(self, raw: Item) -> dict[str, Any]:
-        """The stored values of derived fields: an index may lack the inputs to compute them."""
+        """The values of derived fields as stored: an index may lack the inputs to compute them."""
         names = [name for name in self.view.model_fields if name in self.entity.derived]
         return {n: self.entity.fields[n].decode(raw[n]) for n in names if n in raw}
 

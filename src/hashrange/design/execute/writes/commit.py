@@ -39,7 +39,7 @@ def commit(
 
 
 def token_after(token: str | None) -> str | None:
-    """A new token for the next attempt: that of a cancelled transaction cannot be reused."""
+    """A new token for the next attempt: a cancelled transaction's token cannot be used again."""
     return None if token is None else str(uuid5(NAMESPACE_OID, token))
 
 

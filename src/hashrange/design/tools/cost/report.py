@@ -46,7 +46,7 @@ class Cost:
     largest: tuple[Expense, ...]
     unchecked: tuple[str, ...]
     locals: frozenset[str] = frozenset()
-    """The names of local indexes, whose units count as the table's."""
+    """The names of local indexes. Their units are counted as units of the table."""
 
     def line(self, name: str) -> CostLine:
         """The line of a pattern or write, by its name. Raises KeyError."""

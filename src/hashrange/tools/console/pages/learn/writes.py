@@ -1,4 +1,4 @@
-"""The cost of a write: the table pays by the size of the item, and so does each index."""
+"""A page about the cost of a write: units for the item in the table, and for its index entries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
