@@ -78,8 +78,8 @@ def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
 
 
 def _members(body: bytes, coding: bytes, bytes_max: int) -> Iterator[bytes]:
-    """The decoded pieces of a body. A gzip body may be several members in a row; other trailing
-    bytes are ignored."""
+    """The decoded pieces of a body. A gzip body may consist of several members. Other bytes after
+    the first member are ignored."""
     for _ in range(_MEMBERS_MAX):
         member = zlib.decompressobj(_ZLIB_WINDOWS[coding])
         content = member.decompress(body, bytes_max + 1)

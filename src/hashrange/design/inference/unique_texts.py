@@ -49,8 +49,8 @@ def _key(shape: TableShape, item: Mapping[str, Mapping[str, str]]) -> str:
 def _templates(shape: TableShape, marker: Item, one: InferredEntity, item: Item) -> Iterator[str]:
     """The possible templates of the marker's text.
 
-    In the key `unique#namespace#text`, the namespace may end before any `#`. Each possible
-    namespace is returned that is a template which produces the rest, the text, from `item`.
+    The marker's key is `unique#TEMPLATE#TEXT`, where TEMPLATE may contain a `#` too. So the
+    template may end before any `#`, provided that it makes the rest of the key from `item`.
     """
     text = marker[shape.table.hash[0].attribute]["S"].removeprefix(f"{MARKER_TYPE}#")
     guesses = [one.guesses[attribute] for attribute in one.names]

@@ -1,7 +1,7 @@
 """A migrator's writes: it adds mirrors, deletes mirrors without an old item, deletes old items.
 
-Each transaction checks that no other migrator has taken over (the migrator's term), and that every
-item is still as it was read. An item that has changed since then is read again.
+Each transaction checks the migrator's term, which shows that no other migrator has taken over, and
+that every item is still as it was read. An item that has changed since then is read again.
 """
 
 from collections.abc import Iterator, Sequence

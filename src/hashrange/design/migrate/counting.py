@@ -43,10 +43,8 @@ ATTEMPTS = 4
 
 
 class Rate(NamedTuple):
-    """The number of writes of one item in the minute `window`.
-
-    `peak` is the highest number of writes in any minute, and `peak_window` is this minute.
-    """
+    """How often one item was written: the number of `writes` in the minute `window`, and the
+    highest number in any minute, which is `peak` in the minute `peak_window`."""
 
     window: int
     writes: int

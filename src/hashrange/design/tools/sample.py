@@ -261,10 +261,10 @@ class _Inventor:
 
     @staticmethod
     def _written(entity: Entity, field: str) -> list[Any]:
-        """Constraints by which the generated values test the key templates that contain the field.
+        """Constraints on the generated values of a field, which test its templates thoroughly.
 
-        Numbers may be negative if a template writes their signs. Texts are longer than the start
-        that a template shows.
+        Numbers may be negative if a template of a key writes their signs. If a template shows only
+        the first characters of a text, the texts are longer.
         """
         columns = [column for key in (entity.key, *entity.indexes) for column in key.columns]
         placed = [

@@ -20,13 +20,13 @@ A record names its indexes because another index may be added later. Earlier rec
 that index.
 
 A global index that is added to a table is *built from the log* (`Table.built_from_log`). So the
-definition of the table need not say which items already have entries; each of its changes would
-stop all writers. Writes append records for the index as soon as the table has it. The build appends
-a record for each existing item, slot by slot. Such records are *early* for the index: the index may
-not have the entry of the record's old image, or may already have a later entry. So a step first
-reads which entries of these items exist. When the build has come to the last item, no more early
-records are added. When the last early record has been carried out, the index has the entries of all
-items.
+definition of the table need not say which items already have entries. That would take many changes
+of the definition, each of which stops all writers. Writes append records for the index as soon as
+the table has it. The build appends a record for each existing item, slot by slot. Such records are
+*early* for the index: the index may not have the entry of the record's old image, or may already
+have a later entry. So a step first reads which entries of these items exist. When the build has
+come to the last item, no more early records are added. When the last early record has been carried
+out, the index has the entries of all items.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
