@@ -42,7 +42,7 @@ def original(key: bytes, rest: bytes | None) -> bytes:
 
 
 def first_from(start: bytes) -> tuple[int, bytes]:
-    """The lowest slot and stored key that a row whose key is `start` or later can have."""
+    """The lowest slot and stored key of all rows whose key is `start` or later."""
     return slot_of(start), start[:KEY_BYTES_MAX]
 
 

@@ -41,8 +41,8 @@ def explain(error: apsw.Error, path: str) -> StoreError:
 
 
 def _too_many_open_files() -> str:
-    """The reason why this process cannot open another file, which SQLite does not report; empty if
-    it can."""
+    """A text for the user if too many files are open, which SQLite does not report as the cause;
+    empty if another file can be opened."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

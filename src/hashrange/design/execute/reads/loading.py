@@ -63,7 +63,7 @@ class Loader:
         )
 
     def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
-        """The results of stored items. Counts skipped items in `items`. Raises ItemError."""
+        """The results for stored items. Counts skipped items in `items`. Raises ItemError."""
         attribute, makers = self.model.type_attribute or "", self._makers
         hides = self.model.hide_expired
         loaded: list[Any] = []

@@ -143,8 +143,8 @@ def latest_of_bucket(c: Context) -> Iterator[Found]:
     "A07",
     "warning",
     "a time in the partition key needs several queries",
-    "Each value of the time is a partition key of its own, so a longer period needs a query for "
-    "each of them: @st.buckets sends these queries.",
+    "Each value of the time is a separate partition key, so a longer period needs one query for "
+    "each value. @st.buckets sends these queries.",
 )
 def several_partitions(c: Context) -> Iterator[Found]:
     divided = {p.entities[0].name for p in c.plans if p.routes and p.route.bucket is not None}

@@ -101,7 +101,7 @@ def orphans(c: Context) -> Iterator[Found]:
 @rule(
     "R05",
     "warning",
-    "a field that is used as unique, but is not",
+    "a pattern expects unique values of a field, but they need not be unique",
     "A pattern expects at most one item with this value. st.unique(...) guarantees this with a "
     "marker item in the same transaction.",
 )
