@@ -275,7 +275,7 @@ def test_the_command_fails_if_asked(
     assert status == 1
     assert "holds for the whole range" in told
     assert "first refusal: 00:00:0" in told
-    assert "no provisioning without a refusal" in told
+    assert "no provisioned capacity was found" in told
     assert picture.read_text().startswith("<svg")
 
 

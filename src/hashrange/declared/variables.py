@@ -65,9 +65,12 @@ class Variables:
         return _MISSING
 
     def _without_circle(self, alternative: str) -> Any:
-        """The value of an alternative. A variable that is reached again while it is being resolved
-        has no value: `provider.stage` may be `${opt:stage, 'dev'}`, and the option `stage` has the
-        value of `provider.stage`.
+        """The value of one alternative of a variable: `opt:stage` or `'dev'` in
+        `${opt:stage, 'dev'}`.
+
+        An alternative that is reached again while it is being resolved has no value, so the next
+        alternative is used. For example, `provider.stage` may be `${opt:stage, 'dev'}`, although
+        the option `stage` has the value of `provider.stage`. Only `sls:stage` is then "dev".
         """
         if alternative in self._active:
             return "dev" if alternative == "sls:stage" else _MISSING

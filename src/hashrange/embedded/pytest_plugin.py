@@ -55,9 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(pytest_checks, "hashrange-checks")
     config.addinivalue_line(
         "markers",
-        "hashrange(tables=..., freeze=..., **settings): tables that the test's database has, from "
-        "a JSON file beside the test; the time at which its clock stands still; its "
-        "hashrange.Settings",
+        "hashrange(tables=..., freeze=..., **settings): how the test's database starts. tables: a "
+        "JSON file beside the test, or a list of files, with the tables to create; freeze: the "
+        "time at which the clock stands still; settings: fields of hashrange.Settings",
     )
 
 

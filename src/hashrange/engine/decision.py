@@ -255,7 +255,7 @@ class Decision(Struct, gc=False):
     def response(self) -> Response | Raw:
         """The response to the request. Raises ApiError if the request is refused."""
         if callable(self.respond):
-            assert type(self.receipt) is Receipt, "a response to changes must come last"
+            assert type(self.receipt) is Receipt, "the receipt must exist before the response"
             return self.respond(self.receipt)
         return self.respond
 

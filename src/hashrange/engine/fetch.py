@@ -102,8 +102,8 @@ class Moment(Struct, gc=False):
     """Everything that an operation knows about the world outside the database.
 
     `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
-    16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", all
-    receipts are read, including those of requests that do not ask for ConsumedCapacity.
+    16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", the
+    meter reads the receipt of every request, even if the request does not ask for ConsumedCapacity.
     `commit_seconds` is the longest delay in seconds between `now` and the commit of a decision;
     decisions with a later `now` may be committed first. If `indexes_follow`, the global indexes of
     a new table are updated from a log. With `asks_admission`, each read and write of items is

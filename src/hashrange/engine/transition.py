@@ -126,7 +126,7 @@ def _derive_other(change: AnyChange) -> list[kv.Write]:
                 for row, number in change.rows.items()
             ]
         case _:
-            raise AssertionError(f"no rows follow from {change!r}")
+            raise AssertionError(f"unknown kind of change: {change!r}")
 
 
 def _spaces(table: Table | None) -> list[int]:

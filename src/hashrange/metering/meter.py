@@ -253,7 +253,8 @@ class Meter:
     def _follow(self, charge: Charge, units: float) -> None:
         """Adapt the partitions, and the throughput of on-demand tables, to the load.
 
-        `units` are the units of all charges that this charge stands for.
+        If only some charges are counted, each of them stands for several. `units` are the units of
+        all of these.
         """
         table, written, now = charge.table, charge.written, self._since
         space = table.space if charge.index is None else charge.index.space

@@ -337,9 +337,9 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def log(self) -> Log | None:
-        """The table's change log, which is written while it has a reader; None if it has none.
+        """The table's change log. None if no stream or feed reads it: then no records are written.
 
-        Records written after a reader was disabled have later times than all of its records.
+        After a reader is disabled, new records have later times than all records for that reader.
         """
         readers = self.log_readers
         if not readers:

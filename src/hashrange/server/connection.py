@@ -202,7 +202,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Run waiting requests until one of them waits. Calls answered at once do not recurse."""
+        """Run the requests that have arrived, in order, until one is not answered at once."""
         if self._advancing:
             return
         self._advancing = True

@@ -41,7 +41,7 @@ def refusal(shop: Path, statement: str) -> list[str]:
         ("EXPLAIN SELECT * FROM orders", "EXPLAIN", ".explain"),
         ("BEGIN", "BEGIN", "TransactWriteItems"),
         ("DELETE * FROM orders", "*", "REMOVE removes attributes"),
-        ("UPDATE orders SET * WHERE a = 1", "SET *", "names its attributes"),
+        ("UPDATE orders SET * WHERE a = 1", "SET *", "the name of each attribute"),
         ("INSERT INTO orders (a) VALUES ('b')", None, "VALUE {'pk'"),
         ("SELECT * FROM orders WHERE a == 1", "==", "one `=`"),
         ("SELECT * FROM orders WHERE a = `x`", "`", "double quotes"),

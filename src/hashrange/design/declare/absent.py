@@ -19,8 +19,8 @@ STORED = object()
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The value of the field for which no attribute is stored: None or an empty set. STORED if all
-    values are stored."""
+    """The one value of a field of this type that is not stored: None or an empty set. An absent
+    attribute stands for this value. STORED if there is no such value."""
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):

@@ -266,7 +266,7 @@ class _TablePicture:
             self._disc(MARGIN + 10, y + 14, read, True)
             count = f"reads {counted(len(read.rows), 'item')}"
             if len(read.returned) != len(read.rows):
-                count += f", returns {len(read.returned)} (filled)"
+                count += f", returns {len(read.returned)} (filled dots)"
             self.canvas.run(
                 MARGIN + 30,
                 y + 12,

@@ -58,7 +58,10 @@ def render(parts: Parts, raw: Item) -> str | None:
 def find_template(
     attribute: str, items: Sequence[Item], guesses: Sequence[FieldGuess]
 ) -> FoundTemplate | None:
-    """The best template of a key attribute of type S that all of the items have, if any."""
+    """The template that fits the values of `attribute` best; None if none fits enough of them.
+
+    The attribute is a key attribute of type S, and all of the items have it.
+    """
     usable = [guess for guess in guesses if guess.kind is not None]
     step = max(1, len(items) // SEEDS)
     seeds = items[::step][:SEEDS]
@@ -206,7 +209,8 @@ def _shard_pattern(
 
 
 def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
-    """The number of shards with which `guess` gives each item its number; 0 if there is none."""
+    """How many shards a key must have, so that `guess` gives each item in `numbers` the number
+    beside it. 0 if no count of shards does."""
     most = max(number for _, number in numbers)
     fitting = [
         shards

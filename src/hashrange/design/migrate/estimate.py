@@ -142,8 +142,8 @@ def _shown(twin: Twin) -> str:
 def _notes(guards: int) -> tuple[str, ...]:
     unit = 6 if guards else 4
     return (
-        "In the phases from `dual` to `new`, a write of an item that the migration changes reads "
-        f"the item first, and costs {unit} write units for each kilobyte.",
+        "Writes of items that the migration changes cost more in the phases from `dual` to `new`: "
+        f"each reads the item first, and costs {unit} write units for each kilobyte.",
         "The key ranges of both models are disjoint in the table and in every index.",
     )
 

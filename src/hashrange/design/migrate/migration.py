@@ -134,7 +134,10 @@ class Migration:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of both models, by which programs and the table know the migration."""
+        """A digest of both models, and of the settings that all programs must share.
+
+        The table stores it, so that a program with another migration is noticed.
+        """
         # A migrator must not wait for a shorter time than a program's lease lasts.
         settings = [self.guards, self.lease_seconds]
         shown = [_described(self.old.model), _described(self.new.model), settings]

@@ -30,7 +30,7 @@ from hashrange.model.values import Item as WireItem
 class ShadowEntity(Entity):
     """An entity of the old model with the keys and attributes of the new one.
 
-    In `twin`, the old model's entity is `own`.
+    `twin.own` is the entity of the old model, and `twin.other` that of the new one.
     """
 
     twin: Twin | None = None

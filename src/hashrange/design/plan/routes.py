@@ -243,7 +243,7 @@ class _Walk:
         """Set the bucket's range. If the bucket shows whole values, its range needs no sort key."""
         if self.bucket is None:
             if self.buckets:
-                needed = "a time in the partition key, such as {at:%Y-%m}, that no argument gives"
+                needed = "a time in the partition key, such as {at:%Y-%m}; no argument may set it"
                 raise KeyRefusal(f"@st.buckets needs {needed}")
             return
         field = self.bucket.placeholder.field

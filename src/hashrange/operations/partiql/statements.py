@@ -131,7 +131,7 @@ def returned(statement: Statement, change: ItemChange) -> Any:
     old, new = change.old, change.new
     if tuple(returning) == ("ALL", "OLD"):
         return Raw(old.json) if old else None
-    assert isinstance(statement, Update), "only an UPDATE can return this"
+    assert isinstance(statement, Update), "only an UPDATE can have another RETURNING clause"
     assert new is not None, "an UPDATE must leave an item"
     if returning.which == "ALL":
         return new

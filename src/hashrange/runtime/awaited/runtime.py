@@ -179,7 +179,8 @@ class AsyncRuntime(BaseRuntime):
         await self._store.close()
 
     def _is_busy(self) -> bool:
-        """Whether anything is under way. A read is answered before its snapshot is closed."""
+        """Whether a request waits or a task still runs. A task can outlive its answer: a read is
+        answered before its snapshot is closed."""
         waiting = len(self._reads) + len(self._writes) + len(self._propagator)
         return bool(self._tasks) or waiting > 0
 

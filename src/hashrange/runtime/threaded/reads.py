@@ -138,7 +138,8 @@ class Reads:
         return response
 
     def _single(self, operation: Operation, request: Any, caller: Caller, turn: Turn) -> bytes:
-        """The response to a read of one row. Raises LargeRow if that row has to wait."""
+        """The response to a read of one row. Raises LargeRow if the row is large, and large rows
+        may not be read yet (see `_pause_end`)."""
         timer = self._environment.clock.timer
         opened = turn.snapshot()
         source = opened.source

@@ -68,7 +68,8 @@ def _throttled(reports: Sequence[SourceReport]) -> "Iterator[Metric]":
         for cause, name in _CAUSES.items():
             family = CounterMetricFamily(
                 f"aws_dynamodb_{lower}_{name}_throttle_events",
-                f"{direction}s that were refused by {name.replace('_', ' ')}.",
+                f"{direction}s that were refused with the reason Table{direction}{cause}Exceeded "
+                f"or Index{direction}{cause}Exceeded.",
                 labels=BY,
             )
             for report in reports:

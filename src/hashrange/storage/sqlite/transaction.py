@@ -154,7 +154,8 @@ class SqliteTransaction:
         self._put_many(puts)
 
     def _append_all(self) -> None:
-        """Put the appended rows, each with the next number of the file in its key."""
+        """Put the appended rows. The key of each row ends with a number; one sequence of numbers
+        serves the whole file."""
         last = counter(self._cursor, SEQUENCE)
         for space, appends in self._appended.items():
             numbered = enumerate(appends, last + 1)

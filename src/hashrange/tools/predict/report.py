@@ -226,10 +226,10 @@ class Report:
     def _provisioning(self) -> Iterator[str]:
         smallest = self.prediction.smallest
         if smallest.units is None:
-            yield f"no provisioning without a refusal was found: {smallest.why}"
+            yield f"no provisioned capacity was found that serves every request: {smallest.why}"
             return
         units = "; ".join(f"{name} {r} RCU, {w} WCU" for name, (r, w) in smallest.units.items())
-        yield f"smallest provisioning without a refusal: {units}"
+        yield f"smallest provisioned capacity that serves every request: {units}"
 
 
 def first_text(outcome: Outcome) -> str:

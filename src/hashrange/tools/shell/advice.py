@@ -110,7 +110,7 @@ BY_TEXT = _entries(
         "DELETE removes whole items: DELETE FROM table WHERE ...; REMOVE removes attributes: "
         "UPDATE table REMOVE a WHERE ...",
     ),
-    (r"\bSET\s+\*", "SET names its attributes: SET a = 1, b = 'x'."),
+    (r"\bSET\s+\*", "SET needs the name of each attribute: SET a = 1, b = 'x'."),
     (r"\bCASE\b|\bCAST\b", "There is no CASE and no CAST: values are returned as they are stored."),
     (r"`+", "Names are enclosed in double quotes, and strings in single quotes."),
     (r"==", "Equality is one `=`."),

@@ -175,8 +175,8 @@ class Store(Protocol):
     def delete(self, what: Any, /, *args: Any, **kwargs: Any) -> None:
         """Delete an item, or the item that a pattern names by its key, if it exists.
 
-        If the entity has a version and `item` was read, the stored item must have the version of
-        `item`; otherwise Conflict is raised.
+        If `what` is an item that was read, and its entity has a version, Conflict is raised unless
+        the stored item has the same version.
         """
         ...
 

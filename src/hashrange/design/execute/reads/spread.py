@@ -42,7 +42,10 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
     kind = entity.fields[argument.field]
     distinct = {repr(kind.encode(value)): value for value in values}
     if len(distinct) > KNOWN_MAX:
-        reason = f"{len(distinct)} values need a query each, but a call has at most {KNOWN_MAX}"
+        reason = (
+            f"it has {len(distinct)} different values, each of which needs a query of its own: at "
+            f"most {KNOWN_MAX} are allowed"
+        )
         raise BadValue(reason, field=argument.name, value=values)
     return [distinct[text] for text in sorted(distinct)]
 

@@ -46,10 +46,11 @@ class Proof:
 
     A question is one test: a call of a pattern with arguments, or a change whose result is checked.
     `items` is the number of items that were written. `asked` has the number of questions for each
-    pattern, and for trees, copied owners and older shapes. `differences` has a line for each
-    pattern with a wrong result, or that no question could test. `untested` has a line for each
-    entity of which no item of an older shape could be made. `left_out` has the number of items that
-    fit a pattern, but that its index does not contain.
+    pattern, for each kind of tree, for the copies (one question for each owner) and for each older
+    shape. `differences` has a line for each pattern that gave a wrong result or could not be
+    tested, and a line for each other difference, for example in a copy or a tree. `untested` has a
+    line for each entity of which no item of an older shape could be made. `left_out` has the number
+    of items that fit a pattern, but that its index does not contain.
     """
 
     table: str
