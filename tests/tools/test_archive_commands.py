@@ -56,7 +56,7 @@ def test_what_cannot_be_restored_is_one_line(path: Path, tmp_path: Path) -> None
     assert "there is no archive here" in fault("restore", tmp_path / "empty", target)
     assert "there is nothing to restore" in fault("archive", "list", tmp_path / "empty")
     for words in (("postgresql://h/n", target), (path, "postgresql://h/n")):
-        assert "pgBackRest and WAL-G" in fault("restore", *words)
+        assert "pgBackRest or WAL-G" in fault("restore", *words)
     assert "--at is only for an archive" in fault("restore", path, target, "--at", "2030-01-01")
     assert "from an archive, DB must be a new file" in fault("restore", tmp_path, path, "--replace")
     assert run("restore", path, target, "--at", "soon").returncode == 2

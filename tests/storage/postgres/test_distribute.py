@@ -42,7 +42,15 @@ CITUS = (
     "CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text)",
     "CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid int)",
     "INSERT INTO citus.pg_dist_placement VALUES (1, 0), (2, 0)",
-    "CREATE TABLE citus.pg_dist_node (groupid int, nodename text, nodeport int, noderole text)",
+    "CREATE TABLE citus.pg_dist_node (groupid int, nodename text, nodeport int, noderole text, "
+    "nodeid int DEFAULT 1, isactive boolean DEFAULT true)",
+    "CREATE TABLE citus.local (is_coordinator boolean)",
+    "INSERT INTO citus.local VALUES (true)",
+    "CREATE FUNCTION citus.citus_is_coordinator() RETURNS boolean "
+    "LANGUAGE sql AS 'SELECT is_coordinator FROM citus.local'",
+    "CREATE TABLE citus.answers (nodeid int, success boolean, result text)",
+    "CREATE FUNCTION citus.run_command_on_all_nodes(command text) RETURNS SETOF citus.answers "
+    "LANGUAGE sql AS 'SELECT * FROM citus.answers'",
     "CREATE FUNCTION citus.get_shard_id_for_distribution_column(text, smallint) RETURNS bigint "
     "LANGUAGE sql AS 'SELECT 1 + $2::bigint % 2'",
     # Like Citus, it needs a primary key that holds the column, and tables of one kind to colocate.
@@ -254,6 +262,28 @@ def test_a_node_whose_clock_is_off_is_refused(postgres_server: PostgresServer) -
     postgres_server.run(ahead.format(0), database=name)
     with hashrange.connect(dsn) as database:
         assert database.figures()["in_doubt"] == 0
+
+
+def test_a_node_that_was_replaced_is_refused(postgres_server: PostgresServer) -> None:
+    """Its own list of nodes still has it, and the lists of other nodes have another node."""
+    dsn, name = database_with_citus(postgres_server)
+    assert told(dsn).returncode == 0
+    answer = "INSERT INTO citus.answers VALUES (1, {}, 'node1:5432, node2:5432')"
+    postgres_server.run(answer.format("false"), database=name)
+    with hashrange.connect(dsn) as database:  # an unreachable node says nothing
+        assert database.execute("ListTables", {})["TableNames"] == []
+    postgres_server.run(answer.format("true"), database=name)
+    assert "has another list of the cluster's nodes" in refusal(dsn)
+
+
+def test_only_the_coordinator_distributes(postgres_server: PostgresServer) -> None:
+    dsn, name = database_with_citus(postgres_server)
+    postgres_server.run("UPDATE citus.local SET is_coordinator = false", database=name)
+    refused = told(dsn)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "this node is not the coordinator" in refused.stderr
+    tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+    assert postgres_server.run(tables, database=name) == "0"
 
 
 def test_without_the_extension(postgres_server: PostgresServer) -> None:

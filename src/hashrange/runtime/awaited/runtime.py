@@ -127,8 +127,10 @@ class AsyncRuntime(BaseRuntime):
             if not isinstance(submission.outcome, ThrottlingException):
                 break
             await asyncio.sleep(OPENING_PAUSE_SECONDS)
-        if isinstance(submission.outcome, BaseException):
-            raise submission.outcome
+        outcome = submission.outcome
+        if isinstance(outcome, BaseException):
+            cause = outcome.__cause__  # a failure of the store is told as such
+            raise cause if isinstance(cause, kv.StoreError) else outcome
 
     def submit(
         self,

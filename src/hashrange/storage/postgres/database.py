@@ -44,6 +44,7 @@ from hashrange.storage.postgres.problems import (
 from hashrange.storage.postgres.reads import Question, ask
 from hashrange.storage.postgres.schema import (
     check_clocks,
+    check_members,
     check_nodes,
     is_distributed,
     is_on_every_node,
@@ -201,6 +202,7 @@ class PostgresDatabase:
                     f"{self.name}: the tables were distributed by an earlier release; stop all "
                     "servers, and run hashrange distribute again"
                 )
+            await check_members(connection, self.name)
             await check_nodes(connection, self.name, LOCK_SECONDS_MAX)
             await check_clocks(connection, self.name)
             self.citus = True

@@ -79,7 +79,7 @@ LOCKING_TRANSACTIONS = CITUS_TRANSACTIONS | {
     "lock_timeout": f"{LOCKING_SECONDS_MAX}s",
 }
 
-PIN = """SET citus.enable_ddl_propagation = off;
+PIN = """BEGIN; SET LOCAL citus.enable_ddl_propagation = off; SET LOCAL synchronous_commit = off;
 CREATE FUNCTION pg_temp.pin(shards bigint[]) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE locked text;
 BEGIN
@@ -88,10 +88,11 @@ BEGIN
     RETURN (SELECT count(*) FROM pg_dist_placement WHERE shardid = ANY (shards)
         AND groupid = (SELECT groupid FROM pg_dist_local_group));
 END $$;
-RESET citus.enable_ddl_propagation"""
+COMMIT"""
 """Defines a function for one connection. The function keeps shards in place by the lock (ShareLock)
 that Citus's own writers take, and returns how many of the shards are at this node. Only a function
-can do both in one statement: its query sees moves that ended while it waited for the lock.
+can do both in one statement: its query sees moves that ended while it waited for the lock. Its
+definition does not wait for a standby: without one, connections could not be opened even for reads.
 """
 
 STATEMENTS_KEPT = 256

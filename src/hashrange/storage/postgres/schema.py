@@ -197,6 +197,10 @@ async def is_on_every_node(connection: Any) -> bool:
     )
 
 
+_MEMBERS = """SELECT string_agg(nodename || ':' || nodeport, ', ' ORDER BY nodename, nodeport)
+FROM pg_dist_node WHERE noderole = 'primary' AND isactive"""
+
+
 async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
     """Raises StoreError if a node of a cluster lets statements wait for locks without a limit. The
     error's message proposes a limit of `lock_seconds`.
@@ -214,6 +218,29 @@ async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
         raise StoreError(
             f"{name}: the role has no lock_timeout on {named}; run on every node: "
             f"ALTER ROLE \"{role}\" SET lock_timeout = '{lock_seconds}s'"
+        )
+
+
+async def nodes_that_differ(connection: Any) -> list[str]:
+    """The reachable nodes of a cluster whose lists of its nodes differ from the list of this node.
+
+    After a node has been replaced by its standby, or removed, its own list is not changed any more.
+    """
+    own = await connection.fetchval(_MEMBERS)
+    rows = await connection.fetch(
+        "SELECT nodename, nodeport FROM run_command_on_all_nodes($1) c "
+        "JOIN pg_dist_node USING (nodeid) WHERE success AND result IS DISTINCT FROM $2",
+        *(_MEMBERS, own),
+    )
+    return [f"{row['nodename']}:{row['nodeport']}" for row in rows]
+
+
+async def check_members(connection: Any, name: str) -> None:
+    """Raises StoreError if nodes of a cluster do not agree which nodes it has."""
+    if others := await nodes_that_differ(connection):
+        raise StoreError(
+            f"{name}: {', '.join(others)} {'has' if len(others) == 1 else 'have'} another list of "
+            "the cluster's nodes; if this node was replaced or removed, use another node's address"
         )
 
 

@@ -202,6 +202,7 @@ class Script:
             places = tuple(
                 sorted({(part, each) for part, at in there for each in self._tables_of(part, at)})
             )
+            assert there.issubset(places), "each value must be for a table of the statement"
             await connection.executemany(
                 _statement(places), [step.arguments(places) for step in steps]
             )

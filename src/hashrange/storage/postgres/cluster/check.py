@@ -10,7 +10,7 @@ from hashrange.kv import StoreError
 from hashrange.storage.postgres.cluster.nodes import LOCKING_SIZE, WIDE_SIZE
 from hashrange.storage.postgres.pool import LOCK_SECONDS_MAX
 from hashrange.storage.postgres.problems import ERRORS, explain
-from hashrange.storage.postgres.schema import is_distributed, is_on_every_node
+from hashrange.storage.postgres.schema import is_distributed, is_on_every_node, nodes_that_differ
 from hashrange.storage.postgres.store import PostgresStore
 
 CONNECT_SECONDS_MAX = 5.0
@@ -27,12 +27,16 @@ _SETTINGS = """SELECT current_setting('max_prepared_transactions')::int AS prepa
     current_setting('max_connections')::int AS connections,
     current_setting('wal_level') AS wal_level, current_setting('fsync') AS fsync,
     current_setting('lock_timeout') AS lock_timeout, pg_is_in_recovery() AS standby,
-    current_user AS role, current_database() AS database,
+    current_user AS role, current_database() AS database, getdatabaseencoding() AS encoding,
     has_database_privilege(current_database(), 'TEMPORARY') AS temporary,
     extract(epoch FROM clock_timestamp())::float8 AS now,
     (SELECT setting::int FROM pg_settings WHERE name = 'citus.recover_2pc_interval') AS recovery,
     (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
         AND prepared < now() - make_interval(secs => $1)) AS in_doubt"""
+_WITHOUT_SHARDS = """SELECT nodename, nodeport FROM pg_dist_node
+WHERE noderole = 'primary' AND isactive AND shouldhaveshards AND groupid NOT IN
+    (SELECT groupid FROM pg_dist_placement JOIN pg_dist_shard USING (shardid)
+    WHERE logicalrelid = 'rows'::regclass)"""
 _HEALTH = """SELECT DISTINCT from_nodename || ':' || from_nodeport AS one,
     to_nodename || ':' || to_nodeport AS other
 FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)"""
@@ -82,6 +86,11 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
                 f"{node['nodename']}:{node['nodeport']}: it has no copy of the metadata; run "
                 f"SELECT start_metadata_sync_to_node('{node['nodename']}', {node['nodeport']})"
             )
+    for name in await nodes_that_differ(connection):
+        yield (
+            f"{name}: its list of the cluster's nodes differs; if the node of this address was "
+            "replaced or removed, use another node's address"
+        )
     if not await is_distributed(connection):
         yield "the tables are not distributed; run hashrange distribute"
     elif not await is_on_every_node(connection):
@@ -89,11 +98,17 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
             "the tables were distributed by an earlier release; stop all servers, and run "
             "hashrange distribute again"
         )
-    elif await connection.fetchval(_OWNERS) > 1:
-        yield (
-            "the tables have different owners, so moving a shard would lose writes; give all "
-            "tables to one role with ALTER TABLE ... OWNER TO"
-        )
+    else:
+        if await connection.fetchval(_OWNERS) > 1:
+            yield (
+                "the tables have different owners, so moving a shard would lose writes; give all "
+                "tables to one role with ALTER TABLE ... OWNER TO"
+            )
+        for node in await connection.fetch(_WITHOUT_SHARDS):
+            yield (
+                f"{node['nodename']}:{node['nodeport']}: it has no shards; run SELECT "
+                "citus_rebalance_start() at the coordinator"
+            )
 
 
 def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) -> Iterator[str]:
@@ -140,6 +155,11 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
     lines: list[str] = []
     if settings["standby"]:
         lines.append("it is a standby; promote it, or name its primary")
+    if settings["encoding"] != "UTF8":
+        lines.append(
+            f"the encoding of the database is {settings['encoding']}; create the database with "
+            "ENCODING 'UTF8' TEMPLATE template0"
+        )
     if settings["fsync"] != "on":
         lines.append("fsync is off, so a power cut would lose commits; set fsync = on")
     if settings["lock_timeout"] == "0":

@@ -68,6 +68,11 @@ async def _refuse_without_citus(store: PostgresStore) -> None:
                 f"{store.name}: the extension citus is missing; on every node install it, add it "
                 "to shared_preload_libraries, and run CREATE EXTENSION citus"
             )
+        if not await connection.fetchval("SELECT citus_is_coordinator()"):
+            raise StoreError(
+                f"{store.name}: this node is not the coordinator; run the command with the address "
+                "of the coordinator"
+            )
 
 
 async def _distribute(store: PostgresStore) -> list[str]:

@@ -9,8 +9,6 @@ have ended on every node, and no other transaction can commit. See `fences`.
 import asyncio
 from collections.abc import Sequence
 
-import asyncpg
-
 from hashrange.kv import StoreError
 from hashrange.storage.postgres.cluster.nodes import Node
 from hashrange.storage.postgres.problems import ERRORS
@@ -19,6 +17,8 @@ from hashrange.storage.postgres.store import PostgresStore
 NAME_CHARACTERS_MAX = 63
 
 _MAKE = "SELECT pg_create_restore_point($1)::text"
+_RIGHTS = """SELECT has_function_privilege('pg_create_restore_point(text)', 'EXECUTE') AS may,
+    quote_ident(current_user) AS role"""
 
 
 async def make(dsn: str, name: str) -> list[str]:
@@ -34,29 +34,48 @@ async def make(dsn: str, name: str) -> list[str]:
             raise StoreError(
                 f"{store.name}: the tables are not distributed; run SELECT pg_create_restore_point"
             )
+        await _check_rights(nodes)
         async with store.fences.changing(None):
             try:
                 await store.fences.close()
-                places = await asyncio.gather(*(_make_at(node, name) for node in nodes))
+                making = (_make_at(node, name) for node in nodes)
+                places = await asyncio.gather(*making, return_exceptions=True)
             finally:
                 await store.fences.rescue()
-        return _lines(nodes, places)
+        return _lines(nodes, places, name)
     except ERRORS as error:
         raise store.explained(error) from None
     finally:
         await store.close()
 
 
-async def _make_at(node: Node, name: str) -> str:
-    try:
+async def _check_rights(nodes: Sequence[Node]) -> None:
+    """Check the rights on all nodes, before the restore point is made on any of them."""
+    missing: list[str] = []
+    role = ""
+    for node in nodes:
         async with node.near.connection() as connection:
-            return str(await connection.fetchval(_MAKE, name))
-    except asyncpg.InsufficientPrivilegeError:
+            may, role = await connection.fetchrow(_RIGHTS)
+        if not may:
+            missing.append(node.near.name)
+    if missing:
         raise StoreError(
-            "the role may not make restore points; run on every node, as a superuser: GRANT "
-            "EXECUTE ON FUNCTION pg_create_restore_point(text) TO the role"
-        ) from None
+            f"the role may not make restore points on {', '.join(missing)}; run there, as a "
+            f"superuser: GRANT EXECUTE ON FUNCTION pg_create_restore_point(text) TO {role}"
+        )
 
 
-def _lines(nodes: Sequence[Node], places: Sequence[str]) -> list[str]:
+async def _make_at(node: Node, name: str) -> str:
+    async with node.near.connection() as connection:
+        return str(await connection.fetchval(_MAKE, name))
+
+
+def _lines(nodes: Sequence[Node], places: Sequence[str | BaseException], name: str) -> list[str]:
+    """A line for each node. Raises StoreError if the restore point is missing on any node."""
+    for node, place in zip(nodes, places, strict=True):
+        if isinstance(place, BaseException):
+            raise StoreError(
+                f"{node.near.name}: no restore point was made ({place}); other nodes may have one "
+                f"named {name}, so never restore to this name, and use another one next time"
+            )
     return [f"{node.near.name}: {place}" for node, place in zip(nodes, places, strict=True)]
