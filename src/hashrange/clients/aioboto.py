@@ -71,4 +71,6 @@ def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise AssertionError("making a client of an in-process database must not wait for anything")
+    raise AssertionError(
+        "the coroutine that makes a client of an in-process database must finish without waiting"
+    )

@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("hashrange").addoption(
         "--hashrange-hostile",
         action="store_true",
-        help="run with the worst that DynamoDB may do: old reads, batches that are processed in "
-        "part, throttling",
+        help="run with the worst that DynamoDB may do: stale reads, batches of which only a part "
+        "is processed, throttling",
     )
     parser.addini(
         "hashrange_mock",

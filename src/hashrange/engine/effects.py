@@ -51,7 +51,7 @@ class Effects(Struct, gc=False):
     def all_writes(self) -> list[kv.Write]:
         """The writes, with one more write for each counter that changes."""
         for name, delta in self.counters.items():
-            assert isinstance(name, bytes), "sizes of item collections must be rows by now"
+            assert isinstance(name, bytes), "the sizes of item collections must be in rows already"
             if delta:
                 self.writes.append(kv.Add(name, delta))
         return self.writes

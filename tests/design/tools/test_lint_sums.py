@@ -145,8 +145,8 @@ def test_the_largest_parent_is_hot_before_the_others_are() -> None:
         (f.severity, f.message) for f in st.lint(model(text)).findings if f.rule == "C01"
     ]
     assert severity == "warning"
-    start = "if each item causes the same traffic, there are 1,600 write units per second on the "
-    assert message.startswith(start + "largest 'f#{f}'")
+    start = "if traffic is in proportion to the number of items, there are 1,600 write units per "
+    assert message.startswith(start + "second on the key with the most items, 'f#{f}'")
 
 
 def test_a_pattern_across_parents_does_not_read_the_number_of_each_parent() -> None:

@@ -191,8 +191,8 @@ def _unique(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
     held = {f for u in twin.own.unique for f in u.template.fields} & twin.retyped
     if before != after or held:
         yield (
-            f"{twin.other} changes its unique texts: keep the templates, their namespaces (name "
-            "them with namespace=) and the values of their fields, and change them afterwards"
+            f"{twin.other} changes its unique texts: until the migration has finished, keep their "
+            "templates, their namespaces (name them with namespace=) and the values of their fields"
         )
 
 

@@ -102,8 +102,8 @@ class Counts:
             if rate.peak_window >= oldest and a_second > WRITES_PER_SECOND_MAX:
                 yield (
                     f"the item {key} was written {a_second:.1f} times a second, but a migration "
-                    f"allows at most {WRITES_PER_SECOND_MAX:g}: write it less often, e.g. as "
-                    "several items, each of which counts a part"
+                    f"allows at most {WRITES_PER_SECOND_MAX:g}: write it less often; a "
+                    "counter can be divided into several items whose numbers are added up"
                 )
         if self.largest.window >= oldest and self.largest.may_have > ACTIONS_MAX:
             yield (

@@ -243,8 +243,8 @@ class _Walk:
         """Set the bucket's range. If the bucket shows whole values, its range needs no sort key."""
         if self.bucket is None:
             if self.buckets:
-                needed = "a time in the partition key, such as {at:%Y-%m}; no argument may set it"
-                raise KeyRefusal(f"@st.buckets needs {needed}")
+                needed = "a time in the partition key, such as {at:%Y-%m}; arguments may limit it"
+                raise KeyRefusal(f"@st.buckets needs {needed} to a range, but not fix it")
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])
@@ -334,9 +334,9 @@ class _Walk:
 
 
 def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholder]]) -> None:
-    """Raise KeyRefusal unless the placeholders together show all that the argument compares.
+    """Raise KeyRefusal unless the placeholders together contain the whole value that is compared.
 
-    Otherwise items with other values of the field would be returned.
+    For a day, {at:%Y-%m} is not enough: items of other days would be returned.
     """
     units: set[str] = set()
     needed: frozenset[str] = frozenset()

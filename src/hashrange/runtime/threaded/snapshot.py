@@ -61,7 +61,7 @@ class ReadSnapshot:
     def read(self, read: Any) -> Any:
         """Answer a read or `Admit`."""
         if type(read) is Admit:
-            assert isinstance(self._payer, Account), "only a metered request may ask for admission"
+            assert isinstance(self._payer, Account), "only a metered request may ask for limits"
             return self._payer.limits(read)
         return self.snapshot.read(read)
 

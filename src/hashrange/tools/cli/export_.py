@@ -31,8 +31,8 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="default: shown by the end of FILE's name: .jsonl (DynamoDB JSON lines), .json (an "
-        "array), .csv, .yaml, .parquet; s3-export is a folder like that of a DynamoDB "
+        help="by default, the end of FILE's name decides: .jsonl (DynamoDB JSON lines), .json (an "
+        "array), .csv, .yaml or .parquet; s3-export writes a folder like that of a DynamoDB "
         "export",
     )
     add_speed(parser)

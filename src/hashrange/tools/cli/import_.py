@@ -39,7 +39,9 @@ def add(commands: "Commands") -> None:
         help="a file, the folder of a DynamoDB export, or - for standard input",
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="default: shown by the name and the first bytes of FILE"
+        "--format",
+        choices=FORMATS,
+        help="by default, the name and the first bytes of FILE decide",
     )
     parser.add_argument(
         "--types",

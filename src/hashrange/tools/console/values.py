@@ -197,7 +197,7 @@ def key_at(text: str) -> Item:
     try:
         return item_of(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     except ValueError:
-        raise ValueMistake("the address does not name a key") from None
+        raise ValueMistake("the address of this page does not contain a valid key") from None
 
 
 # ---- text that is shown ----

@@ -115,7 +115,10 @@ class UpdateParts(NamedTuple):
     def applied_to(self, image: Item) -> Item:
         """A stored item after the update. Raises BadValue if the update assigns a nested value."""
         if self.assigns:
-            raise BadValue("a transaction cannot assign a nested value of an item that it puts")
+            raise BadValue(
+                "a transaction that puts an item cannot also assign a value inside one of its maps "
+                "or lists: put the item with that value"
+            )
         changed = {n: v for n, v in {**image, **self.sets}.items() if n not in self.removes}
         for name, amount in self.adds.items():
             changed[name] = _sum(changed.get(name), amount)

@@ -35,7 +35,7 @@ def hot_key(c: Context) -> Iterator[tuple[str, str, Severity]]:
     known = {(traffic.what, traffic.where) for traffic in hot}
     for traffic in hot_keys(c, "C01", largest=True):
         if (traffic.what, traffic.where) not in known:
-            text = f"if each item causes the same traffic, there are {traffic}"
+            text = f"if traffic is in proportion to the number of items, there are {traffic}"
             yield traffic.where, text, "warning"
 
 

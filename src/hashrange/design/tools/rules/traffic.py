@@ -32,7 +32,7 @@ class Traffic:
     """Capacity units per second on one partition key value.
 
     `shares` has the units by entity key or pattern. If the values cannot be listed, `value` is
-    their template, and `which` says which value is meant, e.g. "the largest ".
+    their template, and `which` says which value is meant, e.g. "each of 5 ".
     """
 
     what: What
@@ -149,15 +149,16 @@ def _largest(c: Context, entity: Entity, parent: Entity) -> float:
 def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     """The partition key values with more traffic than a partition allows.
 
-    With `largest`, a parent's share of the traffic is taken to be its share of the items, and the
-    traffic of the parent with the most items is returned. If several values have traffic from the
-    same keys or patterns, only the first of them is returned.
+    The items of a parent share a partition key value. Without `largest`, each parent has the same
+    traffic. With it, a parent's traffic is in proportion to its items, and the traffic of the
+    parent with the most items is returned. Of several values whose traffic comes from the same
+    entities' keys or patterns, only the first is returned.
     """
     traffics: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:
         share = spread.largest if largest else spread.mean
         for value in spread.values:
-            which = "the largest " if largest and spread.which else spread.which
+            which = "the key with the most items, " if largest and spread.which else spread.which
             traffic = traffics.setdefault((what, source, value), Traffic(what, value, which))
             traffic.shares[where] = traffic.shares.get(where, 0) + units * share
     hot: dict[tuple[What, tuple[str, ...]], Traffic] = {}

@@ -14,8 +14,9 @@ checked_at_declaration(
     "V01",
     "error",
     "vectors that do not fit their index",
-    "A vector has 1 to 4,096 dimensions, and all items of a table have the same number of them in "
-    "one attribute: DynamoDB refuses other items. The model is refused when it is declared.",
+    "A vector has 1 to 4,096 dimensions. In all items of a table, the vectors of one attribute "
+    "have the same number of dimensions: DynamoDB refuses items with another number. The model is "
+    "refused when it is declared.",
 )
 
 
@@ -74,8 +75,8 @@ def too_large_answer(c: Context) -> Iterator[Found]:
     "V04",
     "information",
     "a policy cannot restrict a search to one partition",
-    "Requests of SearchVectors have no dynamodb:LeadingKeys. A policy with a condition on them "
-    "does not restrict a search to a tenant: let only the application search.",
+    "A request of SearchVectors has no dynamodb:LeadingKeys, so a policy that tests this condition "
+    "key cannot restrict a search to one tenant: let only the application search.",
 )
 def leading_keys(c: Context) -> Iterator[Found]:
     for plan in c.plans:
