@@ -228,7 +228,7 @@ class Plan(Struct):
         return self.allowing.first(context) or Verdict(self._nothing_allows(IDENTITY))
 
     def settled(self, known: Context, knows: Callable[[str], bool]) -> "Plan":
-        """The plan for requests that have the same values of all keys for which `knows` is true."""
+        """The plan for requests that agree with `known` in all keys for which `knows` is true."""
         return Plan(
             self.action,
             tuple((kind, group.settled(known, knows)) for kind, group in self.denials),

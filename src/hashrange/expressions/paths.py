@@ -95,7 +95,8 @@ def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
 
 
 def _first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
-    """The first path that conflicts with earlier paths, preceded by the earliest of these."""
+    """The first path that conflicts with an earlier one, as a pair: the earliest path that it
+    conflicts with, and the path itself."""
     seen: dict[tuple[Parts, bool], Path] = {}
     for path in paths:
         for length, part in enumerate(path.parts):

@@ -96,7 +96,8 @@ def read(source: Source) -> Iterator[Record]:
 
 
 def _condition(members: dict[str, Any]) -> bytes:
-    """The condition of an item; it is removed from the members of the item's struct."""
+    """The condition of a record, as JSON members. They are removed from `members`, which also
+    has the item."""
     condition: dict[str, Any] = {}
     if "ConditionExpression" in members:
         condition["ConditionExpression"] = str(members.pop("ConditionExpression"))

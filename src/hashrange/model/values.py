@@ -1,9 +1,10 @@
 """Attribute values in wire form, as an item holds them: {"S": "x"}, {"N": "12"}, {"L": [...]}.
 
 The decoder checks JSON types: each member of a decoded value is a known tag with content of its
-JSON type. If the decoder refuses a request, the careful validator finds the service's error. The
-content is checked here: exactly one member, base64, numbers, sets, nesting. A value that has passed
-`normalize` is canonical: numbers have one spelling, so that equality is equality of texts.
+JSON type. If the decoder refuses a request, `hashrange.model.validation` determines the error that
+the service would answer. The content is checked here: exactly one member, base64, numbers, sets,
+nesting. A value that has passed `normalize` is canonical: numbers have one spelling, so that
+equality is equality of texts.
 
 Sizes are DynamoDB's, in bytes, without the 100 bytes that storage metering adds. Source: developer
 guide, service quotas and capacity unit calculations. The messages were observed.

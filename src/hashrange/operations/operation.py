@@ -18,7 +18,7 @@ def _passed_on(request: Any) -> int:
 
 
 class Part(NamedTuple):
-    """A request that was made of some members of another request, with its body."""
+    """A smaller request, built from some members of a larger one, and the smaller one's body."""
 
     request: Any
     body: bytes

@@ -210,7 +210,8 @@ class MemorySnapshot:
         return now if kept is None else _overlay(now, kept, read)
 
     def _keep(self, undo: Undo, counters: dict[bytes, int]) -> None:
-        """Copy the values that a transaction has replaced. An older copy of a value is kept."""
+        """Copy the values that a transaction has replaced. If the snapshot already has a copy of a
+        row, that copy is older, and stays."""
         for space, changes in undo.items():
             kept = self._kept.setdefault(space, Rows())
             for key, value in changes.items():

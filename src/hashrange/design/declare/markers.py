@@ -45,7 +45,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Delimited:
-    """The field's text contains no delimiter."""
+    """The field's texts, as those of `st.Slug`, cannot contain a delimiter of a key."""
 
 
 @dataclass(frozen=True, slots=True)

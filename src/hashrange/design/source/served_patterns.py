@@ -79,7 +79,7 @@ def _held(entity: EntitySource, index: IndexSource) -> list[FieldSource]:
 
 
 def fields_of(part: Part) -> list[str]:
-    """The fields of a key's part, each once, without shard numbers."""
+    """The fields of a key's part, each once. Shard numbers, as {id|shard:10}, are left out."""
     return list(dict.fromkeys([*(name for name, _ in _placeholders(part)), *part.fields]))
 
 

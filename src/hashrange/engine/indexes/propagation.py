@@ -207,7 +207,7 @@ def shown(
 def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
     """For each slot, a read of its first records.
 
-    Together the reads return at most as many records as one step carries out.
+    Together, the reads return no more records than one step applies to the indexes.
     """
     rows, size = RECORDS_MAX // len(slots), BYTES_MAX // len(slots)
     return [
@@ -217,7 +217,7 @@ def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
 
 
 def of_one_step(pages: Sequence[Any]) -> list[kv.Page]:
-    """The first of these pages of records: as many pages as one step carries out."""
+    """The first of these pages of records: as many pages as one step applies."""
     taken: list[kv.Page] = []
     size = 0
     for page in pages:

@@ -82,8 +82,8 @@ class _Best:
         self._high += high
 
     def _bound(self, more: Any = ()) -> float:
-        """The highest rank that the row at place `top` can have; `more` has the highest ranks of
-        further rows."""
+        """An upper bound of the rank of the row at place `top`. `more` has an upper bound for each
+        of some further rows."""
         np = numpy()
         high = np.concatenate((np.array(self._high), more))
         if len(high) <= self._top:

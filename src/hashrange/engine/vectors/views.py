@@ -86,7 +86,8 @@ def heads(index: VectorIndex, group: bytes) -> Fetch[tuple[bytes, ...]]:
 def _changes(
     index: VectorIndex, group: bytes, view: View
 ) -> Fetch[tuple[tuple[bytes, ...], set[bytes]] | None]:
-    """The positions now, and the keys of the rows that have changed since the view.
+    """The present position in each slot of the index's log, and the keys of the rows that have
+    changed since the view.
 
     None if the view is of a later moment, or if there are too many changes.
     """

@@ -95,8 +95,9 @@ def all_of(conditions: Sequence[Node]) -> Node | None:
 def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
     """How to read the rows that a WHERE clause selects. Raises ValidationException.
 
-    In a query, each key attribute has at most one condition, and no other condition may name it. If
-    a clause has two different conditions on a key attribute, or a negated one, the service scans.
+    A query has one equality on the partition key and at most one condition on the sort key; its
+    filter must not name a key attribute. If a clause has two different conditions on a key
+    attribute, or a negated one, the service scans.
     """
     if where is None:
         return ReadPlan(None, None)

@@ -164,9 +164,10 @@ def _changed(
     opened: Sequence[LogChange] = (),
     note: str | None = None,
 ) -> Decision:
-    """The decision that gives a table the destination `wanted`. `there` is the existing destination
-    if `wanted` continues its feed; None for a new destination. `configuration` becomes a part of
-    the response, and `opened` a part of the changes."""
+    """The decision that gives a table the destination `wanted`. `there` is the destination
+    that is disabled or updated: `wanted` continues its feed. `there` is None if a destination is
+    enabled, because that begins a new feed. `configuration` becomes a part of the response, and
+    `opened` a part of the changes."""
     others = tuple(each for each in table.kinesis if each.stream_arn != wanted.stream_arn)
     response = {
         "TableName": table.name,

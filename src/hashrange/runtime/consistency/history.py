@@ -142,8 +142,8 @@ class _Watched:
             old.update(zip(unknown, values, strict=True))
 
     def commit(self) -> None:
-        """Commit. The history gets the old values before the commit; if the commit fails, they do
-        no harm, because they are the current values."""
+        """Commit. Before that, the replaced values are added to the history. If the commit fails,
+        that does no harm, because these values are then still the current ones."""
         if self._old:
             self._history.add(self._old)
         self._transaction.commit()

@@ -217,7 +217,8 @@ def _insights(
 
 
 def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
-    """The keys with the highest counts: partition keys, and keys with their sort keys."""
+    """The keys with the highest counts: one list of partition keys, and one of partition keys
+    together with sort keys."""
     return {
         "partition_keys": [
             {"key": _named(owner, raw), "count": count}

@@ -191,8 +191,8 @@ class Committer(forks.Forkable):
             self._commit(batch, transaction, loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call a function in the executor or the committer's thread. The function takes over the
-        lock, so there is never a second function to call at the same time."""
+        """Call a function in the executor or the committer's thread. The caller holds the lock and
+        hands it over to the function, so two functions never run at the same time."""
         if self._executor:
             self._executor.submit(function, *arguments)
             return

@@ -105,7 +105,8 @@ class Store(Protocol):
         With `by`, an `st.Amounts`, type checkers see the fields and amounts.
 
         Raises NotFound, BadValue for a field that `patch` refuses, and ConditionFailed if a field
-        would leave its declared bounds (`Field(ge=0)`). `amounts` also has the values of `where`.
+        would leave its declared bounds (`Field(ge=0)`). If `where` is a text,
+        `amounts` also has the values of its parameters (`:name`).
         """
         ...
 

@@ -22,8 +22,8 @@ NAMES_MAX = 3
 
 
 def age(table: Table, connection: Connection, oracle: Oracle, asked: dict[str, int]) -> list[str]:
-    """Store some items in the shape before the present one, and give their records the values that
-    the upgrade makes.
+    """Store some items in the shape before the present one, and set the oracle's records of these
+    items to the values that the upgrade makes of them.
 
     The number of these items is added to `asked`. Returns a line for each entity for which no item
     of the older shape could be made.

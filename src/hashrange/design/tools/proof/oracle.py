@@ -143,8 +143,8 @@ class Oracle:
         return [r for r, place in zip(answer.records, places, strict=True) if place == last]
 
     def place(self, pattern: Pattern, record: Record, source: str | None) -> Place | None:
-        """The record's place in the order of the results: the values of its sort key before the
-        first text.
+        """The record's place in the order of the results: the values in its sort key, up to
+        the first one that is a text.
 
         None for a pattern whose results have no such order.
         """

@@ -112,7 +112,8 @@ def _empty(shape: TableShape) -> Item:
 
 
 def again(visit: Visit) -> Response:
-    """Show the form again, with the same values, after the page with the difference."""
+    """Show the form again with the same values. The user has chosen to change more, on the page
+    that shows the changes before they are made, or on the page of a lost write."""
     shape = visit.console.table(visit.path["table"])
     if "cell" in visit.parameters and (read := _read(visit)):
         item = item_of(visit.parameters.get("item", ""))

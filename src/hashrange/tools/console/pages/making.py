@@ -37,7 +37,7 @@ def new(visit: Visit) -> Response:
 
 
 def index(visit: Visit) -> Response:
-    """The fields for one more index in the form of a new table."""
+    """The fields for one more index, as a row to add to the form for a new table."""
     return visit.page(
         "index_row.html", row=EMPTY_ROW, types=KEY_TYPES, projections=PROJECTIONS, kinds=KINDS
     )
