@@ -29,7 +29,7 @@ INDEX: dict[str, Any] = {
                 {"AttributeName": "pk", "KeyType": "HASH"},
                 {"AttributeName": "color", "KeyType": "RANGE"},
             ],
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
+            "Projection": {"ProjectionType": "ALL"},
         }
     ],
 }
@@ -121,6 +121,25 @@ def test_an_invalid_item_refuses_the_whole_request() -> None:
     assert type(outcome) is ValidationException
     for name in NAMES:
         assert b"Item" not in sync.call("GetItem", msgspec.json.encode(get(name)))
+
+
+def test_an_item_that_is_too_large_with_its_entry_refuses_the_whole_request() -> None:
+    """Which is known only when the stored item has been read."""
+    inner, sync = new_runtime()
+    body = batch(*NAMES)
+    del body["RequestItems"][OTHER]
+    large = put("large", color="red", text="x" * 250_000)["Item"]
+    body["RequestItems"][TABLE].append({"PutRequest": {"Item": large}})
+    [outcome] = written(Failing(inner, kv.StoreError("away")), body)
+    assert type(outcome) is ValidationException
+    for name in NAMES:
+        assert b"Item" not in sync.call("GetItem", msgspec.json.encode(get(name)))
+
+
+def test_an_unknown_outcome_is_not_told_as_unprocessed() -> None:
+    inner, _ = new_runtime()
+    [outcome] = written(Failing(inner, kv.OutcomeUnknown("lost")), batch(*NAMES[:10], AWAY))
+    assert type(outcome) is InternalServerError
 
 
 def test_if_no_machine_can_write_the_request_fails() -> None:

@@ -20,7 +20,7 @@ from hashrange.model.errors import (
     ThrottlingException,
     ValidationException,
 )
-from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX
+from hashrange.model.limits import BATCH_WRITE_REQUESTS_MAX, ITEM_BYTES_MAX
 from hashrange.model.tables import Table
 from hashrange.model.values import Item
 from hashrange.operations.common import inputs, outputs
@@ -135,7 +135,16 @@ def _item_write(table: Table, write: BatchWrite) -> ItemWrite:
 def divide(
     request: Request, tables: Mapping[str, Table], place_of: Callable[[bytes], Hashable]
 ) -> list[Part]:
-    """See `Division`. All writes of the request have been checked against these tables."""
+    """See `Division`. All writes of the request have been checked against these tables. But if an
+    item may be too large together with its entries in local indexes, that is known only after a
+    read; then the request is not divided, so that an invalid request writes nothing."""
+    if any(
+        write.size * (1 + len(table.indexes)) > ITEM_BYTES_MAX
+        for name, group in request.writes.items()
+        if (table := tables[fetch.plain_name(name)]).has_local_indexes
+        for write in group
+    ):
+        return []
     groups: dict[Hashable, dict[str, list[int]]] = {}
     for name, group in request.writes.items():
         table = tables[fetch.plain_name(name)]

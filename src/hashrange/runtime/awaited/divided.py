@@ -58,7 +58,7 @@ class Ending:
         outcomes: list[bytes | ApiError] = []
         for number in range(len(self._parts)):
             outcome = self._outcomes[number]
-            if not isinstance(outcome, (bytes, ApiError)):
+            if not isinstance(outcome, (bytes, ApiError)) or _is_unknown(outcome):
                 return outcome
             outcomes.append(outcome)
         try:
@@ -71,3 +71,9 @@ class Ending:
         if not receipts:
             return body
         return metered(body, Receipt(charges=[it for each in receipts for it in each.charges]))
+
+
+def _is_unknown(outcome: bytes | ApiError) -> bool:
+    """Whether a part may have been written or not, so that its writes must not be told as
+    unprocessed."""
+    return isinstance(outcome, ApiError) and isinstance(outcome.__cause__, kv.OutcomeUnknown)

@@ -39,6 +39,9 @@ from hashrange.runtime.gathering import Gathering, Spawn
 from hashrange.runtime.read_queue import ReadQueue
 from hashrange.runtime.source import small_only
 
+REPEATS_MAX = 3
+"""A snapshot can become invalid, because rows have moved to another machine. Its requests are then
+begun again at most this many times."""
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
 
@@ -246,7 +249,7 @@ class Reads:
 
     # ---- requests for pages, and other requests that make several reads ----
 
-    async def _answer_pages(self, group: Group) -> None:
+    async def _answer_pages(self, group: Group, repeats: int = REPEATS_MAX) -> None:
         """Answer a group from one snapshot. If one of several machines cannot be reached, or a row
         stays locked, only requests that concern this machine or row fail."""
         try:
@@ -257,6 +260,9 @@ class Reads:
         except BaseException as error:
             self._note_locks(group, type(error) is kv.Locked)
             left = [read for read in group if not read.decided]
+            if isinstance(error, kv.Conflict) and repeats and left:
+                await self._answer_pages(left, repeats - 1)
+                return
             divided = type(error) in (kv.StoreError, kv.Locked) and len(left) > 1
             if not divided or self._store.machine_of(b"") is None:
                 self._fail(left, error)

@@ -255,7 +255,7 @@ class Writes:
     def _overdue(self, submission: Any) -> None:
         """Tell a caller that it has waited too long. Its write may still be committed."""
         if submission.running:
-            outcome: ApiError = internal_error(kv.StoreError("the database has not answered"))
+            outcome: ApiError = internal_error(kv.OutcomeUnknown("the database has not answered"))
         else:
             outcome = throttled()
             with suppress(ValueError):

@@ -129,7 +129,7 @@ class PostgresDatabase:
         """Distinguishes the advisory locks of this schema from those of other schemas in the
         database."""
         self.commits = self.conflicts = 0
-        self._several = asyncio.Semaphore(WIDE_SIZE)
+        self._several = asyncio.Semaphore(self._size)
         self._opening: asyncio.Lock | None = None
         self._opened = False
         self._latest = 0
@@ -157,13 +157,13 @@ class PostgresDatabase:
         is_pooled = self._is_pooled and address is None
         return Pool(self.dsn, name, size, settings, is_pooled, address, inside, near)
 
-    def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool, Pool]:
+    def _pools_of(self, host: str, port: int) -> tuple[Pool, Pool, Pool, Pool]:
         near = self._new_pool(self._size, (host, port), near=True)
-        return near, *self._small_pools((host, port))
+        return near, *self._other_pools((host, port))
 
-    def _small_pools(self, address: tuple[str, int] | None = None) -> tuple[Pool, Pool]:
+    def _other_pools(self, address: tuple[str, int] | None = None) -> tuple[Pool, Pool, Pool]:
         locking = self._new_pool(LOCKING_SIZE, address, locking=True)
-        return self._new_pool(WIDE_SIZE, address), locking
+        return self._new_pool(WIDE_SIZE, address), locking, self._new_pool(self._size, address)
 
     @property
     def connections_max(self) -> int:
@@ -209,7 +209,7 @@ class PostgresDatabase:
             self.pool.configure(self._limits | CITUS_PLANS, CITUS_TRANSACTIONS)
             await self.nodes.load(connection)
         elif self.citus:
-            self.nodes.use_one(self.pool, *self._small_pools())
+            self.nodes.use_one(self.pool, *self._other_pools())
             await connection.execute(fences.MAKE)
         self.fences.namespace = self.namespace
 
@@ -261,7 +261,7 @@ class PostgresDatabase:
         pool = await self.pool_for(question)
         if self.citus:
             snapshots = NodeSnapshots(self.nodes, self._several, self._noting, self.explained)
-            await snapshots.ask(question, values)
+            await snapshots.begin(question, values)
             return snapshots
         connection = await pool.take()
         try:

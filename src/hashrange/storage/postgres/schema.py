@@ -197,8 +197,8 @@ async def is_on_every_node(connection: Any) -> bool:
     )
 
 
-_MEMBERS = """SELECT string_agg(nodename || ':' || nodeport, ', ' ORDER BY nodename, nodeport)
-FROM pg_dist_node WHERE noderole = 'primary' AND isactive"""
+_MEMBERS = """SELECT string_agg(nodename || ':' || nodeport, ', ' ORDER BY nodename COLLATE "C",
+    nodeport) FROM pg_dist_node WHERE noderole = 'primary' AND isactive"""
 
 
 async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:

@@ -30,7 +30,6 @@ from hashrange.kv import (
     Write,
 )
 from hashrange.storage.postgres.cluster import routed_writes
-from hashrange.storage.postgres.cluster.direct import Moved
 from hashrange.storage.postgres.cluster.fences import new_version
 from hashrange.storage.postgres.cluster.snapshots import NodeSnapshots
 from hashrange.storage.postgres.database import HeldSnapshot, PostgresDatabase
@@ -66,13 +65,10 @@ class PostgresSnapshot:
         return question.answers(reads, self._store.not_before)
 
     async def _ask(self, question: Question) -> None:
-        if self._held is not None:
-            try:
-                await self._held.ask(question)
-                return
-            except Moved:  # the snapshots were closed; new ones find the shard at its new node
-                pass
-        self._held = await self._store.hold_snapshot(question)
+        if self._held is None:
+            self._held = await self._store.hold_snapshot(question)
+        else:
+            await self._held.ask(question)
 
     async def close(self) -> None:
         self._closed = True

@@ -208,4 +208,4 @@ def connections_of_a_server(nodes: int, pool: int) -> int:
     that the server opens for work at this node, and the connections to this node that the server
     and the other nodes open for the server's transactions and locking reads over several nodes.
     `nodes` is the number of nodes in the cluster."""
-    return pool + (WIDE_SIZE + LOCKING_SIZE) * nodes
+    return 2 * pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

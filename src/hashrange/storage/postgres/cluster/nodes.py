@@ -51,14 +51,17 @@ class Shard(NamedTuple):
 
 
 class Node:
-    """A machine. `near` is the pool for work that concerns this machine alone, `locking` is the
-    pool for locking reads, and `wide` is the pool for all other work over several machines."""
+    """A machine, and the pools of connections to it: `near` for work that concerns it alone,
+    `locking` for locking reads, `reading` for snapshots of several nodes, and `wide` for
+    transactions over several nodes.
+    """
 
-    def __init__(self, number: int, near: Pool, wide: Pool, locking: Pool) -> None:
+    def __init__(self, number: int, near: Pool, wide: Pool, locking: Pool, reading: Pool) -> None:
         self.number = number
         self.near = near
         self.wide = wide
         self.locking = locking
+        self.reading = reading
         self.shards: list[Shard] = []
         self.in_doubt = 0
         """The number of transactions that this node has prepared, and that have waited for more
@@ -71,8 +74,8 @@ class Node:
         """The table that has the rows of each slot of this node."""
 
     @property
-    def pools(self) -> tuple[Pool, Pool, Pool]:
-        return self.near, self.wide, self.locking
+    def pools(self) -> tuple[Pool, Pool, Pool, Pool]:
+        return self.near, self.wide, self.locking, self.reading
 
     def has(self, pool: Pool) -> bool:
         return pool in self.pools
@@ -81,10 +84,10 @@ class Node:
 class Nodes:
     """The nodes of a database, and the map of slots to nodes and shards.
 
-    `make` makes the three pools of a node, given its host and port.
+    `make` makes the four pools of a node, given its host and port.
     """
 
-    def __init__(self, make: Callable[[str, int], tuple[Pool, Pool, Pool]]) -> None:
+    def __init__(self, make: Callable[[str, int], tuple[Pool, Pool, Pool, Pool]]) -> None:
         self._make = make
         self._by_address: dict[tuple[str, int], Node] = {}
         self._of_slot: list[Node] = []
@@ -98,10 +101,10 @@ class Nodes:
         self._loaded_at = 0.0
         self._refreshing: asyncio.Task[None] | None = None
 
-    def use_one(self, near: Pool, wide: Pool, locking: Pool) -> None:
+    def use_one(self, near: Pool, wide: Pool, locking: Pool, reading: Pool) -> None:
         """Treat a database whose tables are not distributed as two nodes with the same pools."""
         for number, slots in enumerate((range(0, SLOTS, 2), range(1, SLOTS, 2))):
-            node = Node(number, near, wide, locking)
+            node = Node(number, near, wide, locking, reading)
             node.shards = [Shard(None, slots, PLAIN)]
             node.tables = dict.fromkeys(range(SLOTS), PLAIN.rows)
             self._by_address["", number] = node

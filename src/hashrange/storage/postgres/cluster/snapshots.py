@@ -28,7 +28,7 @@ from hashrange.storage.postgres.cluster.merging import (
     together,
 )
 from hashrange.storage.postgres.cluster.nodes import Node, Nodes
-from hashrange.storage.postgres.pool import Pool
+from hashrange.storage.postgres.pool import Pool, rolled_back
 from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.read_statements import (
     BACKWARD,
@@ -41,6 +41,8 @@ from hashrange.storage.postgres.reads import Asked, Question, columns
 from hashrange.storage.postgres.tables import Source
 
 SNAPSHOT = "REPEATABLE READ READ ONLY"
+PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+"""A snapshot is idle while other nodes are asked, or while a place is awaited."""
 
 
 class Held:
@@ -63,10 +65,10 @@ class NodeSnapshots:
     """The snapshots of the nodes that have been asked so far.
 
     If the first question concerns only one node, the snapshot of this node uses a connection of the
-    node's pool `near`. All other snapshots use the pools `wide`, and together they hold one of the
-    `places`. Each pool `wide` has as many connections as there are places, so a reader that has a
-    place never waits for a connection. `noting` awaits an answer, and notes the fences that would
-    keep a transaction from committing; `explained` explains an error.
+    node's pool `near`. All other snapshots use the pools `reading`, and together they hold one of
+    the `places`. Each pool `reading` has as many connections as there are places, so a reader that
+    has a place never waits for a connection. `noting` awaits an answer, and notes the fences that
+    would keep a transaction from committing; `explained` explains an error.
     """
 
     def __init__(
@@ -82,39 +84,52 @@ class NodeSnapshots:
         self._noting = noting
         self._explained = explained
         self._held: dict[Pool, Held] = {}
-        """The snapshots by the `wide` pools of their nodes."""
+        """The snapshots by the `reading` pools of their nodes."""
         self._dropped: set[int] = set()
         self._has_place = self._closed = False
 
     async def ask(self, question: Question, values: bool = True) -> None:
         """Answer a question. After an error, the snapshots are closed."""
+        try:
+            await self.begin(question, values)
+        except BaseException as error:
+            raise self._explained(error) from None
+
+    async def begin(self, question: Question, values: bool = True) -> None:
+        """Like `ask`, with errors as asyncpg raises them, so that new snapshots can be tried."""
         if self._closed:
             raise StoreError("the snapshot is closed")
         try:
             await self._noting(self._ask(question, values))
         except BaseException as error:
-            self._drop()
-            raise self._explained(error) from None
+            await self._drop(error)
+            raise
 
     async def close(self) -> None:
         self._closed = True
         try:
             await together(held.connection.execute("COMMIT") for held in self._held.values())
-        except ERRORS:
-            self._drop()
-        except BaseException:
-            self._drop()
-            raise
-        self._give_back(sound=True)
-
-    def _drop(self) -> None:
-        self._closed = True
-        self._give_back(sound=False)
-
-    def _give_back(self, sound: bool) -> None:
+        except BaseException as error:
+            await self._drop(error)
+            if not isinstance(error, ERRORS):
+                raise
         snapshots, self._held = self._held, {}
         for held in snapshots.values():
-            held.pool.give(held.connection, sound)
+            held.pool.give(held.connection)
+        self._leave_place()
+
+    async def _drop(self, error: BaseException) -> None:
+        """Give the connections back after an error."""
+        self._closed = True
+        snapshots, self._held = self._held, {}
+        self._leave_place()
+        for held in snapshots.values():
+            if isinstance(error, StoreError):
+                held.pool.give(held.connection, await rolled_back(held.connection))
+            else:
+                await held.pool.take_back(held.connection, error)
+
+    def _leave_place(self) -> None:
         if self._has_place:
             self._has_place = False
             self._places.release()
@@ -125,12 +140,12 @@ class NodeSnapshots:
         """The versions of the fences that are in the way: see `routed.ask`."""
         nodes = self._nodes
         single = question.single_slots()
-        if single and len({nodes.of(slot).wide for slot in single}) == 1:
+        if single and len({nodes.of(slot).reading for slot in single}) == 1:
             one = await self._at(min(single), alone=not self._held)
             return await direct.ask(one.connection, question, values, nodes, one.node, single)
         by_pool: dict[Pool, set[int]] = {}
         for slot in question.slots_of_rows():
-            by_pool.setdefault(nodes.of(slot).wide, set()).add(slot)
+            by_pool.setdefault(nodes.of(slot).reading, set()).add(slot)
         parts = [question.part(slots) for slots in by_pool.values()]
         held = [await self._at(min(slots)) for slots in by_pool.values()]
         await together(
@@ -159,7 +174,7 @@ class NodeSnapshots:
         for bounds in divided(asked):
             (slot, _), (last, key) = bounds
             slots = range(slot, last + bool(key))
-            if slots and not merge.is_full:
+            if bounds[0] < bounds[1] and not merge.is_full:
                 held = [await self._at(one) for one in self._one_of_each(slots)]
                 for one in held:
                     await self._lock(one)
@@ -169,7 +184,7 @@ class NodeSnapshots:
 
     def _one_of_each(self, slots: range) -> list[int]:
         """One of the slots for each pool that has any of them."""
-        return list({self._nodes.of(slot).wide: slot for slot in slots}.values())
+        return list({self._nodes.of(slot).reading: slot for slot in slots}.values())
 
     async def _fetch(
         self,
@@ -210,19 +225,20 @@ class NodeSnapshots:
         """The snapshot of the node that has a slot, perhaps the only node (`alone`) that will be
         asked. Raises Moved if a shard has moved since the first snapshot was taken."""
         node = self._nodes.of(slot)
-        held = self._held.get(node.wide) or await self._take(node, alone)
+        held = self._held.get(node.reading) or await self._take(node, alone)
         if self._nodes.changes != self._changes:
             raise direct.Moved
         return held
 
     async def _take(self, node: Node, alone: bool) -> Held:
-        pool = node.near if alone else node.wide
+        node.near.refuse_if_away()
+        pool = node.near if alone else node.reading
         if not (alone or self._has_place):
             await pool.wait(self._places)
             self._has_place = True
-        held = self._held[node.wide] = Held(await pool.take(), pool, node)
+        held = self._held[node.reading] = Held(await pool.take(), pool, node)
         held.is_locked = not alone
-        begin = pool.begin(SNAPSHOT)
+        begin = f"{pool.begin(SNAPSHOT)}; {PATIENCE}"
         await self._execute(held, begin if alone else f"{begin}; {self._lock_text(node)}")
         return held
 
