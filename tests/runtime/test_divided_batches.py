@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from running import create_table, get, put
+from running import TABLE, create_table, get, put
 from two_machines import AWAY, Failing
 from waiting import run
 
@@ -34,6 +34,33 @@ class LockedRows(AsyncMemoryStore):
 
     async def snapshot(self) -> AsyncMemorySnapshot:
         return SnapshotOfLocked(self, self.store.snapshot())
+
+
+class Moving(AsyncMemoryStore):
+    """On two machines. The first `invalid` snapshots become invalid after their first read."""
+
+    def __init__(self, store: MemoryStore, invalid: int) -> None:
+        super().__init__(store, turns_max=0)
+        self.invalid = invalid
+
+    def machine_of(self, key: bytes, /) -> int:  # type: ignore[override]
+        return key[0] & 1 if key else 0
+
+    async def snapshot(self) -> AsyncMemorySnapshot:
+        return MovedSnapshot(self, self.store.snapshot())
+
+
+class MovedSnapshot(AsyncMemorySnapshot):
+    was_read = False
+
+    async def read(self, reads: Sequence[kv.Read], /) -> list[kv.Answer]:
+        store = self._store
+        assert isinstance(store, Moving)
+        if self.was_read and store.invalid:
+            store.invalid -= 1
+            raise kv.Conflict("rows have moved")
+        self.was_read = True
+        return await super().read(reads)
 
 
 class SnapshotOfLocked(AsyncMemorySnapshot):
@@ -129,6 +156,32 @@ def test_a_row_that_stays_locked_holds_up_no_other_reads() -> None:
     run(scenario)
     assert [size for size in store.failed if size > 1] == store.failed[:1]
     assert len(store.failed) == 6
+
+
+@pytest.mark.parametrize("invalid", [1, 3, 4])
+def test_reads_begin_again_if_their_snapshot_becomes_invalid(invalid: int) -> None:
+    inner = MemoryStore()
+    sync = Runtime(inner)
+    create_table(lambda name, body: msgspec.json.decode(sync.call(name, msgspec.json.encode(body))))
+    names = [f"{number}" for number in range(20)]
+    for name in names:
+        sync.call("PutItem", msgspec.json.encode(put(name)))
+    keys = [get(name)["Key"] for name in names]
+    body = msgspec.json.encode({"RequestItems": {TABLE: {"Keys": keys}}})
+    outcomes: list[Any] = []
+
+    async def scenario() -> None:
+        runtime = AsyncRuntime(Moving(inner, invalid), asyncio.get_running_loop())
+        told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        runtime.submit("BatchGetItem", body, told.set_result)
+        outcomes.append(await told)
+        await runtime.aclose()
+
+    run(scenario)
+    if invalid > 3:
+        assert type(outcomes[0]) is InternalServerError
+    else:
+        assert len(msgspec.json.decode(outcomes[0])["Responses"][TABLE]) == len(names)
 
 
 def test_a_database_that_is_away_does_not_fill_the_log(

@@ -113,27 +113,24 @@ def test_writes_of_a_machine_that_is_away_are_unprocessed() -> None:
     assert msgspec.json.decode(again) == {"UnprocessedItems": {}}
 
 
-def test_an_invalid_item_refuses_the_whole_request() -> None:
+def assert_all_is_refused(item: dict[str, Any]) -> None:
+    """A put of this item refuses the puts of its request on both machines."""
     inner, sync = new_runtime()
-    body = batch(*NAMES)
-    body["RequestItems"][TABLE].append({"PutRequest": {"Item": {"pk": {"S": "no sort key"}}}})
+    puts = batch(*NAMES)["RequestItems"][TABLE] + [{"PutRequest": {"Item": item}}]
+    body = {"RequestItems": {TABLE: puts}}
     [outcome] = written(Failing(inner, kv.StoreError("away")), body)
     assert type(outcome) is ValidationException
     for name in NAMES:
         assert b"Item" not in sync.call("GetItem", msgspec.json.encode(get(name)))
+
+
+def test_an_invalid_item_refuses_the_whole_request() -> None:
+    assert_all_is_refused({"pk": {"S": "no sort key"}})
 
 
 def test_an_item_that_is_too_large_with_its_entry_refuses_the_whole_request() -> None:
     """Which is known only when the stored item has been read."""
-    inner, sync = new_runtime()
-    body = batch(*NAMES)
-    del body["RequestItems"][OTHER]
-    large = put("large", color="red", text="x" * 250_000)["Item"]
-    body["RequestItems"][TABLE].append({"PutRequest": {"Item": large}})
-    [outcome] = written(Failing(inner, kv.StoreError("away")), body)
-    assert type(outcome) is ValidationException
-    for name in NAMES:
-        assert b"Item" not in sync.call("GetItem", msgspec.json.encode(get(name)))
+    assert_all_is_refused(put("large", color="red", text="x" * 250_000)["Item"])
 
 
 def test_an_unknown_outcome_is_not_told_as_unprocessed() -> None:

@@ -40,8 +40,8 @@ from hashrange.runtime.read_queue import ReadQueue
 from hashrange.runtime.source import small_only
 
 REPEATS_MAX = 3
-"""A snapshot can become invalid, because rows have moved to another machine. Its requests are then
-begun again at most this many times."""
+"""How many times requests begin again because their snapshot has become invalid: rows can move to
+another machine."""
 ROWS_PER_GROUP = 64
 PAGES_PER_GROUP = 8
 
@@ -251,7 +251,8 @@ class Reads:
 
     async def _answer_pages(self, group: Group, repeats: int = REPEATS_MAX) -> None:
         """Answer a group from one snapshot. If one of several machines cannot be reached, or a row
-        stays locked, only requests that concern this machine or row fail."""
+        stays locked, only requests that concern this machine or row fail. If the snapshot becomes
+        invalid, the requests that are left begin again, at most `repeats` times."""
         try:
             await self._prepare()
             await self._answer_together(group)

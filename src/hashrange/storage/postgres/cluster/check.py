@@ -204,8 +204,8 @@ def quoted(name: str) -> str:
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
-    """The largest number of connections to one node that a server may cause: the `pool` connections
-    that the server opens for work at this node, and the connections to this node that the server
-    and the other nodes open for the server's transactions and locking reads over several nodes.
-    `nodes` is the number of nodes in the cluster."""
+    """The largest number of connections to one node that a server may cause: `pool` connections for
+    work at this node, as many for reads of several nodes, and those that the server and the other
+    nodes open for the server's transactions and locking reads over several nodes. `nodes` is the
+    number of nodes in the cluster."""
     return 2 * pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

@@ -31,7 +31,7 @@ SURPLUS = 1.3
 """Each node is asked for this multiple of its share, since rows are not spread evenly."""
 
 
-def divided(asked: Asked) -> tuple[Bounds, Bounds]:
+def begin_and_rest(asked: Asked) -> tuple[Bounds, Bounds]:
     """The part of a range in the slot in which it begins, and the rest of the range."""
     _, slot, key, last, last_key, *_ = asked.arguments()
     start, end = (slot, key), (last, last_key)

@@ -5,9 +5,9 @@ statements name the tables of the node's shards: Citus would plan and execute th
 
 A shard may move to another node. The reader of a range over the node's shards locks their tables,
 and then checks that the shards were on the node at the moment of the snapshot: so the snapshot
-shows all of their rows. If a shard has moved since the first snapshot was taken, none of them is
-used any longer. Citus itself would read such a shard from a snapshot that may be older than its
-rows on the new node, and would miss them.
+shows all of their rows. If a shard has moved since the first snapshot was taken, no snapshot is
+used any longer, and their requests begin again. Citus itself would read such a shard from a
+snapshot that may be older than its rows on the new node, and would miss them.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from hashrange.storage.postgres.cluster.merging import (
     Merge,
     Row,
     Stream,
-    divided,
+    begin_and_rest,
     together,
 )
 from hashrange.storage.postgres.cluster.nodes import Node, Nodes
@@ -59,6 +59,18 @@ class Held:
         """Whether the tables of the node's shards are locked."""
         self.is_checked = False
         """Whether the shards were on the node at the moment of the snapshot."""
+
+
+async def _give_back(held: Held, error: BaseException) -> None:
+    """Give a connection back after an error. It is kept if it can be rolled back."""
+    if not isinstance(error, StoreError):
+        await held.pool.take_back(held.connection, error)
+        return
+    sound = False
+    try:
+        sound = await rolled_back(held.connection)
+    finally:
+        held.pool.give(held.connection, sound)
 
 
 class NodeSnapshots:
@@ -119,15 +131,16 @@ class NodeSnapshots:
         self._leave_place()
 
     async def _drop(self, error: BaseException) -> None:
-        """Give the connections back after an error."""
+        """Give all connections back after an error, even if this is cancelled meanwhile."""
         self._closed = True
-        snapshots, self._held = self._held, {}
-        self._leave_place()
-        for held in snapshots.values():
-            if isinstance(error, StoreError):
-                held.pool.give(held.connection, await rolled_back(held.connection))
-            else:
-                await held.pool.take_back(held.connection, error)
+        snapshots, self._held = list(self._held.values()), {}
+        try:
+            while snapshots:
+                await _give_back(snapshots.pop(), error)
+        finally:
+            for held in snapshots:
+                held.pool.give(held.connection, sound=False)
+            self._leave_place()
 
     def _leave_place(self) -> None:
         if self._has_place:
@@ -171,7 +184,7 @@ class NodeSnapshots:
     async def _rows(self, asked: Asked, values: bool) -> Sequence[Row]:
         """The rows of a range."""
         merge = Merge(asked)
-        for bounds in divided(asked):
+        for bounds in begin_and_rest(asked):
             (slot, _), (last, key) = bounds
             slots = range(slot, last + bool(key))
             if bounds[0] < bounds[1] and not merge.is_full:
