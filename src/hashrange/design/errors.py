@@ -20,7 +20,10 @@ class DesignError(Exception):
 
 
 class DeclarationError(DesignError):
-    """A mistake in a model. The message says where it is; `rule` is the lint rule, if any."""
+    """A mistake in a model. The message says where the mistake is.
+
+    `rule` is the id of the lint rule that describes the mistake, "" if there is none.
+    """
 
     def __init__(self, message: str, *, at: object = None, rule: str = "") -> None:
         self.rule = rule
@@ -35,9 +38,9 @@ class Unserved(DeclarationError):
 
 
 class BadValue(DesignError, ValueError):
-    """A value cannot be stored, or its key could be read as other values.
+    """A value cannot be stored, or a key that contains it would be ambiguous.
 
-    `entity`, `field` and `value` name the value, if it is a field's value.
+    If it is the value of a field, `entity`, `field` and `value` say which.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class BadValue(DesignError, ValueError):
         super().__init__(f"{shown}: {reason}" if shown else reason)
 
     def of(self, entity: object = "", field: str = "", value: object = None) -> "BadValue":
-        """A copy of the error, in which the names that the error lacks are filled in."""
+        """A copy of the error, with these names wherever the error has none."""
         return BadValue(
             self.reason,
             entity=self.entity or entity,
@@ -105,11 +108,17 @@ class Conflict(ConditionFailed):
 
 
 class EmptyBuckets(DesignError):
-    """The last partitions of a pattern with @st.buckets are empty; older ones were not read."""
+    """A pattern with @st.buckets found no item in the newest time buckets.
+
+    Older buckets were not read, and may have items.
+    """
 
 
 class NotUnique(ConditionFailed):
-    """Another item has the unique text. `field` is the name of the `unique` declaration."""
+    """Another item already has this unique text, `value`.
+
+    `field` is the name of the `unique` declaration.
+    """
 
     def __init__(self, message: str, item: object, field: str, value: str) -> None:
         super().__init__(message, item)
@@ -118,7 +127,7 @@ class NotUnique(ConditionFailed):
 
 
 class Unprocessed(DesignError):
-    """A batch ran out of time. `requests` are the unprocessed parts, in wire form."""
+    """A batch ran out of time. `requests` are its unprocessed requests or keys, in wire form."""
 
     def __init__(self, message: str, requests: list[Any]) -> None:
         super().__init__(message)

@@ -34,12 +34,13 @@ class Table:
     """A table, declared by its Protocols of patterns and by entities that no pattern returns.
 
     `keys` and `index_keys` name the attributes that templates write; the default for an index
-    `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` holds the name of each item's entity; if it
-    is None, an item's key tells its entity. `by_type` is the name of an index over the type
-    attribute. With `hide_expired`, reads leave out items whose st.TTL has passed. With `stream`, or
-    if a copy has sync="stream", the table has a stream of old and new items. `st.lint` uses
-    `volumes`, `writes` and `ignore`. `st.cost` uses `volumes`, `writes`, `recovery` (point-in-time
-    recovery) and `backups` (how many full backups are kept).
+    `GSI1` is `GSI1-pk` and `GSI1-sk`. `type_attribute` names the attribute that holds the name of
+    each item's entity; if it is None, the entity is recognised by the item's key. `by_type` is the
+    name of an index over the type attribute. With `hide_expired`, reads leave out items whose
+    st.TTL has passed. With `stream`, or if a copy has sync="stream", the table has a stream of old
+    and new items. `st.lint` uses `volumes`, `writes` and `ignore`. `st.cost` uses `volumes`,
+    `writes`, `recovery` (point-in-time recovery) and `backups` (the number of full backups that are
+    kept).
 
     Raises DeclarationError for a model that cannot work.
     """
@@ -101,7 +102,7 @@ class Table:
         return [plan for plan in self.plans.values() if isinstance(plan, Unplanned)]
 
     def plan(self) -> "PlanTable":
-        """The table of access patterns, which says how each pattern is served."""
+        """A report with a row for each pattern: how the pattern is served."""
         from hashrange.design.plan.plan_table import PlanTable, plan_row
 
         types = [entity.name for entity in self.model.entities]
@@ -118,7 +119,8 @@ class Table:
         """A store with the protocol's patterns, on a hashrange database or a boto3 client.
 
         `observe` is called with an `Observation` after each call; `cursor_key` signs cursors.
-        Raises Unserved for a pattern that nothing serves, TypeError for any other connection.
+        Raises Unserved if no key or index serves a pattern, TypeError for a connection of another
+        kind.
         """
         patterns = self.patterns_of(protocol)
         core = StoreSteps(self.model, patterns, observe, cursor_key)
@@ -145,13 +147,14 @@ class Table:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Explanation:
-        """The requests of a pattern or a write: `table.request(Sensors.floors, "b-1")`.
+        """The requests that a pattern or a write would send: `table.request(Sensors.floors,
+        "b-1")`.
 
-        For a write (`table.request(Sensors.put, item)`), the reads before it are assumed to find
-        nothing. A write by a pattern takes the Protocol's method (`table.request(Sensors.delete,
-        Sensors.sensor, "s-1")`). For `edit` and `update` the result is only their read; their write
-        is that of `save(item.replace(...))`. Raises TypeError for `patch`, `transaction` and
-        `batch`.
+        Nothing is sent. For a write (`table.request(Sensors.put, item)`), reads before the write
+        are assumed to find nothing. A write by a pattern takes the Protocol's method
+        (`table.request(Sensors.delete, Sensors.sensor, "s-1")`). For `edit` and `update`, only the
+        read is shown; pass `Sensors.save` and `item.replace(...)` to see the write. Raises
+        TypeError for `patch`, `transaction` and `batch`.
         """
         name = method.__name__
         if getattr(Store, name, None) is method or getattr(AsyncStore, name, None) is method:
@@ -190,24 +193,27 @@ class Table:
         return steps
 
     def create(self, connection: Any) -> bool:
-        """Create the table, or check the existing table. Returns whether it was created.
+        """Create the table, or check the existing table. Returns True if it was created.
 
         Raises TableDiffers if the existing table does not fit the model.
         """
         return create(self.model, connection)
 
     def dump(self, item: Item) -> dict[str, Any]:
-        """The item as it is stored, in wire form, with the attributes that the model does not
-        know."""
+        """The item in its stored form, in wire form.
+
+        Attributes that were read with the item but are not in the model are included.
+        """
         entity = self.model.entity(type(item))
         foreign = as_read(item) or {}
         kept = {n: v for n, v in foreign.items() if n not in entity.owned_attributes}
         return kept | entity.dump(item)
 
     def load(self, raw: dict[str, Any]) -> Item | None:
-        """Convert a stored item in wire form; None if the table does not know its entity.
+        """Convert a stored item, in wire form, to an object; None if the model does not know its
+        entity.
 
-        Raises ItemError.
+        Raises ItemError if the item does not fit the entity's class.
         """
         loader = Loader(self.model, [entity.model for entity in self.model.entities])
         entity = loader.recognise(raw)
@@ -226,7 +232,7 @@ def _is_item(declared: Any) -> bool:
 
 
 def _entities(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[type[Item]]:
-    """All entities of a table: entities of its patterns, listed entities, and owners of copies."""
+    """All entities of a table: those of patterns, the listed ones, and the owners of copies."""
     models: dict[type[Item], None] = {}
     for pattern in patterns:
         for model in pattern.entities:

@@ -21,7 +21,7 @@ LINE_WIDTH = 780.0
 
 @dataclass(frozen=True)
 class CellColumn:
-    """One attribute in the rows of an entity. `key` says that templates write it."""
+    """One attribute in the rows of an entity. `key` says whether templates write it."""
 
     attribute: str
     width: float
@@ -78,8 +78,7 @@ class Cells:
                 yield attribute
 
     def _keys(self, entity: Entity | None) -> Iterator[str]:
-        """The key attributes that the drawn source does not show itself: the keys of the indexes if
-        the table is drawn, the key of the table if an index is drawn."""
+        """The key attributes of the indexes if the table is drawn, else those of the table."""
         if entity is None:
             return
         shown = {c.attribute for c in self.source.columns} | {*entity.attributes.values()}

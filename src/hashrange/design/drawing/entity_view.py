@@ -52,7 +52,7 @@ class _Box:
 
 @dataclass
 class _Bend:
-    """The place of a line in a column that the line passes.
+    """The point at which a line crosses a column of boxes.
 
     `wanted` is the height at which the line would be straight.
     """
@@ -65,7 +65,7 @@ class _Bend:
 
 
 def draw_entities(table: Table) -> str:
-    """The picture of the table's entities and of how they belong together."""
+    """Draw the table's entities and the relations between them."""
     related = relations(table.model, table.volumes)
     boxes = _boxes(table, related)
     _place(boxes, depths(table.model, related), related)
@@ -98,7 +98,8 @@ def _boxes(table: Table, related: list[Relation]) -> dict[str, _Box]:
 def _key_lines(entity: Entity, key: EntityKey, prefix: str) -> Iterator[tuple[str, str]]:
     """(label, text) of a key's lines, e.g. `GSI1` and `room#{room_id} / sensor#{sensor_id}`.
 
-    The table's key has a line for each part. A condition has a line of its own.
+    The primary key has one line for each of its attributes. The condition of a sparse index has a
+    line of its own.
     """
     if not prefix:
         for column in key.columns:
@@ -157,8 +158,10 @@ def _field(name: str, text: str) -> str:
 
 
 def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation]) -> None:
-    """Place the boxes in columns by depth. A line that passes a column gets a place of its own
-    there, a bend, so that it does not run behind a box."""
+    """Place the boxes in columns by depth.
+
+    If a line crosses a column, a gap between the boxes (a bend) is kept free for it.
+    """
     x = MARGIN
     for column in range(max(depth.values()) + 1):
         here: list[_Box | _Bend] = [box for name, box in boxes.items() if depth[name] == column]
@@ -179,8 +182,7 @@ def _place(boxes: dict[str, _Box], depth: dict[str, int], related: list[Relation
 
 
 def _port(boxes: dict[str, _Box], relation: Relation) -> float:
-    """The y at which the relation's line goes on: that of its last bend or, if it has no bend yet,
-    that of the parent's box."""
+    """The y from which a line goes on: of its last bend or, without one, of the parent's box."""
     bends = boxes[relation.child.name].bends.get(relation.parent.name)
     return bends[-1].y if bends else boxes[relation.parent.name].y
 

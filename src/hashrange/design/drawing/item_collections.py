@@ -19,8 +19,8 @@ UNKNOWN, NAME_CHARS = "unknown", 40
 class Row:
     """A stored item. `entity` is None if the model does not know the item.
 
-    `number` is the position of the entity in the model. `name` is the name of the entity's class.
-    For an item without an entity, e.g. a unique marker, it is the type that the item stores.
+    `number` is the position of the entity in the model. `name` is the name of the entity's class
+    or, for an item without an entity (e.g. a unique marker), the value of its type attribute.
     """
 
     raw: WireItem
@@ -72,7 +72,7 @@ def read_rows(model: TableModel, items: Sequence[WireItem]) -> list[Row]:
 def collect(model: TableModel, source: Source, rows: Sequence[Row]) -> SourceRows:
     """Arrange the rows in item collections.
 
-    The collections are sorted by their first entity's position in the model, then by key.
+    The collections are sorted by the position in the model of their first entity, then by key.
     """
     collections: dict[Any, Collection] = {}
     absent = []

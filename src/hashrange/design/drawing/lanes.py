@@ -6,9 +6,10 @@ Span = tuple[float, float]
 
 
 def lanes(spans: Sequence[Sequence[Span]], gap: float) -> list[int]:
-    """The number of the lane of each bracket: the first lane that is free over its whole height.
+    """The lane number of each bracket: the first lane that is free over the bracket's whole height.
 
-    A bracket is given by the spans of its parts. Brackets in one lane are at least `gap` apart.
+    `spans` has the (top, bottom) spans of each bracket's parts. Brackets in one lane are at least
+    `gap` apart.
     """
     taken: list[list[Span]] = []
     chosen = []

@@ -25,7 +25,7 @@ PREFIX_CHARS = 3
 
 @dataclass(frozen=True)
 class PatternRead:
-    """A pattern's example call on drawn items. `rows` are the rows that it reads."""
+    """An example call of a pattern on the drawn items. `rows` are the rows that the call reads."""
 
     number: int
     plan: Plan
@@ -43,7 +43,7 @@ def numbered(table: Table) -> list[tuple[int, "Plan | Unplanned"]]:
 
 
 def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
-    """The read of each pattern that uses the drawn source, unless none of its calls reads a row."""
+    """An example read for each pattern of the drawn source that reads any rows."""
     items = [loaded for row in drawn.rows if (loaded := _load(row)) is not None]
     reads = []
     for number, plan in numbered(table):
@@ -57,11 +57,10 @@ def reads_of(table: Table, drawn: SourceRows) -> list[PatternRead]:
 
 
 def _worth(read: PatternRead) -> tuple[int, int, int]:
-    """A sort key, highest for the call that is the best example.
+    """A sort key, highest for the best example call.
 
-    This is the call that returns the most items. If several do, it is the one with the most rows in
-    its range, then the one that reads the fewest rows. Returned items and rows in the range beyond
-    ROWS_MAX do not count.
+    The best call returns the most items. Among equals, it has the most rows in its range, and then
+    reads the fewest rows. Counts above ROWS_MAX are taken as ROWS_MAX.
     """
     range_size = min(read.range_size, ROWS_MAX)
     return min(len(read.returned), ROWS_MAX), range_size, -len(read.rows)
@@ -119,8 +118,7 @@ def _argument(argument: Argument, item: Item, others: Sequence[Item]) -> Any:
 
 
 def _day(argument: Argument, value: Any) -> Any:
-    """A field's `value` as a pattern takes it: if `argument` is a date, a datetime becomes its day
-    in UTC."""
+    """The value as the pattern takes it: a datetime becomes its UTC day if `argument` is a date."""
     if argument.python is date and isinstance(value, datetime):
         return value.astimezone(UTC).date()
     return value

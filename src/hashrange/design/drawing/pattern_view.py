@@ -15,7 +15,7 @@ REASON_CHARS = 130
 
 
 def draw_patterns(table: Table) -> str:
-    """A picture of the patterns: the table or index that serves each, and the entities returned."""
+    """Draw the patterns under the table or index that serves them, with the returned entities."""
     return _PatternPicture(table).render()
 
 

@@ -24,7 +24,7 @@ class Relation:
 
 
 def relations(model: TableModel, volumes: Volumes) -> list[Relation]:
-    """The direct relations: a room's building is left out if the room's floor is drawn."""
+    """The direct relations: a room is related to its floor, and only through it to the building."""
     parents: dict[str, list[Entity]] = {e.name: [] for e in model.entities}
     for child in model.entities:
         seen: list[frozenset[str]] = []
@@ -77,7 +77,7 @@ def _relation(model: TableModel, volumes: Volumes, parent: Entity, child: Entity
 
 
 def depths(model: TableModel, related: list[Relation]) -> dict[str, int]:
-    """The number of each entity's column, by name: the first to the right of all of its parents."""
+    """The column of each entity, by name: the first column to the right of all of its parents."""
     depth = {entity.name: 0 for entity in model.entities}
     for _ in model.entities:  # as many rounds as the longest chain can need; cycles end too
         for relation in related:

@@ -1,4 +1,4 @@
-"""A small writer of SVG: shapes and text at given places, escaped, the same bytes every time.
+"""A small SVG writer: shapes and escaped text at given places, with the same bytes every time.
 
 The width of text is estimated from its number of characters, so that a picture does not depend on
 the fonts of the machine that draws it.
@@ -36,9 +36,10 @@ def cut(text: str, most: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text in one line. Characters that are invisible, or that change direction, are escaped.
+    """The text in one line. Characters that are invisible or change the text's direction are
+    escaped.
 
-    XML does not allow some of these characters at all.
+    XML forbids some of these characters.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -55,7 +56,7 @@ def _visible(character: str) -> str:
 
 
 class Canvas:
-    """Collects elements; the picture becomes as large as they need."""
+    """Collects elements. The picture is large enough for all of them."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -93,7 +94,7 @@ class Canvas:
     ) -> float:
         """Draw text with its baseline at `y`; returns its estimated width.
 
-        With `most`, a text with more characters is cut, and shown whole in a tooltip.
+        A text of more than `most` characters is cut, and a tooltip shows the whole text.
         """
         whole = printable(content)
         shown = cut(whole, most) if most else whole

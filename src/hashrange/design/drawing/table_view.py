@@ -1,4 +1,4 @@
-"""The table or an index: item collections as groups of rows, and the reads of each pattern."""
+"""The picture of a table or an index: its item collections, and the reads of each pattern."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ ABSENT_MAX = 5
 
 
 def draw_source(table: Table, source: Source, rows: Sequence[Row]) -> str:
-    """The picture of one source. `rows` are all items of the table."""
+    """Draw one source, the table or an index. `rows` are all items of the table."""
     return _TablePicture(table, collect(table.model, source, rows)).render()
 
 
@@ -212,7 +212,7 @@ class _TablePicture:
     # ---- below the rows ----
 
     def _absent(self, y: float) -> float:
-        """Draw the items that a sparse index leaves out, although their entity has a key for it.
+        """Draw the items that a sparse index leaves out although their entity declares the index.
 
         `y` is the height at which to begin. Returns the height at which the drawing ends.
         """

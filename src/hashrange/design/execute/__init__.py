@@ -1,1 +1,1 @@
-"""What an open store does: it sends the requests of patterns and writes over a connection."""
+"""Open stores: they send the requests of patterns and writes over a connection."""

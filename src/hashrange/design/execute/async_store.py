@@ -1,4 +1,4 @@
-"""The asynchronous store: awaits the steps that the synchronous store runs."""
+"""The asynchronous store, which sends the same requests as the synchronous store."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class OpenAsyncQuery(QueryMethods):
-    """See `protocols.AsyncQuery`."""
+    """The implementation of `st.AsyncQuery`."""
 
     async def __aiter__(self) -> AsyncGenerator[Any, None]:
         core = self._store._core
@@ -46,7 +46,7 @@ class OpenAsyncQuery(QueryMethods):
 
 
 class OpenAsyncStore(StoreMethods):
-    """See `protocols.AsyncStore`."""
+    """The implementation of `st.AsyncStore`."""
 
     _query_class = OpenAsyncQuery
 
@@ -101,7 +101,7 @@ class OpenAsyncStore(StoreMethods):
 
 
 class OpenAsyncTransaction(PendingWrites):
-    """See `protocols.AsyncTransaction`."""
+    """The implementation of `AsyncTransaction` in `declare/protocols/transactions.py`."""
 
     def __init__(self, store: OpenAsyncStore) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Reads by key, and batches.
 
-A batch is split into requests. What DynamoDB did not process is sent again, after a random pause,
+A batch is split into requests. Unprocessed keys and items are sent again, after a random pause,
 until a deadline; after the deadline, `Unprocessed` is raised. All other retries are left to the
 client.
 """
@@ -36,7 +36,7 @@ def get_all(
 ) -> Steps[list[Item | None]]:
     """The stored items in the order of `keys`; None for a key without an item.
 
-    The requests are added to `took`.
+    Adds the requests and their cost to `took`.
     """
     items: dict[Any, Item] = {}
     distinct = list({_identity(key): key for key in keys}.values())
@@ -67,7 +67,7 @@ def write_all(
 ) -> Steps[None]:
     """Send put and delete requests, in wire form, by BatchWriteItem, which is not atomic.
 
-    The calls of BatchWriteItem are added to `took`.
+    Adds the calls of BatchWriteItem and their cost to `took`.
     """
     for start in range(0, len(requests), WRITES_MAX):
         waiting = list(requests[start : start + WRITES_MAX])
@@ -87,7 +87,7 @@ def write_all(
 
 
 def _pauses() -> Iterator[Pause | None]:
-    """The pauses between attempts, random up to a growing limit; None after the deadline."""
+    """The pauses between attempts: random, with a limit that doubles; None after the deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     longest = FIRST_PAUSE_SECONDS
     while True:

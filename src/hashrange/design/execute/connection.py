@@ -1,7 +1,7 @@
 """The connections of a store: a hashrange database, a boto3 client, or an aiobotocore client.
 
-Each connection takes and returns values in wire form and raises `ApiFailure`. Retries and timeouts
-are left to the client.
+A connection takes and returns values in wire form, and raises ApiFailure. It does not retry, and
+has no timeout: both are left to the client.
 """
 
 import inspect
@@ -13,10 +13,10 @@ from hashrange.model.errors import ApiError
 
 
 def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Connection:
-    """A connection to `handed`, a database or a client. Raises TypeError for anything else.
+    """Connect to `handed`, a database or a boto3 client. Raises TypeError for anything else.
 
-    If `binary` is False, binary values stay bytes, as in boto3; otherwise they are converted to
-    wire form. `service` is the service whose client is expected.
+    If `binary` is False, binary values in responses are `bytes`, as in boto3; otherwise they are
+    base64 text, as in wire form. `service` is the AWS service of the client.
     """
     if callable(getattr(handed, "execute", None)):
         return _Database(handed)
@@ -27,7 +27,7 @@ def connect(handed: Any, binary: bool = True, service: str = "dynamodb") -> Conn
 
 
 def connect_async(handed: Any) -> AsyncConnection:
-    """Like `connect`, for asyncio."""
+    """Connect to `handed`, a database or an aiobotocore client; otherwise raises TypeError."""
     if callable(getattr(handed, "execute_async", None)):
         return _AsyncDatabase(handed)
     _expect_client(handed)
@@ -55,7 +55,7 @@ def _is_asynchronous(client: Any) -> bool:
 
 
 def is_database(connection: Connection) -> bool:
-    """Whether the connection is to a hashrange database, which also answers stream operations."""
+    """Whether the connection is to a hashrange database, which has the stream operations too."""
     return isinstance(connection, _Database)
 
 
@@ -125,7 +125,7 @@ def _methods(client: Any) -> dict[str, Any]:
 
 
 def _response(response: Any, as_it_is: bool) -> dict[str, Any]:
-    """The response without its HTTP metadata; converted to wire form, unless `as_it_is` is True."""
+    """The response without its HTTP metadata, converted to wire form unless `as_it_is`."""
     response.pop("ResponseMetadata", None)
     plain: dict[str, Any] = response if as_it_is else from_client(response)
     return plain
@@ -136,7 +136,7 @@ def _api_failure(error: ApiError) -> ApiFailure:
 
 
 def _client_failure(error: Exception) -> ApiFailure:
-    """The ApiFailure for an error of a client. Only botocore's ClientError gives it a code."""
+    """The ApiFailure for a client's error. Only an error of DynamoDB's has a code."""
     response = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
         return ApiFailure("", str(error), error)

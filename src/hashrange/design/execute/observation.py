@@ -1,4 +1,4 @@
-"""What the observer of a store (`table.open(..., observe=...)`) is told about each call."""
+"""The observation of a store's calls: see `observe` of `table.open`."""
 
 import time
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from hashrange.design.execute.steps import ApiCall, ApiFailure, Steps, T
 
 @dataclass(frozen=True)
 class Observation:
-    """The cost of a call: its requests, the capacity units, and the total time in seconds.
+    """The requests of one call of a store, its cost, and its time in seconds.
 
-    `atomic` is False if copies were written after their owner, in several transactions.
+    `capacity` is in capacity units. `atomic` is False if copied fields were updated after their
+    owner, in transactions of their own.
     """
 
     name: str
@@ -25,7 +26,7 @@ class Observation:
 
 
 class Call:
-    """A call in progress: when it began, and the capacity units that it has consumed so far."""
+    """A call in progress: its start time, and the capacity units consumed so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -33,7 +34,7 @@ class Call:
         self.started = time.perf_counter()
 
     def counted(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps; the capacity that their requests consume is added to `units`."""
+        """Run the same steps, and add the capacity units of their requests to `units`."""
         response: dict[str, Any] = {}
         try:
             request = next(steps)
@@ -64,7 +65,7 @@ UNOBSERVED = Unobserved("")
 
 
 def units_of(response: dict[str, Any]) -> float:
-    """The capacity units of a response: of one table, or of several tables together."""
+    """The capacity units in a response, summed if it has several tables."""
     consumed = response.get("ConsumedCapacity") or []
     tables = consumed if isinstance(consumed, list) else [consumed]
     units: float = sum(table.get("CapacityUnits", 0.0) for table in tables)

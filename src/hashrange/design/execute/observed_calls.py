@@ -24,9 +24,10 @@ class ObservedCalls:
         self.took(took, started)
 
     def took(self, took: Explanation, started: float, atomic: bool = True) -> None:
-        """Report to the observer the call that `took` describes, with the time since `started`.
+        """Report the finished call that `took` describes to the observer.
 
-        `atomic` is False if the call wrote copies after their owner.
+        `started` is the time of `perf_counter` at its start. `atomic` is False if copied fields
+        were updated after their owner.
         """
         if self.observe is not None:
             pages, items, units = took.pages, took.items, took.capacity

@@ -1,7 +1,7 @@
 """Requests as generator steps, and the two loops that send them.
 
-Every method of a store is written once, as a generator. `run` and `run_async` are the only
-difference between the synchronous and the asynchronous store.
+Every method of a store is written once, as a generator. `run` sends its requests for a synchronous
+store, and `run_async` for an asynchronous one.
 """
 
 import time
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class ApiCall(NamedTuple):
     """One API operation in wire form. A generator that yields it receives the response.
 
-    `sign_until` is the monotonic time after which no attempt of the call may be signed.
+    `sign_until` is a monotonic time. After it, no attempt of the call may be signed.
     """
 
     operation: str
@@ -35,7 +35,7 @@ class Pause(NamedTuple):
 
 @dataclass
 class Signing:
-    """The attempts of a call in progress: until when they may be signed, and how many have been."""
+    """The attempts of a call in progress: until when they may be signed, and their number."""
 
     until: float
     attempts: int = 0
@@ -62,7 +62,7 @@ Answered = Callable[[ApiCall | Pause], Steps[dict[str, Any]]]
 
 
 def through(steps: Steps[T], answered: Answered) -> Steps[T]:
-    """The same steps, but each of their requests is answered by the steps of `answered`."""
+    """Run the same steps, but let `answered` answer each of their requests."""
     try:
         request = next(steps)
         while True:
@@ -80,8 +80,8 @@ def through(steps: Steps[T], answered: Answered) -> Steps[T]:
 class ApiFailure(Exception):
     """An operation failed. `code` is DynamoDB's error code, `original` the client's exception.
 
-    `item` is the stored item, if the request asked for it. `reasons` are the reasons for which a
-    transaction was cancelled.
+    `item` is the stored item, if the request asked for it. `reasons` are the CancellationReasons of
+    a cancelled transaction.
     """
 
     def __init__(self, code: str, message: str, original: BaseException, **more: Any) -> None:
@@ -103,9 +103,9 @@ class AsyncConnection(Protocol):
 
 
 def run(steps: Steps[T], connection: Connection) -> T:
-    """Send the requests of the steps; returns the result of the steps.
+    """Send the requests of the steps, and return the steps' result.
 
-    If the steps do not handle an ApiFailure, the client's error is raised instead of it.
+    If the steps do not handle an ApiFailure, the client's original error is raised instead.
     """
     try:
         request = next(steps)
@@ -132,7 +132,7 @@ def run(steps: Steps[T], connection: Connection) -> T:
 
 
 async def run_async(steps: Steps[T], connection: AsyncConnection) -> T:
-    """`run`, for asyncio."""
+    """Like `run`, for asyncio."""
     import asyncio  # a synchronous program does not need it
 
     try:

@@ -1,4 +1,4 @@
-"""The synchronous store: runs the steps on a connection."""
+"""The synchronous store, which runs the steps of each method on a connection."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class OpenQuery(QueryMethods):
-    """See `protocols.Query`."""
+    """The implementation of `st.Query`."""
 
     def __iter__(self) -> Iterator[Any]:
         core = self._store._core
@@ -44,7 +44,7 @@ class OpenQuery(QueryMethods):
 
 
 class OpenStore(StoreMethods):
-    """See `protocols.Store`."""
+    """The implementation of `st.Store`."""
 
     _query_class = OpenQuery
 
@@ -99,7 +99,7 @@ class OpenStore(StoreMethods):
 
 
 class OpenTransaction(PendingWrites):
-    """See `protocols.Transaction`."""
+    """The implementation of `Transaction` in `declare/protocols/transactions.py`."""
 
     def __init__(self, store: OpenStore) -> None:
         super().__init__()

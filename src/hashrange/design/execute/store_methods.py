@@ -1,8 +1,8 @@
-"""The part of stores, patterns and queries that synchronous and asynchronous stores share.
+"""The methods that synchronous and asynchronous stores share.
 
-`_run` carries out the steps of a method. It returns their result or, in an asynchronous store, a
-coroutine. A method that only runs steps therefore returns what `_run` returns. The types that
-callers see are declared in `protocols`.
+`_run` carries out the steps of a method. In a synchronous store it returns their result, in an
+asynchronous store a coroutine; the shared methods return either unchanged. The types that callers
+see are in `declare/protocols`.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from hashrange.design.execute.writes.verbs import Verbs, Write
 
 
 class QueryMethods:
-    """See `protocols.Query`."""
+    """The methods that `st.Query` and `st.AsyncQuery` share."""
 
     def __init__(self, store: Any, bound: BoundPattern) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class QueryMethods:
 
 
 def explain(bound: BoundPattern) -> Explanation:
-    """The requests of a query, and its cost if it has run."""
+    """The requests of a query and, if it has run, its cost."""
     if bound.took is not None:
         return bound.took
     plan = bound.builder.plan
@@ -82,10 +82,10 @@ class OpenPattern:
 
 
 class StoreMethods(Verbs):
-    """See `protocols.Store`. Its patterns are attributes of the instance.
+    """The methods that `st.Store` and `st.AsyncStore` share.
 
-    The instance's other attributes begin with an underscore, because no pattern may have such a
-    name.
+    Each pattern is an attribute of the instance. The other attributes begin with an underscore, so
+    that they cannot have the name of a pattern.
     """
 
     _query_class: ClassVar[type[QueryMethods]]

@@ -58,26 +58,26 @@ class StoreSteps(ObservedCalls):
         self.cursor_key = cursor_key
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
-        """Return the steps as they are. A store that follows a migration overrides this method."""
+        """Return the steps unchanged. A store that follows a migration overrides this method."""
         return steps
 
     def known(self, bound: BoundPattern) -> BoundPattern | None:
-        """The pattern, planned on the keys that are read now; None if only a request can tell them.
+        """The pattern, planned on the keys that are read at present.
 
-        In a store that follows a migration, which overrides this and `resolved`, the phase of the
-        migration decides whether the keys of the old or of the new items are read.
+        A store that follows a migration overrides this method: the keys depend on the phase of the
+        migration. It returns None if the phase is unknown; `resolved` then reads it.
         """
         return bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """Like `known`, but makes the request if one is needed."""
+        """Like `known`, but reads the phase of the migration if it is unknown."""
         yield from ()
         return bound
 
     # ---- reads ----
 
     def one(self, bound: BoundPattern, consistent: bool = False) -> Steps[Any]:
-        """The item of a pattern that returns `X | None`."""
+        """Read the item of a pattern that returns `X | None`."""
         now = self.known(bound) or (yield from self.resolved(bound))
         return (yield from self._one(now, consistent))
 
@@ -144,7 +144,7 @@ class StoreSteps(ObservedCalls):
     def next_items(
         self, reader: PlanReader, items: LoadedItems, bound: BoundPattern
     ) -> Steps[list[Any]]:
-        """The next page of an iteration; the caller repeats this until `reader.done`."""
+        """Read the next page of an iteration. The caller repeats this until `reader.done`."""
         left = limit = None
         if bound.limit is not None:
             left = limit = bound.limit - reader.took.items
@@ -157,10 +157,11 @@ class StoreSteps(ObservedCalls):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """A page of a query. One item more than `size` is read, to know if there is a next page.
+        """Read a page of a query. One more item than `size` is read, to know if there is a next
+        page.
 
         `at` is the cursor of the page before. DynamoDB reads at most `max_read` items for the page.
-        With `collect`, items that cannot be loaded are in the page's errors.
+        With `collect`, the page's errors have the items that cannot be loaded.
         """
         if size < 1:
             raise BadValue(f"a page must have at least 1 item, not {size}")
@@ -244,7 +245,8 @@ class StoreSteps(ObservedCalls):
     def _land(self, call: Call, written: PreparedWrite) -> Steps[None]:
         """Commit a write, together with copies of changed fields if they fit in one transaction.
 
-        After an update, `written.item` is loaded again from what is stored now.
+        After an update, the stored item is loaded into `written.item`, since other writers may have
+        changed other fields.
         """
         actions, together = [*written.checks, *written.actions], False
         if not actions:
@@ -269,7 +271,7 @@ class StoreSteps(ObservedCalls):
             yield from self.sync(written.done())
 
     def sync(self, owner: Item) -> Steps[int]:
-        """Update outdated copies. Returns how many were updated.
+        """Update outdated copies of the owner's fields. Returns the number of updated copies.
 
         Each transaction checks that the owner has not changed.
         """
@@ -300,7 +302,7 @@ class StoreSteps(ObservedCalls):
         return item
 
     def save_in_place(self, item: Item) -> Steps[Item]:
-        """Like `save`, and set the fields of the caller's item to the stored values."""
+        """Save the item, and set its fields to the stored values."""
         saved: Item = yield from self.write(Write("save", item))
         vars(item).update(vars(saved))
         return item

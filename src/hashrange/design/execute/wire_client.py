@@ -1,11 +1,11 @@
 """A boto3 client whose requests and answers stay in DynamoDB's JSON, which is the wire form.
 
-boto3 checks each value of a request against the service's model and converts it, and converts each
-value of an answer. This is most of the work of a call. The toolkit has already checked its values
-and has them in wire form, so they are sent and returned unchanged. boto3 still does everything
-else: addresses, signatures, retries, errors and the client's events.
+boto3 checks and converts each value of a request, and converts each value of an answer. This is
+most of the work of a call. The toolkit has already checked its values and has them in wire form, so
+they are sent and returned unchanged. boto3 still does everything else: addresses, signatures,
+retries, errors and the client's events.
 
-For a client that cannot be used in this way, the two functions at the end convert values.
+If a client cannot be used in this way, `to_client` and `from_client` convert the values.
 """
 
 import base64
@@ -19,7 +19,7 @@ import msgspec
 
 @dataclass
 class Answer:
-    """Whether the answer of the call in progress is in wire form."""
+    """Whether the answer to the call in progress is in wire form."""
 
     wired: bool = False
 
@@ -29,7 +29,7 @@ ANSWER: ContextVar[Answer | None] = ContextVar("ANSWER", default=None)
 
 
 class _Serializer:
-    """Takes the place of the client's serializer, and writes parameters without converting them."""
+    """Replaces the client's serializer, and writes parameters without converting them."""
 
     def __init__(self, serializer: Any) -> None:
         self._serializer = serializer
@@ -41,9 +41,10 @@ class _Serializer:
 
 
 def wired(client: Any) -> Any | None:
-    """The same client, with requests in wire form; None if the client is not built like botocore's.
+    """A copy of the client that takes requests in wire form; None if that is not possible.
 
-    Answers are in wire form too, if `ANSWER` is set and botocore emits its event `before-parse`.
+    It is possible for a DynamoDB client that is built like botocore's. Answers are in wire form
+    too, if `ANSWER` is set and botocore emits its event `before-parse`.
     """
     service = client.meta.service_model
     checking = vars(client).get("_serializer")

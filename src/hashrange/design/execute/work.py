@@ -1,4 +1,4 @@
-"""Work that is done in one transaction, and again after a lost race: `db.transact`."""
+"""The implementation of `db.transact`, which repeats a function until its transaction commits."""
 
 import random
 import time
@@ -33,8 +33,10 @@ class Seen(NamedTuple):
 
 
 class Work(PendingWrites):
-    """The writes and the items read in one call of a function that is passed to `transact`. After a
-    lost race the function is called again, with another `Work`. See `protocols.Work`."""
+    """The implementation of `st.Work`: the reads and writes of one call of the caller's function.
+
+    After a conflict, the function is called again, with another `Work`.
+    """
 
     def __init__(self, store: Any) -> None:
         super().__init__()
@@ -64,11 +66,11 @@ class Work(PendingWrites):
 
 
 def finish(core: StoreSteps, work: Work, attempt: int) -> Steps[bool]:
-    """Commit an attempt, with checks that all items that it has read are unchanged. Returns False
-    after a lost race.
+    """Commit the writes of an attempt, and check that all items it read are unchanged.
 
-    Raises Conflict if the last attempt loses a race. An error of the client is raised at once,
-    since DynamoDB may have carried out the transaction.
+    Returns False after a conflict, so that the caller tries again. Raises Conflict if the last
+    attempt has a conflict too. An error of the client is raised at once, since DynamoDB may have
+    carried out the transaction.
     """
     if not work.writes and len(work.seen) < 2:
         return True

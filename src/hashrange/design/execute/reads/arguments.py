@@ -1,4 +1,4 @@
-"""Checking the arguments of a call, and converting them as their fields convert values."""
+"""Checks the arguments of a pattern's call, and converts them as the fields of the item do."""
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
@@ -32,9 +32,9 @@ _DECORATORS: dict[str, Callable[[Any], Any]] = {
 class ArgumentCheck:
     """The check of one argument. `field` is the field that the argument is compared with, if any.
 
-    With `exact`, the value must equal the field, so it has to be valid for the field. The end of a
-    range, a prefix, or a value in a filter is converted if it is valid, and otherwise left as it
-    is.
+    With `exact`, the argument is compared for equality, so it must be a valid value of the field.
+    Otherwise (the end of a range, a prefix, a filter) a value that the field refuses is left
+    unchanged.
     """
 
     def __init__(self, argument: Argument, entity: Entity | None, field: str, exact: bool) -> None:
@@ -49,7 +49,7 @@ class ArgumentCheck:
         """Whether every text is accepted unchanged."""
 
     def value(self, value: Any) -> Any:
-        """The argument's value, checked and converted for the request. Raises BadValue."""
+        """Check and convert the argument's value for the request. Raises BadValue."""
         try:
             self._expect(value)
             if self.argument.unit is not None:
@@ -89,7 +89,7 @@ class ArgumentCheck:
 
 
 def _classes(argument: Argument) -> tuple[type, ...]:
-    """The classes that a value may be an instance of; empty if the value is not checked."""
+    """The classes that a value may have; empty if the class is not checked."""
     python = argument.python
     if isinstance(python, type):
         return (python,)
@@ -100,7 +100,7 @@ def _classes(argument: Argument) -> tuple[type, ...]:
 
 
 def _converts(argument: Argument, entity: Entity | None, field: str) -> Callable[[Any], Any] | None:
-    """The field's validators as a function; None if every value of the type is valid."""
+    """The field's validators as one function; None if nothing has to be validated."""
     if entity is None or field not in entity.fields or argument.operator in PERIODS:
         return None
     kind = entity.fields[field]
@@ -118,7 +118,7 @@ def _converts(argument: Argument, entity: Entity | None, field: str) -> Callable
 
 
 def _field_validators(entity: Entity, field: str) -> Iterator[Any]:
-    """The model's functions with @field_validator for this field."""
+    """The functions with @field_validator that apply to this field."""
     for decorator in entity.model.__pydantic_decorators__.field_validators.values():
         if field in decorator.info.fields or "*" in decorator.info.fields:
             yield _DECORATORS[decorator.info.mode](decorator.func)

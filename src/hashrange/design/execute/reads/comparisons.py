@@ -1,4 +1,4 @@
-"""The condition on the sort key with which a Query reads the range that a pattern asks for."""
+"""The condition on the sort key in the Query of a pattern."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -22,7 +22,7 @@ Comparison = tuple[str, tuple[AttributeValue, ...]]
 def comparison(
     test: SortTest, values: Mapping[str, Any], arguments: Arguments
 ) -> Comparison | None:
-    """The operator and operands of the condition on the sort key; None if no key can satisfy it."""
+    """(operator, operands) of the condition on the sort key; None if no key can satisfy it."""
     if test.column.natural is not None:
         return _natural(test, arguments)
     known = test.column.template.render_known(test.parts, values)
@@ -34,7 +34,7 @@ def comparison(
 
 
 def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
-    """The text in the key that `begins` stands for, a prefix or a period of time."""
+    """The text with which the keys begin, for an argument that is a prefix or a period of time."""
     value = arguments[begins.name]
     units = PERIODS.get(begins.operator)
     written = test.column.template.formats[test.placeholder]
@@ -47,9 +47,10 @@ def _beginning(test: SortTest, begins: Argument, arguments: Arguments) -> str:
 
 
 def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | None:
-    """The condition for a range: usually BETWEEN, whose two texts begin with `known`.
+    """The condition for a range, usually BETWEEN. Both of its operands begin with `known`.
 
-    Since BETWEEN includes both of them, an end that is excluded is replaced by the text next to it.
+    BETWEEN includes both operands, so an excluded end is replaced by the next text inside the
+    range.
     """
     written = test.column.template.formats[test.placeholder]
     first, last = (1, 0) if written.descending else (0, 1)
@@ -80,12 +81,11 @@ def _bounded(test: SortTest, known: str, arguments: Arguments) -> Comparison | N
 def _stored_end(
     test: SortTest, side: int, arguments: Arguments, written: Format
 ) -> tuple[Any, bool]:
-    """(value, excluded): the value in the key that is at or next to an end of the range.
+    """(value, excluded) of one end of a range, in the values that the key can show.
 
-    `side` is 0 for the lower end and 1 for the upper end. Not every value can be written in a key,
-    e.g. not every second if the key shows days: then the value is the nearest one inside the range,
-    or None if there is none. `excluded` is True if the value is the end itself, and the operator of
-    the end is `after` or `before`.
+    `side` is 0 for the lower end and 1 for the upper end. If the key cannot show the end itself
+    (e.g. a second, in a key of days), `value` is the nearest one inside the range; None if there is
+    none. `excluded` is True if `value` is the end itself and the operator is `after` or `before`.
     """
     end = test.end(side)
     assert end is not None
@@ -118,7 +118,7 @@ def _end(argument: Argument, arguments: Arguments, side: int, test: SortTest) ->
 
 
 def _moment(value: Any) -> Any:
-    """The value as a datetime: a date stands for its midnight."""
+    """Convert a date to a datetime: its midnight in UTC. Other values are unchanged."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time_of_day(), UTC)
     return value
@@ -156,7 +156,7 @@ def _natural(test: SortTest, arguments: Arguments) -> Comparison | None:
 def _asked(
     end: Argument | None, arguments: Arguments, side: int, kind: FieldType
 ) -> tuple[str, Any]:
-    """(operator, value) of one end of a range; the operator is empty if the range is open there."""
+    """(operator, value) of one end of a range; the operator is "" if the range has no such end."""
     if end is None:
         return "", None
     value = arguments[end.name]

@@ -1,9 +1,9 @@
-"""Cursors: the end of a page as a text that a web client can keep.
+"""Cursors: the position after a page, as a text that a web client can keep.
 
 A cursor holds its pattern, a digest of the arguments, and a position for each partition that is
-being read; with @st.buckets, also the time of the first page, which fixes the end of the range.
-It is accepted only for the same pattern and arguments, and only inside their range of keys, so that
-a forged cursor cannot read anything else. With a key, it is also signed.
+being read. With @st.buckets, it also holds the time of the first page, which ends the range. A
+cursor is accepted only for the same pattern and arguments, and only inside their range of keys, so
+that a forged cursor cannot read other items. If there is a key, the cursor is signed with it.
 """
 
 import base64
@@ -23,7 +23,7 @@ Positions = list[Item | None]
 
 
 class Position(NamedTuple):
-    """Where a page ends: a group of partitions, and the last key that was read from each of them.
+    """The place where a page ends: the last key that was read from each partition of a group.
 
     `now` is the time of the first page. With @st.buckets, a range without an upper end is read up
     to the bucket of `now`.
@@ -54,7 +54,7 @@ def encode(
 
 
 def decode(cursor: str, key: bytes | None, *, timed: bool, present: datetime) -> Cursor:
-    """Decode the text `cursor`, which has the time of the first page if `timed`.
+    """Decode the text of a cursor. If `timed`, the cursor contains the time of the first page.
 
     Raises InvalidCursor if it was not signed with `key`, or if its time is later than `present`.
     """
@@ -86,10 +86,11 @@ def position(
     names: set[str],
     now: datetime,
 ) -> Position:
-    """The position that a cursor holds. `names` are the attributes that each of its keys must have.
+    """The position in a cursor, after a check of the cursor.
 
-    Raises InvalidCursor unless the cursor was made for `pattern` and the ranges `asked`, and its
-    keys are inside these ranges. `now` is the time of the first page.
+    `asked` are the ranges that the call reads, and `names` the key attributes of a position. Raises
+    InvalidCursor if the cursor was made for another pattern or other ranges, or if its keys are
+    outside these ranges. `now` is the time of the first page.
     """
     if cursor.pattern != pattern or cursor.digest != _digest(asked):
         raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")

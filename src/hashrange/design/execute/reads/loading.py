@@ -1,4 +1,4 @@
-"""Converting stored items to a pattern's results, and counting those that were skipped."""
+"""Converts stored items to a pattern's results, and counts items of unknown entities."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ from hashrange.model.values import Item
 
 
 class ReadItem(NamedTuple):
-    """A stored item, and the number of the partition that it was read from.
+    """A stored item, and the number of the partition from which it was read.
 
-    A cursor continues behind the item `position`. This is `raw` itself or, if `raw` was got by a
-    follow-up read (@st.through), the item that holds the key of `raw`.
+    A cursor continues after the item `position`: this is `raw` or, with @st.through, the item whose
+    reference led to `raw`.
     """
 
     raw: Item
@@ -42,7 +42,7 @@ class Loader:
                 self._makers[entity.name] = entity.load
 
     def recognise(self, raw: Item) -> Entity | None:
-        """The stored item's entity; None if the table does not know it."""
+        """The stored item's entity; None if the model has no such entity."""
         attribute = self.model.type_attribute
         if attribute is not None and attribute in raw:
             return self.model.by_name.get(raw[attribute].get("S", ""))
@@ -50,9 +50,10 @@ class Loader:
 
     @cached_property
     def _by_key(self) -> list[Entity]:
-        """The entities in the order in which an item without a type is tested for them.
+        """The entities, in the order in which they are tried for an item without a type.
 
-        Entities that the pattern returns come first, then those with more constant text in the key.
+        Entities that the pattern returns come first, then entities with more constant text in their
+        key.
         """
         return sorted(
             self.model.entities,
@@ -63,7 +64,10 @@ class Loader:
         )
 
     def load_all(self, raws: Sequence[Item], items: "LoadedItems") -> list[Any]:
-        """The results for stored items. Counts skipped items in `items`. Raises ItemError."""
+        """Convert stored items to results. Adds the number of unknown items to `items.skipped`.
+
+        Raises ItemError.
+        """
         attribute, makers = self.model.type_attribute or "", self._makers
         hides = self.model.hide_expired
         loaded: list[Any] = []
@@ -111,18 +115,18 @@ class _ViewLoader:
             raise ItemError(f"{self.view.__name__} ({key}): {error}", key) from error
 
     def _derived(self, raw: Item) -> dict[str, Any]:
-        """The values of derived fields as stored: an index may lack the inputs to compute them."""
+        """The stored values of derived fields, which an index may have without their inputs."""
         names = [name for name in self.view.model_fields if name in self.entity.derived]
         return {n: self.entity.fields[n].decode(raw[n]) for n in names if n in raw}
 
     @cached_property
     def _absent(self) -> dict[str, Any]:
-        """For each field whose attribute may be absent, the value of the field in that case."""
+        """The value of each field whose attribute may be absent, for the case that it is."""
         values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
         return {name: value for name, value in values.items() if value is not STORED}
 
     def _from_keys(self, raw: Item) -> dict[str, Any]:
-        """Fields read from the text of a key, for an index that projects only keys."""
+        """The values of fields that the text of a key shows: an index may project only keys."""
         values: dict[str, Any] = {}
         for key in (self.entity.key, *self.entity.indexes):
             for column in key.columns:
@@ -134,11 +138,10 @@ class _ViewLoader:
 
 @dataclass
 class LoadedItems:
-    """The results of a read, and what the read met besides.
+    """The results of a read, with the items that gave no result.
 
-    `results` has each result with the number of items read up to and including its own. `skipped`
-    counts items of entities that the table does not know. `errors` has an error for each item that
-    could not be loaded.
+    Each of `results` has the number of items read up to and including its own item. `skipped`
+    counts items of unknown entities. `errors` has an error for each item that could not be loaded.
     """
 
     results: list[tuple[Any, int]] = field(default_factory=list)
@@ -147,9 +150,9 @@ class LoadedItems:
     errors: list[ItemError] = field(default_factory=list)
 
     def take(self, rows: Sequence[ReadItem], loader: Loader, collect: bool) -> Iterator[Any]:
-        """Load items. Their results are yielded, and kept in `results`.
+        """Load items. Yields their results, and adds them to `results`.
 
-        With `collect`, an ItemError is kept in `errors`; without it, the error is raised.
+        With `collect`, an ItemError is added to `errors`; otherwise it is raised.
         """
         for row in rows:
             self.rows.append(row)

@@ -1,4 +1,4 @@
-"""Calling a pattern: binds and checks the arguments and picks the plan for them."""
+"""Calls of a pattern: binds and checks the arguments, and chooses the plan for them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from hashrange.design.plan.proposals import plan
 
 @dataclass(slots=True)
 class BoundPattern:
-    """A pattern with its arguments, order and limit. `took` is set once the pattern has run."""
+    """A pattern with its arguments, order and limit. `took` is set after the pattern has run."""
 
     call: "PatternCall"
     builder: RequestBuilder
@@ -53,24 +53,27 @@ class BoundPattern:
 
     @property
     def timed(self) -> bool:
-        """Whether the pattern reads units of time (@st.buckets), which depend on the present."""
+        """Whether the pattern has @st.buckets, so that its range may end at the present time."""
         return self.call.pattern.facts.buckets is not None
 
     @property
     def entity(self) -> Entity:
-        """The entity of the item that the pattern names by its primary key. Raises BadValue."""
+        """The entity of the one item that the pattern reads by its primary key.
+
+        Raises BadValue if the pattern does not read by the primary key.
+        """
         if self.builder.plan.operation != "GetItem":
             raise BadValue(f"{self.call.pattern} does not name one item by its primary key")
         return self.builder.plan.route.entity
 
     def assigned(self, item: Item) -> dict[str, Any]:
-        """The fields that a caller has assigned to an item that `blank` made."""
+        """The fields of a `blank` item that the caller has assigned."""
         known = self.builder.plan.route.bound
         moved = [f for f, a in known.items() if vars(item)[f] != self.arguments[a.name]]
         return {n: v for n, v in vars(item).items() if n in moved or n not in known}
 
     def blank(self) -> Item:
-        """An item with only its key fields, for `patch`."""
+        """An item with only its key fields, on which a caller of `patch` assigns the others."""
         values = {f: self.arguments[a.name] for f, a in self.builder.plan.route.bound.items()}
         item = self.entity.model.model_construct()
         vars(item).clear()
@@ -90,7 +93,7 @@ class BoundPattern:
 
 
 class PatternCall:
-    """A pattern of an open store, with a request builder for each set of arguments."""
+    """A pattern of an open store, with a request builder for each choice of optional arguments."""
 
     def __init__(self, pattern: Pattern, model: TableModel) -> None:
         self.pattern = pattern
@@ -113,7 +116,7 @@ class PatternCall:
         ]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundPattern:
-        """The pattern with these arguments.
+        """Bind the arguments of a call.
 
         Raises TypeError for missing or unknown arguments, BadValue for wrong values.
         """
@@ -157,7 +160,7 @@ class PatternCall:
 
 
 def call_of(get: Any) -> PatternCall:
-    """The pattern that an attribute of a store, such as `db.sensor`, calls. Raises TypeError."""
+    """The PatternCall behind an attribute of a store, such as `db.sensor`. Raises TypeError."""
     call = getattr(get, "call", None)
     if not isinstance(call, PatternCall):
         raise TypeError(f"{get!r} is not a pattern of a store: write e.g. db.edit(db.sensor, ...)")

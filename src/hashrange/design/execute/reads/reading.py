@@ -1,4 +1,4 @@
-"""Running a plan: pages, merged shards and follow-up reads."""
+"""Runs a plan: reads pages, merges partitions, and reads the items that references lead to."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,7 +113,7 @@ class PlanReader:
         return rows
 
     def raws(self, limit: int | None = None) -> Steps[list[Item]]:
-        """The next stored items, for a caller that does not need their positions."""
+        """The next stored items, without their partitions and positions."""
         if len(self.partitions) == 1 and self.plan.followed is None:
             [partition] = self.partitions
             return [] if partition.done else (yield from self._page(partition, limit))
@@ -126,7 +126,10 @@ class PlanReader:
         return raws
 
     def _merged(self, numbers: Sequence[int], limit: int | None) -> Steps[list[ReadItem]]:
-        """Items of several partitions in the order of their sort keys, up to the end of a page."""
+        """The next items of several partitions, in the order of their sort keys.
+
+        Stops at the end of a partition's page, because the next page may have the next item.
+        """
         partitions = {number: self.partitions[number] for number in numbers}
         for partition in partitions.values():
             while not partition.rows and not partition.done:
@@ -146,7 +149,7 @@ class PlanReader:
         return tuple(_sortable(raw[column.attribute]) for column in self.plan.source.range)
 
     def _follow(self, rows: list[ReadItem], followed: Entity) -> Steps[list[ReadItem]]:
-        """The items that `rows` refer to, in the same order, without items that do not exist."""
+        """The items to which `rows` refer, in the same order, without missing items."""
         keys = [followed.primary_key(self._related(row.raw)) for row in rows]
         raws = yield from get_all(self.builder.table_name, keys, self.took)
         return [
@@ -156,14 +159,14 @@ class PlanReader:
         ]
 
     def _related(self, raw: Item) -> dict[str, Any]:
-        """The key fields of the item to which `raw` refers, taken from `raw`."""
+        """The primary key, by field, of the item to which `raw` refers."""
         item = self.plan.route.entity.load(raw)
         return {name: getattr(item, held) for name, held in self.plan.held.items()}
 
     # ---- positions ----
 
     def after(self, rows: Sequence[ReadItem]) -> Position:
-        """The position after the last of `rows`: a page that has read these items ends there.
+        """The position after the last of `rows`, from which the next page continues.
 
         `rows` must begin with the first item that was read.
         """
@@ -176,7 +179,7 @@ class PlanReader:
         return self._in_group(group, positions)
 
     def here(self, rows: Sequence[ReadItem]) -> Position:
-        """Like `after`, but also behind the items after `rows` that DynamoDB has filtered out."""
+        """Like `after`, but also after the items behind `rows` that DynamoDB filtered out."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)

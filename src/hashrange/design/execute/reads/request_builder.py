@@ -1,4 +1,4 @@
-"""Building a plan's requests from the arguments of a call."""
+"""Builds a plan's requests from the arguments of a call."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from hashrange.model.values import AttributeValue, Item, compare, equal
 class KeyRange(NamedTuple):
     """The key condition of one Query: equal values, then at most one comparison.
 
-    Ranges of the same `group` are read together, and the groups one after the other.
+    Ranges with the same `group` are read together; the groups are read one after another.
     """
 
     equals: tuple[tuple[str, AttributeValue], ...]
@@ -64,12 +64,12 @@ class RequestBuilder:
 
     @property
     def limited(self) -> bool:
-        """Whether the request has Limit=1. It does not if the first item may have expired."""
+        """Whether the request has Limit=1. A table that hides expired items cannot use it."""
         return self.plan.limited and not self.model.hide_expired
 
     @property
     def may_skip(self) -> bool:
-        """Whether items that are read can be left out of the result."""
+        """Whether some of the items that are read may not be in the result."""
         plan = self.plan
         return plan.filtered or plan.followed is not None or self.model.hide_expired
 
@@ -96,7 +96,7 @@ class RequestBuilder:
     def queries(
         self, arguments: Arguments, reverse: bool = False, now: datetime | None = None
     ) -> list[tuple[KeyRange | None, dict[str, Any]]]:
-        """(range, request) for each partition to read; an empty list if no key can be in the range.
+        """(range, request) for each partition to read; empty if no key can be in the range.
 
         With @st.buckets, a range without an upper end is read up to the bucket of `now`.
         """
@@ -139,8 +139,7 @@ class RequestBuilder:
 
     @cached_property
     def _forms(self) -> dict[str | None, "_Form"]:
-        """A cache of requests, by the operator on the sort key. They are complete except for the
-        values of a call."""
+        """A cache of requests without the values of a call, by the operator on the sort key."""
         return {}
 
     def _form(self, asked: KeyRange | None) -> "_Form":
@@ -192,7 +191,7 @@ class RequestBuilder:
         return tuple(dict.fromkeys(wanted))
 
     def _add_filter(self, request: dict[str, Any], names: dict[str, str]) -> Item:
-        """Add the filter to the request. Returns its values that are the same in every call."""
+        """Add the filter to the request. Returns its values that do not depend on the call."""
         texts, types = [], {}
         attribute = self.model.type_attribute
         if self._filters_types and attribute is not None:
@@ -219,7 +218,8 @@ class RequestBuilder:
 
     @cached_property
     def _filters_types(self) -> bool:
-        """Whether a filter by type is needed, and possible because the index has the type."""
+        """Whether to filter by type: other types are in the range, and the source has the
+        attribute."""
         project, attribute = self.plan.source.project, self.model.type_attribute
         if not self.plan.outsiders and self.plan.operation != "Scan":
             return False
@@ -237,7 +237,7 @@ class RequestBuilder:
         """Raise BadValue for a prefix that does not fit the key.
 
         The partition key has the first `length` characters of the field, so the prefix must have at
-        least that many. It may have more only if the sort key is compared with the prefix too.
+        least `length` characters. It may be longer only if the sort key is compared with it too.
         """
         test = self.plan.test
         longer = test is not None and test.begins is self.plan.route.bound[field]
@@ -247,7 +247,7 @@ class RequestBuilder:
 
     @cached_property
     def _fields(self) -> tuple[tuple[str, str], ...]:
-        """Pairs: a field of the key, and the name of the argument that gives its value."""
+        """(key field, name of the argument that gives its value) for each field."""
         return tuple((field, a.name) for field, a in self.plan.route.bound.items())
 
     def _ranges(self, arguments: Arguments, forward: bool, now: datetime) -> list[KeyRange]:
@@ -271,7 +271,7 @@ class RequestBuilder:
         return bool(route.bucket or route.shards or route.scattered)
 
     def _ranges_of(self, arguments: Arguments, group: int, bucket: int | None) -> list[KeyRange]:
-        """The ranges to read in one bucket, one for each shard; all get the number `group`."""
+        """The ranges to read in one bucket, one for each shard; all have the number `group`."""
         plan = self.plan
         values = self._values(arguments)
         test = self._sort_test(values, arguments)
@@ -313,9 +313,10 @@ class RequestBuilder:
     def _sort_test(
         self, values: Mapping[str, Any], arguments: Arguments
     ) -> tuple[str, str, tuple[AttributeValue, ...]] | None:
-        """(attribute, operator, operands) of the sort key. An empty operator means no condition.
+        """(attribute, operator, operands) of the sort key; the operator is "" if there is no
+        condition.
 
-        None means that no key can be in the range.
+        The result is None if no key can be in the range.
         """
         plan = self.plan
         if plan.common is not None:
@@ -333,7 +334,7 @@ class RequestBuilder:
 class _Form(NamedTuple):
     """A request without the values of a call.
 
-    `placeholders` stand for the values of the key condition. `values` are the same in every call.
+    `placeholders` stand for the values of the key condition. `values` do not depend on the call.
     """
 
     request: dict[str, Any]
@@ -342,7 +343,7 @@ class _Form(NamedTuple):
 
 
 def _key_condition(asked: KeyRange, names: dict[str, str]) -> tuple[str, list[str]]:
-    """The condition for a range, and the placeholders in it. Adds its attributes to `names`."""
+    """The condition for a range, and its placeholders. Adds its attributes to `names`."""
     names |= {f"#k{n}": name for n, (name, _) in enumerate(asked.equals)}
     placeholders = [f":k{n}" for n in range(len(asked.equals))]
     texts = [f"#k{n} = {placeholder}" for n, placeholder in enumerate(placeholders)]

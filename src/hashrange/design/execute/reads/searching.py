@@ -26,10 +26,10 @@ class SearchBuilder(RequestBuilder):
         return self.plan.search
 
     def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call, checked and complete. Raises BadValue.
+        """The checked arguments of a call. Raises BadValue.
 
-        The vector is rounded to 32-bit numbers. If the call gives no number of items, `TOP` is
-        the number that the pattern declares.
+        The vector is rounded to 32-bit numbers. Without an argument `TOP`, the number of items is
+        the one that the pattern declares.
         """
         search = self.plan.pattern.search
         assert search is not None, "the plan must be that of a search"
@@ -68,7 +68,7 @@ class SearchBuilder(RequestBuilder):
         return request
 
     def _condition(self, arguments: Mapping[str, Any]) -> tuple[dict[str, str], Item]:
-        """(names, values) of the condition, each by placeholder.
+        """(names, values) of the condition, by their placeholders.
 
         The n-th name is compared with the n-th value.
         """
@@ -86,7 +86,7 @@ class SearchBuilder(RequestBuilder):
 
     @cached_property
     def _shown(self) -> tuple[str, ...]:
-        """The attributes to project: a search returns a vector only if the request names it."""
+        """The attributes to project. A search returns a vector only if the request names it."""
         wanted = [column.attribute for column in self.model.table.columns]
         if self.model.type_attribute is not None:
             wanted.append(self.model.type_attribute)

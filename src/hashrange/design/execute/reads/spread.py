@@ -19,7 +19,7 @@ def present() -> datetime:
 
 
 def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
-    """The arguments of each query: an argument with several values is replaced by one of them.
+    """The arguments of each query. Of an argument with several values, each query gets one value.
 
     Raises BadValue.
     """
@@ -35,7 +35,7 @@ def choices(plan: Plan, arguments: Arguments) -> Iterator[Arguments]:
 
 
 def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
-    """The distinct values, in the order of their stored forms, not in that of the caller.
+    """The distinct values, in the order of their stored forms.
 
     Raises BadValue if there are too many.
     """
@@ -53,8 +53,7 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
 def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:
     """The numbers of the shards to read. Raises BadValue.
 
-    [None] means one query without a number: the key has no shards, or an argument determines the
-    shard.
+    [None] means a single query: the key has no shards, or its fields determine the shard.
     """
     placeholder, named = (plan.route.shards, plan.route.shard) if plan.routes else (None, None)
     if placeholder is None:
@@ -71,7 +70,7 @@ def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:
 def bucket_numbers(plan: Plan, arguments: Mapping[str, Any], now: datetime) -> list[int | None]:
     """The numbers of the buckets to read, the earliest first. Raises BadValue.
 
-    [None] means one query without a number: the pattern has no @st.buckets.
+    [None] means a single query: the pattern has no @st.buckets.
     """
     bucket = plan.route.bucket if plan.routes else None
     if bucket is None:

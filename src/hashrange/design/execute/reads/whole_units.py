@@ -8,10 +8,10 @@ from hashrange.design.declare.patterns import Argument
 
 
 def whole_units(argument: Argument, value: Any, python: Any) -> Any:
-    """The value of an argument that ends a range, moved so that the range has only whole units.
+    """Move the end of a range so that the range has only whole units.
 
-    For `between`, the value is a pair: both ends. `python` is the type of the field: date or
-    datetime.
+    For `between`, `value` is a pair of both ends, and so is the result. `python` is the type of the
+    field: date or datetime.
     """
     unit = argument.unit
     assert unit is not None
