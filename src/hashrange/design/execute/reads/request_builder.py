@@ -218,8 +218,7 @@ class RequestBuilder:
 
     @cached_property
     def _filters_types(self) -> bool:
-        """Whether to filter by type: other types are in the range, and the source has the
-        attribute."""
+        """Whether to filter by type: other entities are in range, and the source has the type."""
         project, attribute = self.plan.source.project, self.model.type_attribute
         if not self.plan.outsiders and self.plan.operation != "Scan":
             return False

@@ -1,4 +1,4 @@
-"""Updates that need no read: turns the arguments of a call into changes of attributes."""
+"""Updates that need no read: they turn the arguments of a call into changes of attributes."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ ATOMIC: dict[str, Callable[[Entity, Mapping[str, Any]], UpdateParts]] = {
 
 
 def root(path: str) -> str:
-    """The field with which a path begins. Raises BadValue if `path` is not a path."""
+    """The field at the beginning of a path. Raises BadValue for an invalid path."""
     if not _PATH(path):
         raise BadValue(f"{path!r} is not a path: write e.g. address.city or lines[0]")
     return re.split(r"[.\[]", path)[0]
@@ -100,7 +100,7 @@ def _encoded(entity: Entity, name: str, value: Any) -> AttributeValue:
 
 
 def _place(entity: Entity, path: str) -> tuple[Path, Any]:
-    """(the path in attribute names, the type of the value at its end); Any for an unknown type."""
+    """(path in names of attributes, type of the value at its end); Any for an unknown type."""
     field = root(path)
     place: list[str | int] = [entity.attributes[field]]
     annotation = _annotation(entity.model.model_fields[field])

@@ -1,4 +1,4 @@
-"""Committing actions: one as its own operation, several together in one transaction."""
+"""Commits actions: a single one as its own operation, several in one transaction."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ def commit(
 ) -> Steps[dict[str, Any]]:
     """Send one action as its own operation, several as one transaction; returns the response.
 
-    With `transaction`, one action is sent as a transaction too. Raises the error that `error_of`
-    makes for the first action whose condition failed.
+    With `transaction`, a single action is sent as a transaction too. If the condition of an action
+    fails and the action has no remedy, raises the error that its `error_of` makes.
     """
     while True:
         actions = merged(actions) if len(actions) > 1 else actions
@@ -39,7 +39,7 @@ def commit(
 
 
 def token_after(token: str | None) -> str | None:
-    """A new token for the next attempt: a cancelled transaction's token cannot be used again."""
+    """The token of the next attempt. A cancelled transaction's token cannot be used again."""
     return None if token is None else str(uuid5(NAMESPACE_OID, token))
 
 
@@ -72,9 +72,9 @@ def _together(actions: Sequence[WriteAction], token: str | None) -> Steps[dict[s
 
 
 def _in_transaction(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of an operation as a member of a transaction.
+    """The parameters of an action as DynamoDB takes them in a transaction.
 
-    A transaction returns an item only if the condition on it fails.
+    If the condition fails, the stored item is returned.
     """
     kept = {name: value for name, value in parameters.items() if name != "ReturnValues"}
     if "ConditionExpression" in kept:

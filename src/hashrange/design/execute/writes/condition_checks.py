@@ -1,4 +1,4 @@
-"""Conditions that callers give for the stored item of a write: `where="stock >= :n", n=5`."""
+"""Conditions that callers set for a write: `where="stock >= :n", n=5`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,8 @@ def condition_check(
 ) -> WriteAction:
     """A check that the stored item with this key satisfies `where`.
 
-    `item` is the item that the error names. Raises DeclarationError for a wrong condition.
+    `item` is the `item` of the error if the condition fails. Raises DeclarationError if the
+    condition is invalid.
     """
     text = where if isinstance(where, str) else ""
     if isinstance(where, Condition):
@@ -52,7 +53,7 @@ def condition_check(
 def split_values(
     entity: Entity, where: Where | None, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(values of the condition's parameters, other arguments): the keyword arguments, divided."""
+    """Divide keyword arguments into (values of the condition's parameters, other arguments)."""
     if not isinstance(where, str):
         return {}, dict(arguments)
     parsed = conditions.parse(where, entity.fields, entity.attributes, f"condition({entity})", "#c")

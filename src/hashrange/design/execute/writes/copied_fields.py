@@ -1,4 +1,4 @@
-"""Copied fields of an item to write: filled in from their owners and checked against them."""
+"""The copied fields of an item to write: fills them in, and checks them against their owners."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,11 +31,12 @@ class CopiedFields:
         pending: Mapping[str, WireItem],
         old: WireItem | None = None,
     ) -> Steps[tuple[Item, list[WriteAction]]]:
-        """(item, checks): the item with missing copies filled in, and checks of their owners.
+        """(item, checks): the item with its missing copies filled in, and checks of the copies'
+        owners.
 
-        A check fails if the owner has changed. `pending` has the owners that the same transaction
-        writes, by key. `old` is the item before the write. If `old` refers to another owner than
-        `item`, copies that were not changed are taken from the new owner.
+        A check fails if the owner has changed since it was read. `pending` has the owners that the
+        same transaction writes, by key. `old` is the item before the write. If the item now refers
+        to another owner, copies that the caller did not change are taken from this owner.
         """
         if not entity.copies:
             return item, []

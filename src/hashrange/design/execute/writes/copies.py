@@ -1,4 +1,4 @@
-"""Finding the copies of an owner's fields, by the keys of the entities that have the copies."""
+"""Finds the items that copy fields of an owner, by the keys of these items."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from hashrange.model.values import Item as WireItem
 
 @dataclass(frozen=True)
 class Copies:
-    """The fields that an entity copies from one owner, and the route to its items.
+    """The fields that an entity copies from one owner, and the route to the entity's items.
 
     `reference` says which of the entity's fields hold the owner's key. The route finds the items by
-    this key.
+    these fields.
     """
 
     model: TableModel
@@ -78,9 +78,9 @@ class Copies:
 
 
 def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
-    """The fields of an owner that other entities copy, for each entity and reference.
+    """The copies of an owner's fields, one entry for each entity and reference.
 
-    Raises BadValue if no key finds an entity's copies.
+    Raises BadValue if no key finds the items of an entity that has copies.
     """
     for entity in model.entities:
         for reference, names in model.references.owners(entity):
@@ -97,7 +97,7 @@ def copies_of(model: TableModel, owner: Entity) -> Iterator[Copies]:
 
 
 def in_transaction(model: TableModel, written: PreparedWrite) -> bool:
-    """Whether copies of the changed fields are all written in the transaction of their owner."""
+    """Whether all copies of the changed fields must be written together with their owner."""
     return all(
         copy.sync == "transaction"
         for entity in model.entities
@@ -113,7 +113,7 @@ def copied_from(model: TableModel, owner: Entity) -> set[str]:
 
 
 def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
-    """Writes for the copies that differ from the owner's fields."""
+    """Writes of the items whose copies differ from the owner's fields."""
     late: dict[str, Any] = {}  # an item can refer to the same owner twice
     for copies in copies_of(writer.model, writer.entity(owner)):
         items = yield from copies.read(owner)
@@ -129,9 +129,9 @@ def outdated_copies(writer: Writer, owner: Item) -> Steps[list[PreparedWrite]]:
 
 
 def copy_route(reference: Reference) -> Route | None:
-    """The route that finds the copying entity's items by the fields that refer to the owner.
+    """The route that finds the copying items by the fields that refer to the owner.
 
-    These fields must make up the partition key of the table or an index; otherwise None.
+    None unless these fields make up the partition key of the table or an index.
     """
     entity = reference.child
     arguments = [
@@ -152,7 +152,7 @@ def copy_route(reference: Reference) -> Route | None:
 
 
 def chunks(writes: Sequence[PreparedWrite], most: int) -> Iterable[list[PreparedWrite]]:
-    """Divide the writes into chunks that have at most `most` actions each."""
+    """Divide the writes into chunks of at most `most` actions each."""
     chunk: list[PreparedWrite] = []
     for written in writes:
         if chunk and sum(len(w.actions) for w in [*chunk, written]) > most:

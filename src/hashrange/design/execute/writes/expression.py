@@ -17,7 +17,7 @@ class Expression:
         self._placeholders: dict[str, str] = {}
 
     def adopt(self, parameters: dict[str, Any]) -> str:
-        """The condition in a request's parameters, with the placeholders of this expression."""
+        """The condition of another request, with the placeholders of this expression."""
         names = parameters.get("ExpressionAttributeNames", {})
         values = parameters.get("ExpressionAttributeValues", {})
         taken: dict[str, str] = {}

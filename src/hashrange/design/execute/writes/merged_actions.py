@@ -1,4 +1,4 @@
-"""Merging several actions on one item into one, since a transaction writes an item only once."""
+"""Merges the actions on one item into one, because a transaction can write an item only once."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,10 +9,10 @@ from hashrange.model.values import Item
 
 
 def merged(actions: Sequence[WriteAction]) -> list[WriteAction]:
-    """One action for each item. The items keep the order in which they first occur in `actions`.
+    """One action for each item, in the order in which the items first occur.
 
-    All conditions apply to the item as stored before these actions. Raises BadValue for actions
-    that exclude each other.
+    All conditions apply to the item as it was stored before. Raises BadValue for actions that
+    cannot be merged.
     """
     by_item: dict[str, WriteAction] = {}
     for action in actions:
@@ -51,7 +51,7 @@ def _merge(first: WriteAction, second: WriteAction) -> WriteAction:
 
 
 def _merge_markers(first: WriteAction, second: WriteAction) -> WriteAction:
-    """Merge the actions of two items on one marker: one may delete it, and the other put it."""
+    """Merge two items' actions on one marker: one may delete it, and the other put it."""
     if first.kind == second.kind == "Put":
         raise second.error_of(None)
     put = first if first.kind == "Put" else second
@@ -76,7 +76,7 @@ def _merge_updates(first: WriteAction, second: WriteAction) -> WriteAction:
 
 
 def _with_conditions(action: WriteAction, *sources: WriteAction) -> WriteAction:
-    """The action, with the conditions of `sources` instead of its own."""
+    """The action with the conditions of `sources` instead of its own."""
     expression = Expression()
     conditions = [
         f"({expression.adopt(source.own_condition())})"
@@ -104,7 +104,7 @@ def _with_conditions(action: WriteAction, *sources: WriteAction) -> WriteAction:
 def _error_of(
     action: WriteAction, checks: Sequence[WriteAction]
 ) -> Callable[[Item | None], ConditionFailed]:
-    """A function that makes the error of the first failed check, or else the action's own error."""
+    """Make the error of the first failed check or, if none of the checks failed, of the action."""
 
     def error_of(stored: Item | None) -> ConditionFailed:
         if stored is None and action.kind == "Update":

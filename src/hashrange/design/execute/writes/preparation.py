@@ -1,4 +1,4 @@
-"""Turning a write into its actions, with a check of the condition that its caller gave."""
+"""Turns a write into actions, with a check of the caller's condition."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,10 @@ from hashrange.design.execute.writes.writer import NONE_PENDING, Pending, Prepar
 
 
 def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> Steps[PreparedWrite]:
-    """The actions for a write of an item, ready to be committed.
+    """The actions of a write of an item.
 
-    `pending` has the stored form, by key, of each item that the same transaction writes and whose
-    fields other items copy.
+    `pending` has, by key, the stored form of each item that the same transaction writes and from
+    which other items copy.
     """
     item = write.item
     assert item is not None
@@ -43,7 +43,7 @@ def prepared(writer: Writer, write: Write, pending: Pending = NONE_PENDING) -> S
 
 
 def _in_part(writer: Writer, write: Write, item: Item) -> PreparedWrite:
-    """The actions of a write that changes only some fields of an item, or only checks the item."""
+    """The actions of a write that changes only some fields of the item, or only checks the item."""
     entity = writer.entity(item)
     key = entity.primary_key(vars(item))
     values, actions = write.values, []
@@ -59,7 +59,7 @@ def _in_part(writer: Writer, write: Write, item: Item) -> PreparedWrite:
 
 
 def by_pattern(writer: Writer, write: Write) -> Steps[list[WriteAction]]:
-    """The actions of a patch or a delete that names its item only by the arguments of a pattern."""
+    """The actions of a patch or delete whose item is named by the arguments of a pattern."""
     assert write.bound is not None
     entity, key = write.bound.entity, write.bound.builder.key(write.bound.arguments)
     if write.verb == "patch":
@@ -72,7 +72,8 @@ def _check(
 ) -> WriteAction:
     """A check that the stored item satisfies the caller's condition.
 
-    If the item was read, the check uses the key as read: the key in `item` may have changed since.
+    An item that was read is checked under its key as read, because the caller may have changed the
+    key.
     """
     assert write.where is not None
     raw = as_read(item)

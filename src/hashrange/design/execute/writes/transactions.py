@@ -1,4 +1,4 @@
-"""Transactions: writes of any items, done together or not at all, and reads of one snapshot."""
+"""Transactions: writes of several items, and reads of several items from one snapshot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,9 +42,9 @@ def transact(
     token: str | None,
     checks: Sequence[WriteAction] = (),
 ) -> Steps[list[WriteAction]]:
-    """Commit the writes together, with `checks`; returns the actions.
+    """Commit the writes and `checks` in one transaction; returns its actions.
 
-    Afterwards, the items have the values that are stored.
+    Sets the fields of the written items to their stored values.
     """
     repeats = any(write.change is not None for write in pending.writes)
     for attempt in range(ATTEMPTS if repeats else 1):
@@ -58,8 +58,10 @@ def transact(
 
 
 class _Transaction:
-    """One attempt to commit. `pending` has the stored form, by key, of each item that is written
-    and whose fields other items copy."""
+    """One attempt to commit.
+
+    `pending` has, by key, the stored form of each written item from which other items copy.
+    """
 
     def __init__(self, writers: Sequence[Writer], checks: Sequence[WriteAction]) -> None:
         self.writers = writers
@@ -78,7 +80,7 @@ class _Transaction:
         return self.actions
 
     def _writer(self, write: Write) -> Writer:
-        """The writer of the table that has the item's entity."""
+        """The writer of the table to which the item belongs."""
         if write.bound is not None:
             model = write.bound.builder.model
             writers = [writer for writer in self.writers if writer.model is model]
@@ -91,7 +93,7 @@ class _Transaction:
         return writers[0] if writers else self.writers[0]
 
     def _is_owner(self, write: Write) -> bool:
-        """Whether other items copy from the written item. If so, it is prepared before them."""
+        """Whether other items copy the written item, so that it is prepared first."""
         writer = self._writer(write)
         if write.item is None:
             assert write.bound is not None
@@ -122,9 +124,9 @@ class _Transaction:
     def _landing(
         self, writer: Writer, item: Item, written: PreparedWrite, image: WireItem
     ) -> Steps[None]:
-        """Note that an item is written. Add the writes that update copies of its changed fields.
+        """Record that an item is written, and add updates of the copies of its changed fields.
 
-        `image`, its stored form, is kept for items that copy from it and are prepared later.
+        `image`, the item's stored form, is kept for the items that copy from it.
         """
         if written.renamed:
             copies = yield from outdated_copies(writer, written.item)
@@ -135,7 +137,7 @@ class _Transaction:
         self.landed.append((writer, item, written))
 
     def _refresh(self) -> Steps[None]:
-        """Read the updated items, since other writes can have changed other attributes."""
+        """Read the updated items: other programs may have changed other attributes."""
         for writer in self.writers:
             changed = [written for w, _, written in self.landed if w is writer and written.actions]
             keys = [written.actions[0].key for written in changed]
@@ -149,7 +151,7 @@ class _Transaction:
 
 
 class TransactionRead:
-    """An item that a read transaction gets. `item` is available after the end of `with`."""
+    """A read in a read transaction. Its `item` is available after the `with` block."""
 
     def __init__(self, bound: BoundPattern) -> None:
         self.bound = bound
@@ -186,7 +188,7 @@ class PendingReads:
 
 
 def read_together(pending: PendingReads, took: Explanation) -> Steps[None]:
-    """Get the items of all reads from one snapshot. Each item is requested once."""
+    """Get the items of all reads from one snapshot. Each item is requested only once."""
     gets: dict[str, dict[str, Any]] = {}
     names = []
     for read in pending.reads:

@@ -1,7 +1,7 @@
-"""Deleting an item together with the items below it.
+"""Deletes an item together with the items below it.
 
-Children are deleted before their parents, so that the rest of an interrupted deletion can still be
-found from the root, and a second call continues it.
+Children are deleted before their parents. So if a deletion is interrupted, a second call still
+finds the remaining items from the root.
 """
 
 from collections import Counter
@@ -26,10 +26,9 @@ from hashrange.model.values import Item as WireItem
 def delete_tree(writer: Writer, root: Item, *, preview: bool) -> Steps[dict[str, int]]:
     """Delete the item and all items below it; with `preview`, only count them.
 
-    Returns the number of items of each entity.
-
-    Raises BadValue, before anything is deleted, if some of the items cannot be found, or if it is
-    not clear which items are below it.
+    Returns the number of items by the name of their entity. Raises BadValue, before anything is
+    deleted, if no key finds some of the items, or if the model does not say which items are below
+    it.
     """
     entity = writer.entity(root)
     tree = tree_of(writer.model, entity)
@@ -81,8 +80,10 @@ class _Deletion:
     def below(
         self, entity: Entity, values: Mapping[str, Any], covered: tuple[_Known, ...]
     ) -> Steps[None]:
-        """Delete the items below an item. Those that fit an entry of `covered` are left to the
-        query for an ancestor, which finds them as well."""
+        """Delete the items below an item, except those that an entry of `covered` describes.
+
+        A query for an item further up finds the excepted items too.
+        """
         children = list(self._uncovered(entity, values, covered))
         covered += tuple(known for _, known in children)
         for child, known in children:
@@ -104,10 +105,10 @@ class _Deletion:
     def _uncovered(
         self, entity: Entity, values: Mapping[str, Any], covered: Sequence[_Known]
     ) -> Iterator[tuple[Children, _Known]]:
-        """The children of an item, and the values that their fields get from it.
+        """The children of an item, each with the values that they share because they refer to it.
 
-        Children that an entry of `covered` contains are left out. `values` need not have all
-        fields of the item.
+        Children that an entry of `covered` describes are left out. `values` may lack some of the
+        item's fields.
         """
         for child in self._children(entity):
             held = {field: values[name] for name, field in child.held.items() if name in values}
@@ -116,7 +117,7 @@ class _Deletion:
                 yield child, known
 
     def _whole(self, child: Children, raws: Sequence[WireItem]) -> Steps[list[Item]]:
-        """The items, read from the table if the index does not hold all of their fields."""
+        """The complete items, from the table if the index does not have all fields."""
         assert child.plan is not None
         whole: Sequence[WireItem | None] = raws
         if child.plan.source.project != "ALL":

@@ -1,8 +1,8 @@
 """Unique texts: a marker item for each text, written and deleted together with its item.
 
-A marker's key is `unique#namespace#text`. Its attribute `owner` is the key of its item, and only
-writes of that item delete it. If the item has a TTL, the marker has it too. A marker whose owner
-does not exist or has expired was left behind, and another item may take it over.
+A marker's key is `unique#namespace#text`. Its attribute `owner` holds the key of its item, and its
+expiry is that of its item. Only writes of this item delete the marker. But if the item does not
+exist or has expired, another item may take over the marker.
 """
 
 import time
@@ -26,7 +26,7 @@ MARKER_TYPE = "unique"
 
 
 class Marker(NamedTuple):
-    """A marker that an item needs. `expiry` is the value of the table's TTL attribute."""
+    """A marker that an item needs. `expiry` is the item's value of the table's TTL attribute."""
 
     entity: Entity
     unique: UniqueTemplate
@@ -44,7 +44,7 @@ class Marker(NamedTuple):
 def markers(
     model: TableModel, entity: Entity, old: Item | None, new: Item | None
 ) -> Iterator[WriteAction]:
-    """Deletes and puts of markers for a change of the stored item from `old` to `new`."""
+    """Deletes and puts of markers for a change of a stored item from `old` to `new`."""
     was, now = markers_of(model, entity, old), markers_of(model, entity, new)
     for name, marker in was.items():
         if name not in now:
@@ -57,7 +57,7 @@ def markers(
 
 
 def markers_of(model: TableModel, entity: Entity, image: Item | None) -> dict[str, Marker]:
-    """The markers that a stored item needs, by the text of their keys."""
+    """The markers that a stored item needs, by the partition key of the marker."""
     needed: dict[str, Marker] = {}
     if image is None or not entity.unique:
         return needed
@@ -84,9 +84,9 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
         item[model.ttl_attribute] = marker.expiry
 
     def take_over() -> Steps[list[WriteAction] | None]:
-        """Actions that put the marker, if its present owner is gone or has expired; otherwise None.
+        """Actions that take the marker from an owner that is gone or has expired; otherwise None.
 
-        They also check the owner once more.
+        They check again that the owner is gone or has expired.
         """
         stored = yield from get_one(model.name, marker.key)
         if stored is None:
@@ -109,7 +109,7 @@ def _put(model: TableModel, marker: Marker, owners: list[Item]) -> WriteAction:
 
 def _delete(model: TableModel, marker: Marker) -> WriteAction:
     def leave() -> Steps[list[WriteAction] | None]:
-        """No actions if another item has taken over the marker; otherwise None: the write fails."""
+        """No actions if another item has taken over the marker; else None, and the write fails."""
         stored = yield from get_one(model.name, marker.key)
         taken = stored is not None and stored[OWNER_ATTRIBUTE] != {"M": marker.owner}
         return [] if taken else None
@@ -119,7 +119,7 @@ def _delete(model: TableModel, marker: Marker) -> WriteAction:
 
 
 def _check_left_behind(model: TableModel, owner: Item, marker: Marker) -> WriteAction:
-    """A check that the previous owner does not exist or has expired."""
+    """A check that the previous owner of the marker does not exist or has expired."""
     expression = Expression()
     condition = expression.as_read(model.table.hash[0].attribute, None)
     if model.ttl_attribute is not None:
@@ -139,7 +139,7 @@ def _now() -> AttributeValue:
 
 
 def _owned_by(model: TableModel, owners: list[Item]) -> dict[str, object]:
-    """A condition that the marker does not exist or that one of these items owns it."""
+    """A condition that the marker does not exist, or belongs to one of these items."""
     expression = Expression()
     allowed = [expression.as_read(model.table.hash[0].attribute, None)]
     allowed += [expression.as_read(OWNER_ATTRIBUTE, {"M": owner}) for owner in owners]

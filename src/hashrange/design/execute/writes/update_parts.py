@@ -1,4 +1,4 @@
-"""The effect of an update on each attribute of an item, and merging two updates into one."""
+"""The changes of attributes in an update, and how two updates of an item become one."""
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -37,8 +37,8 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 class UpdateParts(NamedTuple):
     """The change of each attribute in an update.
 
-    `adds` are numbers to add or members to add to sets, `discards` members to remove from sets,
-    `appends` elements to append to lists, `assigns` values of nested members.
+    `adds` are amounts added to numbers or members added to sets. `discards` are members removed
+    from sets, `appends` elements appended to lists, and `assigns` values of nested members.
     """
 
     sets: Mapping[str, AttributeValue] = _NOTHING
@@ -80,9 +80,9 @@ class UpdateParts(NamedTuple):
     # ---- bounds ----
 
     def bound_conditions(self, expression: Expression) -> list[str]:
-        """Conditions under which an addition leaves each attribute within its bounds.
+        """Conditions that an addition leaves each attribute within its bounds.
 
-        An absent attribute counts as 0, as it does for ADD.
+        An absent attribute counts as 0, as in DynamoDB's ADD.
         """
         conditions = []
         for name, amount in self._bounded():
@@ -98,7 +98,7 @@ class UpdateParts(NamedTuple):
         return conditions
 
     def outside(self, stored: Item | None) -> ConditionFailed | None:
-        """The error if the update would take a field of `stored` beyond its declared bounds."""
+        """The error if the update takes a field of `stored` beyond its bounds; else None."""
         for name, amount in self._bounded() if stored is not None else ():
             after = _sum((stored or {}).get(name), amount)["N"]
             for sign, bound in self.bounds[name].limits:
@@ -113,7 +113,7 @@ class UpdateParts(NamedTuple):
     # ---- with another write of the same item ----
 
     def applied_to(self, image: Item) -> Item:
-        """A stored item after the update. Raises BadValue if the update assigns a nested value."""
+        """A stored item after the update. Raises BadValue if it assigns a nested value."""
         if self.assigns:
             raise BadValue(
                 "a transaction that puts an item cannot also assign a value inside one of its maps "
@@ -129,7 +129,7 @@ class UpdateParts(NamedTuple):
         return {name: value for name, value in changed.items() if value not in _EMPTY_SETS}
 
     def followed_by(self, other: "UpdateParts") -> "UpdateParts":
-        """Both updates as one. Raises BadValue if they update an attribute in different ways."""
+        """Merge two updates. Raises BadValue if they update an attribute in different ways."""
         for name in self._attributes() & other._attributes():
             if self._way(name) != other._way(name):
                 raise BadValue(f"a transaction cannot update {name} in two ways")

@@ -1,4 +1,4 @@
-"""An addition to an item that may not exist yet: one update that also creates it."""
+"""Adds to an item that may not exist: one update adds to it or creates it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,11 +17,11 @@ from hashrange.model.values import Item as WireItem
 
 
 def add_or_create(writer: Writer, item: Item, amounts: Mapping[str, Any]) -> WriteAction:
-    """Add to the stored item, or to `item` if there is none.
+    """Add to the stored item, or to `item` if there is no stored item.
 
-    The update would also create attributes that a stored item lacks because its fields are None. So
-    its condition is that there is no item, or that the item has all of these attributes. If an item
-    lacks one, `add` is sent instead. Raises BadValue.
+    The update must not create attributes that a stored item lacks because its fields are None. So
+    its condition is that there is no item, or that the item has all of these attributes. If the
+    condition fails, `add` is sent instead. Raises BadValue.
     """
     entity = writer.entity(item)
     _expect_alone(writer, entity)
@@ -76,7 +76,7 @@ def _expect_empty_sets(entity: Entity, image: WireItem, amounts: Mapping[str, An
 def _parameters(
     writer: Writer, entity: Entity, key: WireItem, image: WireItem, parts: UpdateParts
 ) -> dict[str, Any]:
-    """The request's parameters. `image` is a new item before the addition of `parts`."""
+    """The request's parameters. `image` is a new item's stored form before `parts` are added."""
     expression = Expression()
     begun = {n: v for n, v in image.items() if n not in key and n not in parts.sets}
     conditions = [

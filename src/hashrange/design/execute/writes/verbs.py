@@ -1,4 +1,4 @@
-"""The writes of stores, transactions and batches: each verb is declared here, once."""
+"""The verbs of stores, transactions and batches, such as `put` and `add`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -15,10 +15,10 @@ NO_VALUES: Mapping[str, Any] = {}
 class Write(NamedTuple):
     """A call of a verb, such as `put` or `add`.
 
-    The verb writes `item`, or the item whose key the arguments of the pattern `bound` give.
-    `values` has the parameters of the condition `where` and the amounts, members or elements of a
-    verb such as `add`. `change` is the function with which `update` changes the item. `place` is
-    (path in the item, value to assign there).
+    The write concerns `item` or, if it is None, the item that the pattern `bound` names by its
+    arguments. `values` has the parameters of the condition `where`, and the amounts, members or
+    elements of a verb such as `add`. `change` is the function with which `update` changes the item.
+    `place` is (path in the item, value to assign there).
     """
 
     verb: str
@@ -31,7 +31,10 @@ class Write(NamedTuple):
 
 
 class Verbs:
-    """See `protocols.Store` and `protocols.Writes`. Each verb makes one `Write` for `_take`."""
+    """The verbs, documented in `declare/protocols`. Each turns its arguments into a `Write`.
+
+    A subclass defines `_take`, which carries out or collects the `Write`.
+    """
 
     def _take(self, write: Write) -> Any:
         raise NotImplementedError

@@ -19,7 +19,7 @@ ErrorOf = Callable[[Item | None], ConditionFailed]
 
 @dataclass(slots=True)
 class WriteAction:
-    """One write. `error_of` makes the error of a failed condition from the stored item.
+    """One write. `error_of` makes the error for a failed condition from the stored item.
 
     If the condition fails, `remedy` is called once. It returns actions to try instead, or None.
     """
@@ -39,13 +39,13 @@ class WriteAction:
     """The condition of an update, without the conditions that keep fields within their bounds."""
 
     def own_condition(self) -> dict[str, Any]:
-        """The parameters, without the conditions that keep fields within their bounds."""
+        """The parameters without the conditions that keep fields within their bounds."""
         if not self.base_condition:
             return self.parameters
         return {**self.parameters, "ConditionExpression": self.base_condition}
 
     def replace(self, parameters: dict[str, Any]) -> "WriteAction":
-        """The same action with other parameters."""
+        """The same action with other parameters, and without a remedy."""
         return replace(self, parameters=parameters, remedy=None)
 
 
@@ -57,8 +57,10 @@ def update_action(
     expression: Expression,
     error_of: ErrorOf,
 ) -> WriteAction:
-    """An update whose response has the new item. `conditions` are texts that use the placeholders
-    of `expression`."""
+    """An update whose response has the new item.
+
+    `conditions` are texts that use the placeholders of `expression`.
+    """
     base = " AND ".join(conditions)
     conditions = [*conditions, *parts.bound_conditions(expression)]
     parameters = {

@@ -14,10 +14,10 @@ from hashrange.design.execute.writes.writer import Writer
 def write_batch(
     writer: Writer, pending: PendingWrites, copies: bool, took: Explanation
 ) -> Steps[None]:
-    """Send puts and deletes. If there are several writes of an item, only the last one is sent.
+    """Send puts and deletes. Of several writes of one item, only the last is sent.
 
-    With `copies`, BadValue is raised for items that have copies or are copied, since a batch does
-    not update copies.
+    A batch does not update copies. So with `copies`, BadValue is raised for an item that has copies
+    or is copied.
     """
     requests: dict[str, dict[str, Any]] = {}
     for write in pending.writes:

@@ -1,8 +1,8 @@
-"""Turning writes of items into actions. Only this module writes key attributes.
+"""Turns writes of items into actions. Only this module writes key attributes.
 
 Every write computes the complete new stored item, so that no index key, marker or copy can be
-forgotten. An update sends the attributes that have changed since the item was read. It has a
-condition: the stored attributes on which these changes depend are still as read.
+forgotten. An update sends only the attributes that have changed since the item was read. Its
+condition is that the attributes on which the changes depend still have the values that were read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,8 +39,8 @@ from hashrange.model.values import Item as WireItem
 class PreparedWrite:
     """The actions of one write, and the item after it: as an object, and in stored form.
 
-    `renamed` are the changed fields that other items copy; a new item counts as changed.
-    `checks` are for the condition that the caller gave.
+    `renamed` are the changed fields that other items copy. For a new item, these are all copied
+    fields. `checks` test the caller's condition.
     """
 
     item: Item
@@ -51,7 +51,7 @@ class PreparedWrite:
 
     @property
     def updates(self) -> bool:
-        """Whether the item is written by an Update, which keeps the changes of other writers."""
+        """Whether the item is written by UpdateItem, which keeps its other attributes."""
         return bool(self.actions) and self.actions[0].kind == "Update"
 
     def done(self) -> Item:
@@ -67,7 +67,7 @@ _NO_FIELDS: frozenset[str] = frozenset()
 
 
 class Writer:
-    """Prepares writes. It reads items if a write depends on them, and writes nothing itself."""
+    """Prepares writes. It reads items on which a write depends, and writes nothing itself."""
 
     def __init__(self, model: TableModel) -> None:
         self.model = model
@@ -90,7 +90,7 @@ class Writer:
         return entity
 
     def _known(self, item: Item) -> Entity:
-        """The item's entity. Raises BadValue if a newer program wrote the item that was read."""
+        """The item's entity. Raises BadValue for an item that a newer program wrote."""
         entity = self.entity(item)
         raw = as_read(item)
         if raw is not None:
@@ -164,8 +164,7 @@ class Writer:
     def save(
         self, item: Item, *, trusted: bool = False, pending: Pending = NONE_PENDING
     ) -> Steps[PreparedWrite]:
-        """Update the fields that have changed since the item was read. With `trusted`, its copied
-        fields are not checked, since they were just taken from their owner."""
+        """Update the fields that have changed. With `trusted`, copied fields are not checked."""
         entity = self._known(item)
         old = self._as_read(entity, item)
         if not equal({"M": entity.primary_key(vars(item))}, {"M": entity.key_of(old)}):
@@ -196,7 +195,7 @@ class Writer:
     def _unchanged(
         self, entity: Entity, old: WireItem, touched: set[str], expression: Expression
     ) -> list[str]:
-        """Conditions: the item exists, and what the changed attributes depend on is as read."""
+        """Conditions: the item exists, and the changes depend on no attribute that has changed."""
         conditions = [f"attribute_exists({expression.name(self.hash_name)})"]
         if entity.version is not None:
             attribute = entity.attributes[entity.version]
@@ -290,7 +289,7 @@ class Writer:
     # ---- parts ----
 
     def _renamed(self, entity: Entity, old: WireItem | None, image: WireItem) -> frozenset[str]:
-        """The changed fields that other items copy; all for a new item, as old copies may exist."""
+        """The changed fields that other items copy; for a new item, all fields that are copied."""
         if entity.name not in self.copied:
             return _NO_FIELDS
         attributes = {name: entity.attributes[name] for name in self.copied[entity.name]}
@@ -323,7 +322,7 @@ class Writer:
         return [exists, *(expression.as_read(name, old.get(name)) for name in sorted(names))]
 
     def unchanged(self, entity: Entity, old: WireItem | None) -> tuple[Expression, Sequence[str]]:
-        """(placeholders, conditions): the item is as read or, if `old` is None, does not exist."""
+        """(expression, conditions): the item is as read or, if `old` is None, does not exist."""
         expression = Expression()
         return expression, self._still(entity, old, expression, everything=True)
 
@@ -336,7 +335,7 @@ class Writer:
         return expression.as_read(attribute, {"N": str(version)})
 
     def _counted(self, entity: Entity, item: Item) -> Item:
-        """A copy with the next version and the time. `item` itself is changed after the write."""
+        """A copy with the next version and new update times. `item` is changed after the write."""
         item = entity.stamped(item)
         if entity.version is None:
             return item
