@@ -1,1 +1,1 @@
-"""Changes the model of a table while programs use it. See `docs/how-to/change-a-model.md`."""
+"""Changing the model of a table while programs use it: see `docs/how-to/change-a-model.md`."""

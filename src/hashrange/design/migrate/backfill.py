@@ -1,7 +1,7 @@
-"""A migrator's writes: it adds mirrors, deletes mirrors without an old item, deletes old items.
+"""A migrator's writes of items: it adds and deletes mirrors, and deletes old items.
 
-Each transaction checks the migrator's term, which shows that no other migrator has taken over, and
-that every item is still as it was read. An item that has changed since then is read again.
+Each transaction checks that no other migrator has taken over, and that every item is still as it
+was read. An item that has changed since is read again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,14 @@ _RETRIED = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
 
 @dataclass(frozen=True)
 class Job:
-    """The key of an item, and the actions of a transaction that fails if the item has changed."""
+    """An item's key, and actions for it. A transaction with them fails if the item has changed."""
 
     key: Item
     actions: list[dict[str, Any]]
 
 
 class Backfill:
-    """Writes items of one table for a migrator, until another migrator takes over from it."""
+    """Writes items of one table for a migrator, until another migrator takes over."""
 
     def __init__(self, side: Side, state: State) -> None:
         self.side = side
@@ -46,9 +46,9 @@ class Backfill:
 
     @property
     def unswept(self) -> dict[str, Any]:
-        """The filter of a Scan for items that were last written before programs wrote mirrors.
+        """The filter of a Scan for items last written before programs began to write mirrors.
 
-        For any other item, the methods `job` and `lone` have nothing to do.
+        For other items, `job` and `lone` have nothing to do.
         """
         expression = Expression()
         name, value = expression.name(EPOCH), {"N": str(self.state.swept_from)}
@@ -56,10 +56,10 @@ class Backfill:
         return {"FilterExpression": text, **expression.parameters()}
 
     def job(self, image: Item, *, always: bool = False) -> Job | None:
-        """The job that mirrors an old item. None if there is nothing to do.
+        """The job that mirrors an old item. None if the item needs no job.
 
-        Without `always`, there is nothing to do for an item that was written after programs began
-        to write mirrors.
+        Unless `always`, an item that was written after programs began to write mirrors needs no
+        job.
         """
         twin = self.side.twin_of(image)
         if twin is None or (stamp_of(image) >= self.state.swept_from and not always):
@@ -86,9 +86,9 @@ class Backfill:
     # ---- writing ----
 
     def write(self, jobs: Sequence[Job]) -> Steps[int]:
-        """Write the jobs of a page, many in one transaction. Returns how many items were written.
+        """Write the jobs of a page, many in one transaction. Returns the number of written items.
 
-        A page has at most 1 MB, so that a transaction stays far below the limit of 4 MB.
+        A page has at most 1 MB, so a transaction stays far below the limit of 4 MB.
         """
         written = 0
         for chunk in _chunks(jobs):
@@ -99,7 +99,7 @@ class Backfill:
         return written
 
     def _send(self, jobs: Sequence[Job]) -> Steps[list[Job]]:
-        """Send the jobs in one transaction. Returns the jobs to do again: all of them, or none."""
+        """Send the jobs in one transaction. Returns the jobs to try again: all or none."""
         actions = [self.check, *(action for job in jobs for action in job.actions)]
         try:
             yield ApiCall("TransactWriteItems", {"TransactItems": actions})
@@ -130,9 +130,9 @@ class Backfill:
     # ---- mirrors that stand alone ----
 
     def lone(self, images: Sequence[Item]) -> Steps[None]:
-        """Delete mirrors whose old item is gone or now has another mirror.
+        """Delete each mirror whose old item is gone or has another mirror.
 
-        They were left by an earlier start of the migration.
+        Such mirrors are left over if the migration went back and was started again.
         """
         for image in images:
             twin = self._mirrored_by(image)
@@ -161,7 +161,7 @@ class Backfill:
         )
 
     def _mirrored_by(self, image: Item) -> Twin | None:
-        """The twin of the old item that this item mirrors; None if this item is no mirror."""
+        """The twin of the old item whose mirror this item is; None if it is no mirror."""
         twins = (twin for twin in self.side.twins if not twin.keeps_key)
         return next((twin for twin in twins if twin.reversed.owns(image)), None)
 
@@ -169,7 +169,10 @@ class Backfill:
         return equal({"M": self.requests.key(twin.mirror(old))}, {"M": mirror})
 
     def mend(self, keys: Sequence[Item]) -> Steps[None]:
-        """Mirror the old items with these keys again. Delete the mirrors that have no old item."""
+        """Mirror old items again, and delete mirrors without an old item.
+
+        `keys` has keys of old items and of mirrors.
+        """
         images = yield from batches.get_all(self.side.model.name, keys, consistent=True)
         for image in images:
             if image is None:
@@ -184,9 +187,10 @@ class Backfill:
     # ---- contracting ----
 
     def contract(self, image: Item) -> Steps[int]:
-        """Delete an old item, or let a marker name its new owner. Returns the number deleted.
+        """Delete an old item. Returns 1 if it was deleted, else 0.
 
-        Raises MigrationError if a program that does not follow the migration wrote the item.
+        For a unique marker, the owner becomes the new item instead. Raises MigrationError if a
+        program that does not follow the migration wrote the item.
         """
         if OTHER_OWNER in image and self.side.is_marker(self.requests.key(image)):
             known = {OTHER_OWNER: image[OTHER_OWNER]}
@@ -215,7 +219,7 @@ class Backfill:
 
 
 def _chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Split the jobs: each chunk fits in a transaction, together with the check of the term."""
+    """Split the jobs so that each chunk, with the check of the term, fits in a transaction."""
     chunk: list[Job] = []
     actions = 0
     for job in jobs:

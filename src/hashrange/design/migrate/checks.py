@@ -1,8 +1,8 @@
 """Finds what a migration cannot do, with the reasons, and says what to do instead.
 
-Old and new items must not meet: a mirror in a range that an old pattern reads would be counted by
-the pattern, and would count for its limit. `_disjoint` proves from the templates that they do not
-meet, for every text that a field can hold.
+No partition may hold both old and new items: a pattern that reads the old items would count the new
+items too, also for its limit. `_disjoint` proves this from the templates, for all values that the
+fields can have.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +28,9 @@ def problems(
     patterns: Sequence[Pattern],
     accepted: frozenset[str],
 ) -> list[str]:
-    """Every reason why the old model cannot become the new one; none if it can.
+    """Every reason why the old model cannot become the new one; empty if it can.
 
-    `accepted` are the names of patterns that may become less consistent.
+    `accepted` has the names of patterns that may become less consistent.
     """
     texts = [*_table(old, new), *_entities(old, new)]
     for twin in twins:
@@ -254,7 +254,7 @@ def _patterns(
     patterns: Sequence[Pattern],
     accepted: frozenset[str],
 ) -> Iterator[str]:
-    """A problem for each pattern of the old model that the new keys serve worse, or not at all."""
+    """A problem for each pattern of the old model that the new keys cannot serve as well."""
     try:
         shadow = shadow_model(old, new, moved)
     except DesignError as error:

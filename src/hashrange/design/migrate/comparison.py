@@ -18,7 +18,7 @@ Pair = tuple[Item, Item]
 
 
 class Comparison:
-    """Compares the stored items of a page with the items that correspond to them."""
+    """Compares each item of a page with its stored counterpart in the other model."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
@@ -70,7 +70,7 @@ class Comparison:
         return twin is not None and equal({"M": visible(twin.mirror(old))}, {"M": visible(new)})
 
     def _is_mirror_of(self, old: Item | None, key: Item) -> bool:
-        """Whether `key` is the key that the old item's mirror must have."""
+        """Whether the mirror of the old item must have this key."""
         twin = None if old is None else self.side.twin_of(old)
         if old is None or twin is None:
             return False
@@ -81,7 +81,7 @@ class Comparison:
         return None if expired else image
 
     def _together(self, pair: Pair) -> Steps[tuple[Item | None, Item | None]]:
-        """The old and the new item with the keys in `pair`, read from one snapshot."""
+        """The items with the two keys of `pair`, read from one snapshot."""
         gets: list[Any] = [{"Get": {"TableName": self.side.model.name, "Key": key}} for key in pair]
         response = yield ApiCall("TransactGetItems", {"TransactItems": gets})
         old, new = (answer.get("Item") for answer in response["Responses"])
@@ -96,7 +96,10 @@ class Comparison:
         return [] if agrees else [key]
 
     def _marked(self, twin: Twin, image: Item) -> Steps[list[Item]]:
-        """[the item's key] if a unique marker lacks the item or its mirror as an owner; else []."""
+        """A list with the old item's key if one of its unique markers has wrong owners; else empty.
+
+        A marker must have the item and its mirror as owners.
+        """
         if not twin.own.unique:
             return []
         key = self.requests.key(image)

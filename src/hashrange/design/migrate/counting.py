@@ -1,9 +1,9 @@
 """Counts what could make a migration fail, before it starts: hot items and large transactions.
 
-From the phase `dual` on, each write of an item that the migration changes begins with a read of the
-item, and starts again if another program has written the item since. A transaction also grows by
-mirrors, markers and checks. Programs that count add their counts to one item of the table once a
-minute, so that `plan` knows the rates of all of them together.
+From the phase `dual` on, a program reads an item before each write of a changed item, and repeats
+both if another program has written the item in between. A transaction also gets mirrors, markers
+and checks. Programs that count add their counts to an item of the table once a minute, so that
+`plan` knows the sums over all programs.
 """
 
 import json
@@ -43,8 +43,11 @@ ATTEMPTS = 4
 
 
 class Rate(NamedTuple):
-    """How often one item was written: the number of `writes` in the minute `window`, and the
-    highest number in any minute, which is `peak` in the minute `peak_window`."""
+    """How often one item was written: lately, and at most.
+
+    `writes` is the number in the minute `window`. `peak` is the highest number in any minute, which
+    was `peak_window`.
+    """
 
     window: int
     writes: int
@@ -55,7 +58,7 @@ class Rate(NamedTuple):
 class Largest(NamedTuple):
     """The largest transaction: its number of actions, and the minute in which it was sent.
 
-    `may_have` is the number of actions that it can have in the phase `dual`.
+    `may_have` is the number of actions that it could have in the phase `dual`.
     """
 
     actions: int = 0
@@ -68,7 +71,7 @@ NO_TRANSACTION = Largest()
 
 @dataclass(frozen=True)
 class Counts:
-    """What all programs have counted. `items` maps keys of items, as JSON, to their rates."""
+    """The counts of all programs. `items` maps keys of items, as JSON, to their rates."""
 
     since: int = 0
     writes: int = 0
@@ -76,7 +79,7 @@ class Counts:
     largest: Largest = NO_TRANSACTION
 
     def added(self, window: int, writes: Counter[str], largest: Largest) -> "Counts":
-        """These counts, to which the writes of one program in the minute `window` are added."""
+        """These counts plus the writes of one program in the minute `window`."""
         oldest = window - KEPT_SECONDS // WINDOW_SECONDS
         items = {key: rate for key, rate in self.items.items() if rate.peak_window >= oldest}
         for key, number in writes.most_common(ITEMS_KEPT):
@@ -95,7 +98,7 @@ class Counts:
         )
 
     def problems(self, now: float) -> Iterator[str]:
-        """The reasons, found in these counts, why the migration cannot start."""
+        """The reasons why these counts do not allow a migration."""
         oldest = (now - KEPT_SECONDS) // WINDOW_SECONDS
         for key, rate in self.items.items():
             a_second = rate.peak / WINDOW_SECONDS
@@ -129,7 +132,7 @@ class Counts:
 
 
 def counted(model: TableModel) -> Steps[Counts]:
-    """The counts of all programs. Raises MigrationError if they are too high for the migration."""
+    """The counts of all programs. Raises MigrationError if they are too high for a migration."""
     counts = _loaded((yield from _read(model)))
     problems = list(counts.problems(time.time()))
     if problems:
@@ -138,7 +141,7 @@ def counted(model: TableModel) -> Steps[Counts]:
 
 
 class Counting:
-    """Counts the writes of one program. Threads may share it. `now` is the time in seconds."""
+    """Counts the writes of one program. Threads may share it. `now` returns the time in seconds."""
 
     def __init__(self, side: Side, now: Callable[[], float] = time.time) -> None:
         self.side = side
@@ -149,7 +152,7 @@ class Counting:
         self._largest = Largest()
 
     def note(self, call: ApiCall) -> Steps[None]:
-        """Count a write. Store the counts once a minute; if that fails, retry a minute later."""
+        """Count a write. Once a minute, store the counts; if that fails, retry a minute later."""
         ours = [m for m in members_of(call) if _counts(self.side, m)]
         now = self.now()
         with self._lock:
@@ -194,8 +197,7 @@ def _counts(side: Side, member: Member) -> bool:
 
 
 def most_actions(side: Side, call: ApiCall) -> Largest:
-    """The number of actions of a transaction, and the largest number that it can have in a phase
-    in which both the old and the new item are written."""
+    """The number of actions of a transaction, and the most it can have in the phase `dual`."""
     members = members_of(call)
     total, guards = 0, set()
     owners = Counter(_owner(member) for member in members)
@@ -224,7 +226,10 @@ def _owner(member: Member) -> str:
 
 
 def _may_move(twin: Twin) -> bool:
-    """Whether an update can change the mirror's key, so that it also deletes the former mirror."""
+    """Whether an update of an item can change its mirror's key.
+
+    The former mirror is then deleted in the same transaction.
+    """
     own = {twin.fields[name].name for name in twin.own.key.fields}
     return not set(twin.other.key.fields) <= own
 

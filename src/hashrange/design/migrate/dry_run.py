@@ -10,9 +10,9 @@ Show = Callable[[str, dict[str, Any]], object]
 
 
 def dry_run(steps: Steps[T], connection: Connection, show: Show) -> T:
-    """Run the steps: reads are sent, and writes are shown and answered as if they had succeeded.
+    """Run the steps without their writes, which are shown and answered as if they had succeeded.
 
-    Pauses are left out. An index that would be created is described as if it existed.
+    Reads are sent. Pauses are left out. An index that would be created is described as existing.
     """
     return run(through(steps, _Pretended(show).answered), connection)
 

@@ -1,4 +1,4 @@
-"""An estimate of what a migration costs, from the number of items that the table has now."""
+"""An estimate of what a migration costs, from the present number of items of the table."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ PRICES = "us-east-1"
 class Step:
     """The work of one phase and its cost.
 
-    `units` are write units, and `reads` are read units. `hours` is None if no rate was given.
+    `units` are write units, `reads` are read units, and `usd` is their price in dollars. `hours` is
+    None if no rate was given.
     """
 
     phase: str
@@ -39,8 +40,8 @@ class Step:
 class MigrationPlan:
     """The result of `Migration.plan`: the steps in order, and notes for the user.
 
-    `policy` is the resource policy that keeps out programs that do not follow the migration, or
-    None if there can be none. `kept_out` says whether such programs are kept out now.
+    `policy` is the resource policy that denies writes by programs that do not follow the migration;
+    None if no policy can. `kept_out` says whether such writes are denied now.
     """
 
     table: str
@@ -80,9 +81,9 @@ def estimate(
     """The steps of a migration and their costs.
 
     `rate` is the number of items per second. `side` is the view of a program of the old model.
-    `waits` is the number of seconds after which no write of an earlier phase can arrive. Raises
-    DesignError if there is no such table, or if programs have counted more writes of an item, or
-    larger transactions, than a migration allows.
+    `waits` is the time in seconds after which no write of an earlier phase can arrive. Raises
+    DesignError if there is no such table, or if the counts of programs (see `counting`) do not
+    allow a migration.
     """
     described = yield from describe(old.name)
     counts = yield from counted(old.model)

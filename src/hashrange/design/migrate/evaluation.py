@@ -1,4 +1,4 @@
-"""Evaluates writes in wire form in this process, on the stored form of an item that was read."""
+"""Evaluates writes, in wire form, on the stored form of an item that was read."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -32,12 +32,12 @@ class Member:
         return {name: source[name] for name in names}
 
     def holds(self, image: Item | None) -> bool:
-        """Whether the member's condition holds for the stored item."""
+        """Whether the condition of the write is true for the stored item."""
         text = self.parameters.get("ConditionExpression")
         return text is None or self._expressions().condition(text).matches(image)
 
     def result(self, image: Item | None) -> Item | None:
-        """The stored item after the write. Raises ValidationException as DynamoDB does."""
+        """The stored item after the write. Raises ValidationException where DynamoDB does."""
         if self.kind == "Put":
             return dict(self.parameters["Item"])
         if self.kind == "Delete":
@@ -67,7 +67,7 @@ def alone(call: ApiCall) -> bool:
 def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
     """The error of a request whose conditions fail.
 
-    `images` has the stored item of each member whose condition fails, by the member's number.
+    `images` has the stored item for each member whose condition fails, by the member's position.
     """
     if alone(call):
         error = ConditionalCheckFailedException(_FAILED)
@@ -86,9 +86,9 @@ def refusal(call: ApiCall, images: Mapping[int, Item | None]) -> ApiFailure:
 def answer(
     call: ApiCall, old: Item | None, new: Item | None, response: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The response to a program's request, made from the response to the transaction sent for it.
+    """The response to a program's request, made from that of the transaction sent in its place.
 
-    If the request is a single write, `old` and `new` are the item before and after the write.
+    `old` and `new` are the item before and after the write, for a request that is a single write.
     """
     if not alone(call):
         return dict(response)

@@ -1,4 +1,4 @@
-"""A store that follows a migration: the one place through which its requests pass."""
+"""A store that follows a migration: it changes each of its requests as the phase requires."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _CHANGES = frozenset({CONDITION_FAILED, "TransactionConflict"})
 
 
 class NewGeneration(str):
-    """The name of the table in requests of patterns that read the new items."""
+    """A table's name, in requests that read new items."""
 
 
 class FollowingSteps(StoreSteps):
@@ -60,14 +60,14 @@ class FollowingSteps(StoreSteps):
     def known(self, bound: BoundPattern) -> BoundPattern | None:
         """The pattern, planned on the keys of the old or the new items, as the phase requires.
 
-        None if the lease is over, so that the phase is not known.
+        None if the program's lease has ended, so that the phase is not known.
         """
         if not self.lease.holds():
             return None
         return self._shadow(bound) if self.lease.state.phase in READS_NEW else bound
 
     def resolved(self, bound: BoundPattern) -> Steps[BoundPattern]:
-        """Like `known`, but renews a lease that is over."""
+        """Like `known`, but renews a lease that has ended."""
         state = yield from self.lease.current()
         return self._shadow(bound) if state.phase in READS_NEW else bound
 
@@ -85,7 +85,7 @@ class FollowingSteps(StoreSteps):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """A page of a query. A cursor continues in the items, old or new, for which it was made."""
+        """Read a page of a query. A cursor continues in the items, old or new, it was made for."""
         now = yield from self.resolved(bound)
         other = bound if now is not bound else self._shadow(bound)
         try:
@@ -102,7 +102,7 @@ class FollowingSteps(StoreSteps):
     # ---- requests ----
 
     def follow(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps, with each request changed as the phase of the migration requires."""
+        """Run the same steps, but change each request as the phase of the migration requires."""
         followed = through(steps, self._answered)
         return followed if self.lease.holds() else self._renewed(followed)
 
@@ -139,9 +139,9 @@ class FollowingSteps(StoreSteps):
         )
 
     def _readable(self, call: ApiCall, state: State) -> ApiCall:
-        """The request, with the table's name in place of a NewGeneration.
+        """The request, with a plain table name instead of a NewGeneration.
 
-        Raises MigrationError if it reads new items, and not all of these exist in this phase.
+        Raises MigrationError if it reads new items in a phase in which some of them do not exist.
         """
         name = call.payload.get("TableName") or next(iter(call.payload.get("RequestItems", [""])))
         if not isinstance(name, NewGeneration):
@@ -158,7 +158,7 @@ class FollowingSteps(StoreSteps):
     # ---- writes ----
 
     def _write_batch(self, call: ApiCall) -> Steps[dict[str, Any]]:
-        """Send the writes of a batch one by one, since each may have a mirror."""
+        """Send the writes of a batch one by one, since each may need a mirror."""
         kinds = {"PutRequest": "PutItem", "DeleteRequest": "DeleteItem"}
         for table, requests in call.payload["RequestItems"].items():
             for request in requests:
@@ -238,9 +238,10 @@ class FollowingSteps(StoreSteps):
     def _cancelled(
         self, call: ApiCall, parts: Sequence[Part], failure: ApiFailure
     ) -> dict[str, Any] | None:
-        """An empty response if the transaction was cancelled because its token was used before.
+        """The response to a request whose transaction failed: empty if its token was used before.
 
-        Returns None if the request must be prepared again.
+        Returns None if the transaction must be prepared again. Otherwise raises the error for the
+        caller.
         """
         if failure.code != "TransactionCanceledException":
             raise failure

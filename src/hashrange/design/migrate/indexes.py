@@ -1,4 +1,4 @@
-"""The global indexes of the new model: added one at a time, tried with a canary, and dropped."""
+"""The global indexes of the new model: added one at a time, tested with an item, and dropped."""
 
 from typing import Any
 
@@ -82,10 +82,10 @@ class Indexes:
     # ---- canaries ----
 
     def try_all(self, term: int) -> Steps[None]:
-        """Write an item, a canary, for each new index, and wait until the index has it.
+        """Test each new index: write an item, wait until the index has it, and delete it.
 
-        The canary is then deleted. `term` is in its key: each migrator has its own canaries, so
-        that a migrator that was replaced does not delete those of its successor.
+        The item's key contains `term`, the number of the migrator. So a migrator that was replaced
+        does not delete an item of its successor.
         """
         for source in self.added:
             item = self._canary(source, f"{source.name}#{term}")

@@ -1,8 +1,8 @@
 """A program's lease on the phase of a migration, and the clock that ends it.
 
-A lease says how long a program can rely on the phase that it has read. It is tested before each
-attempt of a request is signed, also before attempts that a client makes by itself, and again after
-each answer.
+A lease says how long a program can rely on the phase that it has read. The lease is tested after
+each answer, and before each attempt of a request is signed, including attempts that a client
+repeats by itself.
 """
 
 import time
@@ -25,7 +25,7 @@ Clock = Callable[[], float]
 
 
 class Lease:
-    """A program's lease: the last state that the program has read, and how long it is valid.
+    """A program's lease: the state of the migration that the program has read last.
 
     The state is valid for `seconds` by `clock`, which must be monotonic.
     """
@@ -47,10 +47,10 @@ class Lease:
         self.until = float("-inf")
 
     def current(self) -> Steps[State]:
-        """The state; if the lease is over, the state is read again.
+        """The state. If the lease has ended, the state is read again.
 
-        Raises MigrationError if the migration has other models than the program, or if the program
-        must not run in the present phase. The program then gets no lease.
+        Raises MigrationError, without a new lease, if the migration has other models than the
+        program, or if the program must not run in the present phase.
         """
         if not self.holds():
             asked = self.clock()
@@ -89,9 +89,9 @@ class Lease:
 
 
 class LeaseOver(Exception):
-    """A request was not signed because its lease had ended.
+    """A request was not signed because the lease had ended.
 
-    `attempts` is the number of its earlier attempts, which were signed.
+    `attempts` is the number of earlier attempts, which were signed.
     """
 
     def __init__(self, attempts: int) -> None:
@@ -100,7 +100,7 @@ class LeaseOver(Exception):
 
 
 def guard_signatures(client: Any, clock: Clock) -> None:
-    """Keep a boto3 client from signing an attempt of a write after the end of the lease."""
+    """Keep a boto3 client from signing an attempt of a write after the lease has ended."""
     events = getattr(getattr(client, "meta", None), "events", None)
     if events is None:
         return  # a database in this process signs nothing and repeats nothing

@@ -1,7 +1,7 @@
 """The item that holds a migration's state.
 
-All programs read it. Only one migrator writes it: the one that took the latest term, a number that
-increases whenever a migrator takes over.
+All programs read the item. Only the latest migrator writes it: each migrator takes a term, a number
+that increases, and the highest term is the latest.
 
 Each change is one transaction, conditional on the term, phase and epoch that were read. If the
 answer to a change is lost, the state is read again to find out whether the change was made.

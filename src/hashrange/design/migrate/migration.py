@@ -38,16 +38,16 @@ SIGNATURE_SECONDS = 1800.0
 class Migration:
     """The change of one live table from the model `old` to the model `new`.
 
-    Programs of either model are opened with `open`; they follow the phases by themselves. A person
-    or a script takes the table through the phases with `start`, `advance` and `finish`.
+    Programs of either model call `open`; their stores follow the phases by themselves. A person or
+    a script takes the table through the phases with `start`, `advance` and `finish`.
 
-    `lease_seconds` is how long a program relies on a phase that it has read, `signature_seconds`
-    how long a signed request may be under way. With `guards` (1 to 99), the table has this number
-    of guard items, and each write also checks one of them instead of relying on a clock. All
-    programs have the same guards and lease. `accept` names patterns of the old model that may
+    `lease_seconds` is how long a program relies on a phase that it has read. `signature_seconds` is
+    how long after its signature a request can still arrive. With `guards` (1 to 99), the table has
+    this number of guard items, and each write checks one of them instead of relying on a clock. All
+    programs must have the same guards and lease. `accept` names patterns of the old model that may
     become less consistent.
 
-    Raises DeclarationError with every reason why this change cannot be made.
+    Raises DeclarationError with every reason why the change cannot be made.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Migration:
 
         `Table.open` explains the arguments. The store's methods raise MigrationError in a phase in
         which programs of this model must not run. With `count`, the program counts its writes
-        before the start and stores the numbers once a minute, so that `plan` and `start` refuse a
-        table with an item that is too hot for a migration, or with transactions that would be too
-        large.
+        before the start, and stores the counts once a minute. `plan` and `start` then refuse a
+        table with an item that is written too often for a migration, or with transactions that
+        would become too large.
         """
         table, side = self._side_of(protocol)
         patterns = table.patterns_of(protocol)
@@ -134,9 +134,9 @@ class Migration:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of both models, and of the settings that all programs must share.
+        """A digest of both models and of the settings that all programs must share.
 
-        The table stores it, so that a program with another migration is noticed.
+        The table stores the digest, so that a program with another one is noticed.
         """
         # A migrator must not wait for a shorter time than a program's lease lasts.
         settings = [self.guards, self.lease_seconds]
@@ -146,17 +146,20 @@ class Migration:
     # ---- the migrator ----
 
     def plan(self, connection: Any, *, rate: float | None = None) -> MigrationPlan:
-        """What each step costs, given the table's present number of items. Changes nothing.
+        """The cost of each step, for the present number of items. Changes nothing.
 
-        At `rate` items per second, the plan also has the hours that a step takes.
+        With `rate`, in items per second, the plan also has the hours that each step takes.
         """
         waits = self.lease_seconds + (0 if self.guards else self.signature_seconds)
         steps = estimate(self.old, self.twins, self._indexes, rate, self._old_side, waits)
         return run(steps, connect(connection))
 
     def keeps_out(self, connection: Any) -> bool:
-        """Whether the table has a policy, such as the one that `plan` shows, that denies writes
-        which do not follow the migration. Tries it with deletes that never delete anything."""
+        """Whether the table denies writes that do not follow the migration.
+
+        For this, it needs a policy such as the one that `plan` shows. It is tested with deletes
+        whose condition is never true.
+        """
         return run(kept_out(self._old_side), connect(connection))
 
     def start(self, connection: Any, *, report: Report | None = None) -> State:
@@ -176,15 +179,15 @@ class Migration:
         return run(self.migrator(rate, report).resume(), connect(connection))
 
     def pause(self, connection: Any) -> State:
-        """Let the working migrator stop after the page of items that it is working on."""
+        """Tell the running migrator to stop after its present page of items."""
         return run(self.migrator().pause(), connect(connection))
 
     def back(self, connection: Any, *, report: Report | None = None) -> State:
-        """Go back to the phase `old`, which is possible up to `read-new`. Nothing is lost."""
+        """Go back to the phase `old`, without losing a write. Possible up to `read-new`."""
         return run(self.migrator(report=report).back(), connect(connection))
 
     def verify(self, connection: Any) -> list[Item]:
-        """Compare all items. Returns the keys of those whose old and new forms differ."""
+        """Compare all items. Returns the keys of the items whose old and new forms differ."""
         return run(self.migrator().verify(), connect(connection))
 
     def finish(self, connection: Any, *, report: Report | None = None) -> State:
@@ -192,12 +195,14 @@ class Migration:
         return run(self.migrator(report=report).finish(), connect(connection))
 
     def status(self, connection: Any) -> State:
-        """The state of the migration, as the table has it."""
+        """The state of the migration, as the table stores it."""
         return run(Ledger(self.old.model).read(), connect(connection))
 
     def migrator(self, rate: float | None = None, report: Report | None = None) -> Migrator:
-        """The migrator: its methods are generators of requests (`Steps`), one for each command
-        above, and `run` executes them."""
+        """The migrator, with a generator of requests (`Steps`) for each command above.
+
+        `run` sends the requests.
+        """
         more: dict[str, Any] = {} if report is None else {"report": report}
         return Migrator(
             self._old_side,

@@ -1,8 +1,8 @@
-"""Taking a table from one phase to the next, and doing the work of each phase.
+"""Takes a table from one phase of a migration to the next, and does the work of each phase.
 
-A migrator takes a new term (the next number) before it changes the phase, so that a migrator that
-it has replaced can write nothing more. After each change it waits until every program has read the
-new phase. If programs write differently in the new phase, it also waits until no request that was
+Before a migrator changes the phase, it takes a new term (the next number), so that a replaced
+migrator can write nothing more. After each change it waits until every program has read the new
+phase. If programs write differently in the new phase, it also waits until no request that was
 signed in the old phase can still arrive.
 """
 
@@ -47,7 +47,7 @@ SKEW_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """What a migrator is doing. `items` is the number of items written so far in this phase."""
+    """The progress of a migrator. `items` is the number of items written so far in this phase."""
 
     phase: Phase
     text: str
@@ -60,7 +60,7 @@ Report = Callable[[Progress], object]
 class Migrator:
     """The commands of one migration, each a generator of requests (`Steps`).
 
-    The migrator writes at most `rate` items a second.
+    The migrator writes at most `rate` items per second.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Migrator:
 
     @patient
     def back(self) -> Steps[State]:
-        """Go back to the phase `old`. Nothing is lost: programs wrote both items until now."""
+        """Go back to the phase `old`. Nothing is lost, because programs have written both items."""
         state = yield from self._taken()
         if state.phase not in BACK_FROM:
             raise MigrationError(
@@ -156,7 +156,7 @@ class Migrator:
 
     @patient
     def finish(self) -> Steps[State]:
-        """Drop the old indexes and the migration's items. Its state stays, in the phase `done`."""
+        """Drop the old indexes, and delete the migration's items except its state, now `done`."""
         state = yield from self._taken()
         if state.phase is not Phase.CONTRACTING:
             raise MigrationError(
@@ -174,7 +174,7 @@ class Migrator:
     # ---- phases ----
 
     def _own_state(self) -> Steps[State]:
-        """The state of this migration.
+        """The stored state.
 
         Raises MigrationError if the table is in no migration, or in another one.
         """
@@ -245,8 +245,8 @@ class Migrator:
     ) -> Steps[State]:
         """Call `write` with each page of the table, from where an interrupted scan stopped.
 
-        `write` returns the number of items that it wrote. `what` says in reports what was done with
-        them, e.g. "mirrored".
+        `write` returns the number of items that it wrote. `what` names the work in reports, e.g.
+        "mirrored".
         """
         while True:
             backfill = Backfill(self.side, state)

@@ -1,4 +1,4 @@
-"""Lets the commands of a migrator repeat requests that exceed the table's throughput."""
+"""Repeats the requests of a migrator that exceed the table's throughput."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -26,7 +26,7 @@ _PAUSE_SECONDS, _LONGEST_SECONDS = 0.05, 2.0
 
 
 def patient(command: Callable[[Self_], Steps[T]]) -> Callable[[Self_], Steps[T]]:
-    """Let a command repeat throttled requests, and say in its errors how to continue."""
+    """Run a command, but repeat throttled requests, and say in its errors how to continue."""
 
     @wraps(command)
     def steps(self: Self_) -> Steps[T]:

@@ -1,9 +1,10 @@
-"""The phases of a migration, and the item of the table that holds the current one.
+"""The phases of a migration, and the item of the table that stores the current one.
 
-Programs of the old model write one item in `old` and `expand`, and both from `dual` to `new`.
-They read the new items in `read-new` and `new`. Programs of the new model may run from `new` on.
-In `contracting` they delete the old item with each write. The epoch is a number that increases when
-programs begin to write differently. The term is a number that increases when a migrator takes over.
+Programs of the old model write only old items in `old` and `expand`, and also new items from `dual`
+to `new`. They read the new items in `read-new` and `new`. Programs of the new model may run from
+`new` on. In `contracting`, each of their writes deletes the old item. The epoch is a number that
+increases when programs begin to write differently. The term is a number that increases when a
+migrator takes over.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -16,7 +17,7 @@ from hashrange.model.values import Item
 
 
 class Phase(StrEnum):
-    """A phase of a migration, as the module explains."""
+    """A phase of a migration. The module's documentation explains the phases."""
 
     OLD = "old"
     EXPAND = "expand"
@@ -50,13 +51,13 @@ class MigrationError(DesignError):
 
 @dataclass(frozen=True)
 class State:
-    """What the table knows of its migration.
+    """The stored state of a migration.
 
     `plan` is the migration's fingerprint. `settled` is False after a change of the epoch, until no
     request of the previous epoch can still arrive. `swept_from` is the epoch in which programs
-    began to write mirrors. `done` is True when the work of the phase is complete. `items` is the
-    number of items written in this phase, and `position` is the place at which interrupted work
-    continues. `guards` is the number of guard items, 0 if there are none.
+    began to write mirrors. `done` says whether the work of the phase is complete. `items` is the
+    number of items written in this phase, and `position` the place at which interrupted work
+    continues. `guards` is the number of guard items.
     """
 
     phase: Phase = Phase.OLD
@@ -80,14 +81,14 @@ class State:
 
 
 def own_key(model: TableModel, name: str, number: str = "") -> Item:
-    """The primary key of an item that the migration keeps for itself."""
+    """The primary key of an item in which the migration stores its own data."""
     texts = (f"{name}#{number}" if number else name, name)
     columns = zip(model.table.columns, texts, strict=False)
     return {column.attribute: {"S": text} for column, text in columns}
 
 
 def own_item(model: TableModel, name: str, number: str = "") -> Item:
-    """An item that the migration keeps for itself. Its type keeps it out of every pattern."""
+    """An item in which the migration stores its own data. No pattern knows its type."""
     typed = {} if model.type_attribute is None else {model.type_attribute: {"S": name}}
     return {**own_key(model, name, number), **typed}
 
@@ -105,7 +106,7 @@ def stored(model: TableModel, state: State) -> Item:
 
 
 def loaded(raw: Item | None) -> State:
-    """The state of a stored item. Raises MigrationError for a state of a later version."""
+    """The state in a stored item. Raises MigrationError if a later version stored it."""
     if raw is None:
         return State()
     try:

@@ -1,10 +1,9 @@
-"""The policy that keeps out programs that do not follow a migration, and a probe of it.
+"""A policy that denies writes by programs that do not follow a migration, and a test of it.
 
-A changed item is an item of an entity that the migration changes. A program that follows the
-migration sets the item's epoch (the attribute `~epoch`) in every write of a changed item. A policy
-can check this, because `dynamodb:Attributes` lists the attributes that a request names. So a write
-to the partition keys of changed items is denied unless it names the epoch, whatever role sends
-it.
+A changed item is an item of an entity that the migration changes. Every program that follows the
+migration names the attribute `~epoch` in each write of a changed item. The condition key
+`dynamodb:Attributes` has the names in a request. So the policy denies any write to the partition
+keys of changed items that does not name `~epoch`, whatever role sends it.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ _PROBED = "~probe"
 
 
 def unprotected(side: Side) -> str | None:
-    """The reason why no policy can protect the changed items alone; None if one can."""
+    """The reason why no policy can protect only the changed items; None if one can."""
     changed = [twin.own for twin in side.twins]
     for entity in side.model.entities:
         if entity in changed:
@@ -38,7 +37,7 @@ def unprotected(side: Side) -> str | None:
 
 
 def policy(side: Side, arn: str) -> dict[str, Any]:
-    """A resource policy for the table. Without its `Principal`, it can be attached to a role."""
+    """A resource policy for the table. Without `Principal`, it can be attached to a role."""
     keys = {"dynamodb:LeadingKeys": sorted({*map(_pattern, _columns(side)), *side.marker_patterns})}
     unstamped = {"ForAllValues:StringNotEquals": {"dynamodb:Attributes": [EPOCH]}}
 
@@ -60,9 +59,9 @@ def policy(side: Side, arn: str) -> dict[str, Any]:
 
 
 def kept_out(side: Side) -> Steps[bool]:
-    """Whether a write is denied if it does not name the epoch, and allowed if it does.
+    """Whether the table denies a write that does not name `~epoch`, and allows one that does.
 
-    Both are deletes with a condition that no item fulfils, so nothing is deleted.
+    Both are tried with a delete whose condition is never true, so nothing is deleted.
     """
     for column in _columns(side):
         text = _pattern(column).replace("*", _PROBED)
@@ -93,7 +92,7 @@ def _is_denied(table: str, key: dict[str, Any], name: str) -> Steps[bool]:
 
 
 def _columns(side: Side) -> Iterator[KeyColumn]:
-    """The partition keys of changed items in both models."""
+    """The partition keys of changed items, in both models."""
     for twin in side.twins:
         for entity in (twin.own, twin.other):
             yield entity.key.hash[0]

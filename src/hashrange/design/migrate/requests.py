@@ -1,4 +1,4 @@
-"""The writes that a migration sends: each sets an item's epoch, if the item has no later epoch."""
+"""The writes of a migration. Each sets an item's epoch, unless the item has a later one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -18,8 +18,10 @@ def identity(key: Item) -> str:
 
 
 class Requests:
-    """Makes the actions of transactions on one table. An action that puts or updates an item also
-    sets the item's epoch."""
+    """Makes the actions of transactions on one table.
+
+    An action that puts or updates an item also sets the item's epoch.
+    """
 
     def __init__(self, model: TableModel, epoch: int) -> None:
         self.table = model.name
@@ -36,13 +38,16 @@ class Requests:
     # ---- conditions ----
 
     def not_above(self, expression: Expression) -> str:
-        """A condition: there is no item, or its last write is not of a later epoch."""
+        """A condition: the item does not exist, or its last write has no later epoch."""
         name, value = expression.name(EPOCH), expression.value({"N": str(self.epoch)})
         return f"(attribute_not_exists({name}) OR {name} <= {value})"
 
     def as_read(self, image: Item | None, owned: Iterable[str], expression: Expression) -> str:
-        """A condition: the stored item has the values of the image, and none of the attributes in
-        `owned` that the image lacks. If the image is None, there must be no item."""
+        """A condition: the stored item has all attributes of the image, and no other attribute of
+        `owned`.
+
+        If the image is None, there must be no item.
+        """
         if image is None:
             return expression.as_read(self.names[0], None)
         absent = {EPOCH, *owned} - image.keys()
@@ -56,7 +61,7 @@ class Requests:
     def own(
         self, key: Item, old: Item | None, new: Item | None, owned: Iterable[str]
     ) -> dict[str, Any]:
-        """Change an item from `old` to `new`, on condition that it is still as read.
+        """Change an item from `old` to `new`, on condition that it is still `old`.
 
         None means that there is no item. `as_read` explains `owned`.
         """
@@ -82,10 +87,10 @@ class Requests:
         return self._action("Update", parameters, condition, expression)
 
     def stamp(self, key: Item, image: Item, owned: frozenset[str]) -> dict[str, Any]:
-        """Write the epoch into an item and change nothing else.
+        """Set the epoch of an item, and change nothing else.
 
-        The expressions are made only once for all items that have the same attributes. `as_read`
-        explains `owned`.
+        The expressions are shared by items that have the same attributes. `as_read` explains
+        `owned`.
         """
         known = owned, *image
         shared = self._stamps.get(known)
@@ -99,7 +104,7 @@ class Requests:
         return {"Update": {**shared, "Key": key, "ExpressionAttributeValues": values}}
 
     def mirror(self, image: Item, *, absent: bool = False) -> dict[str, Any]:
-        """Put a mirror; with `absent`, only if there is no item."""
+        """Put a mirror; with `absent`, only if there is no item with its key."""
         if absent:
             expression = Expression()
             condition = expression.as_read(self.names[0], None)
@@ -133,8 +138,10 @@ class Requests:
     def set(
         self, key: Item, values: Mapping[str, Any], removes: Sequence[str], known: Item
     ) -> dict[str, Any]:
-        """Set attributes of an item and its epoch, on condition that the item has the attributes
-        `known` and no later epoch."""
+        """Set attributes of an item, and its epoch.
+
+        The condition is that the item has the attributes `known` and no later epoch.
+        """
         expression = Expression()
         condition = " AND ".join(
             [self.not_above(expression), *(expression.as_read(n, v) for n, v in known.items())]
@@ -148,8 +155,10 @@ class Requests:
         return self._action("Update", {"Key": key, "UpdateExpression": text}, condition, expression)
 
     def fenced(self, member: Member) -> Member:
-        """A copy of the write `member` that also sets the item's epoch, on condition that the item
-        has no later epoch."""
+        """A copy of the write `member` that also sets the item's epoch.
+
+        The condition is also that the item has no later epoch.
+        """
         parameters = dict(member.parameters)
         condition = "(attribute_not_exists(#zz) OR #zz <= :zz)"
         own = parameters.get("ConditionExpression")

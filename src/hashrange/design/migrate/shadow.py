@@ -1,7 +1,7 @@
 """The old model's patterns on the keys of the new one, for programs of the old model.
 
-The shadow of a re-keyed entity is an entity with the old entity's class, and with the name, keys
-and attributes of the new one. It reads the new items, and returns them as objects of the old class.
+The shadow of an entity whose key changes has the class of the old entity, but the name, keys and
+attributes of the new one. It reads new items, and returns them as objects of the old class.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class ShadowEntity(Entity):
     twin: Twin | None = None
 
     def load(self, raw: WireItem) -> Item:
-        """An item of the old model, from a stored item of the new one. Raises ItemError."""
+        """An object of the old class, from a stored item of the new model. Raises ItemError."""
         try:
             item = self._validate(self._read_as_old(raw))
         except (KeyError, ValidationError):
@@ -64,8 +64,8 @@ class ShadowEntity(Entity):
     def _read_as_old(self) -> Reader:
         """A function that reads the values of the old entity's fields from a new item.
 
-        It raises KeyError for an item that `load` then reads in several steps, e.g. because values
-        have to be converted.
+        It raises KeyError for an item that needs more steps, e.g. because values have to be
+        converted; `load` then takes these steps.
         """
         assert self.twin is not None
         return _refuse if self.twin.retyped else self.reader(self._renamed)
@@ -82,9 +82,9 @@ def _refuse(raw: WireItem) -> dict[str, Any]:
 
 
 def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> TableModel:
-    """The old model, in which each re-keyed entity of `twins` has the keys of the new model.
+    """The old model, but with the new model's keys for each entity of `twins` whose key changes.
 
-    The result has the indexes of both models.
+    It has the indexes of both models.
     """
     moved = {twin.own.name: twin for twin in twins if not twin.keeps_key}
     entities = tuple(
@@ -103,7 +103,7 @@ def shadow_model(old: TableModel, new: TableModel, twins: Sequence[Twin]) -> Tab
 
 
 def shadow_entity(twin: Twin) -> ShadowEntity:
-    """The shadow of a re-keyed entity.
+    """The shadow of an entity whose key changes.
 
     Raises DesignError if the new primary key holds a field whose values change.
     """
@@ -168,6 +168,6 @@ def shadows(model: TableModel, patterns: Sequence[Pattern]) -> dict[str, Pattern
 
 
 def less_consistent(old: TableModel, new: TableModel, pattern: Pattern) -> bool:
-    """Whether the table serves the pattern in the old model, but an index does in the new model."""
+    """Whether the pattern reads the table in the old model, but an index in the new one."""
     before, after = PatternCall(pattern, old).complete, PatternCall(pattern, new).complete
     return before.plan.source.name is None and after.plan.source.name is not None

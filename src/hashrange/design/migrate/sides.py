@@ -1,4 +1,4 @@
-"""What a program knows of a migration: its own model, the other one, and the changed items."""
+"""A program's view of a migration: its own model, the other model, and the changed items."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +16,7 @@ from hashrange.model.values import Item
 class Side:
     """The view of a program whose own model, `model`, is the old or the new one.
 
-    The `twins` take the same view: in each of them, `own` is an entity of this model. `guards` is
-    the number of guard items, 0 if there are none.
+    In each of the `twins`, `own` is an entity of this model. `guards` is the number of guard items.
     """
 
     model: TableModel
@@ -32,7 +31,7 @@ class Side:
     def twin_of(self, image: Item) -> Twin | None:
         """The twin of the changed entity to which an item or a key seems to belong.
 
-        A key without a type may also fit an entity that is not changed.
+        A key without a type may also belong to an entity that does not change.
         """
         return next((twin for twin in self.twins if twin.owns(image)), None)
 
@@ -45,24 +44,25 @@ class Side:
 
     @property
     def marker_patterns(self) -> list[str]:
-        """The partition keys of markers of re-keyed entities, as patterns of an IAM policy."""
+        """The partition keys of markers whose owners change their keys, as IAM patterns."""
         return [f"{namespace}*" for namespace in self._namespaces]
 
     def is_marker(self, key: Item) -> bool:
-        """Whether this is the key of a marker that an item of a re-keyed entity may own."""
+        """Whether this can be the key of a marker whose owner changes its key."""
         texts = [key[name].get("S", "") for name in self.names]
         named = bool(self._namespaces) and texts[0].startswith(self._namespaces)
         return named and texts[1:] in ([], [MARKER_TYPE])
 
     def seen(self, marker: Item) -> Item:
-        """A stored marker as the program's own model expects it: naming the owner in this model."""
+        """A stored marker as the program's own model has it: `owner` is the owner in this model."""
         if not self.is_new or OTHER_OWNER not in marker:
             return marker
         owned = {**marker, OWNER_ATTRIBUTE: marker[OTHER_OWNER]}
         return {name: value for name, value in owned.items() if name != OTHER_OWNER}
 
     def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
-        """A marker of the program's own model as it is stored: with its owners in both models.
+        """Convert a marker of the program's own model to its stored form, with owners in both
+        models.
 
         `mirrored` maps the key of an owner to the key of its mirror.
         """

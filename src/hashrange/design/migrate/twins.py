@@ -1,4 +1,4 @@
-"""The two forms of a changed entity's stored items, and how one becomes the other.
+"""The two forms of a changed entity's stored items, and the conversion between them.
 
 A twin takes the view of one program, whose model is its *own*. `mirror` makes the stored item of
 the other model, and `complete` makes the item that is stored under the key of its own model. An
@@ -26,8 +26,8 @@ from hashrange.model.values import Item as WireItem
 class FieldOf:
     """The field `name` of the other entity that corresponds to a field of the own entity.
 
-    `there` converts a value of the own field to a value of the other field, and `back` converts it
-    back.
+    `there` converts a value of the own field to a value of the other field; `back` does the
+    reverse.
     """
 
     name: str
@@ -37,9 +37,9 @@ class FieldOf:
 
 @dataclass(frozen=True)
 class Twin:
-    """A changed entity: `own` in one model, `other` in the other one.
+    """A changed entity: `own` is its form in one model, and `other` in the other model.
 
-    `fields` maps fields of `own` to fields of `other`.
+    `fields` maps the names of fields of `own` to fields of `other`.
     """
 
     own: Entity
@@ -81,7 +81,7 @@ class Twin:
         return {**self._foreign(image), **self.other.dump(other)}
 
     def complete(self, image: WireItem) -> WireItem:
-        """The stored item. If the models share it, attributes of the other model are added."""
+        """The item to store. An item of both models gets the attributes of the other model too."""
         if not self.keeps_key:
             return image
         bare = {n: v for n, v in image.items() if n not in self._added}
@@ -118,7 +118,7 @@ class Twin:
         return all(mine[name] == valid[name] for name in mine if name != AS_READ)
 
     def _foreign(self, image: WireItem) -> WireItem:
-        """The attributes of an item that neither model knows, and that the mirror also gets."""
+        """The attributes that neither model declares. The mirror gets them too."""
         kept = {
             name: value
             for name, value in image.items()
@@ -134,13 +134,13 @@ class Twin:
 
 
 def replacement(entity: Entity) -> Replaces | None:
-    """The declaration, by `entity`, of the old entity that it replaces; None if there is none."""
+    """The entity's st.replaces, which names the old entity; None if there is none."""
     declared = [v for base in entity.model.__mro__ for v in vars(base).values()]
     return next((v for v in declared if isinstance(v, Replaces)), None)
 
 
 def twins(old: TableModel, new: TableModel) -> Iterator[Twin]:
-    """The changed entities, in the view of the old model. `checks` finds the impossible changes."""
+    """The changed entities, in the view of the old model. `checks` finds impossible changes."""
     for entity in new.entities:
         declared = replacement(entity)
         if entity.name in old.by_name:

@@ -1,9 +1,9 @@
 """The writes of a program in each phase: its own items, and the mirrors in the same transaction.
 
-In phases in which programs write one item, a write only gets an addition: it also sets the item's
-epoch, on condition that the item has no later epoch. In phases in which programs write both items,
-the item is read first, and the write is evaluated here. It is sent as a transaction, on condition
-that the item is still as read. Whole items are written, so that no mirror can lack a part.
+In phases in which programs write one item, a write also sets the item's epoch, on condition that
+the item has no later epoch. In phases in which programs write both items, the item is read first,
+and the write is evaluated here. It is sent as a transaction, on condition that the item is still as
+read. The transaction contains whole items, so that no mirror lacks an attribute.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Part(NamedTuple):
     """An action of a transaction.
 
     `member` is the number of the caller's write that the action carries out, or None. `receipt` is
-    True if the action stores the request's token, so that a repetition of the request is noticed.
+    True if the action stores the request's token, to detect a repetition of the request.
     """
 
     action: dict[str, Any]
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Changed:
-    """A write or check of the request that concerns a changed item or its unique marker.
+    """A write in the request that concerns a changed item or its unique marker.
 
     `number` is the position of `member` in the request. `old` and `new` are the stored item before
     and after the write.
@@ -56,7 +56,7 @@ class Changed:
 class Translation:
     """The transaction that carries out one request.
 
-    `changed` has the writes that concern changed items. `parts` has the actions by item.
+    `changed` has the writes that concern changed items. `parts` has the actions, by item.
     """
 
     side: Side
@@ -69,7 +69,7 @@ class Translation:
 
     @property
     def images_of_first(self) -> tuple[Item | None, Item | None]:
-        """(before, after): the stored item that the first write in `changed` writes."""
+        """(before, after): the stored item before and after the first write in `changed`."""
         first = next(iter(self.changed), None)
         return (None, None) if first is None else (first.old, first.new)
 
@@ -113,9 +113,9 @@ class Translation:
     # ---- to the transaction ----
 
     def write(self, token: str | None) -> list[Part]:
-        """The actions, with mirrors, markers, checks of guards and a receipt of the token.
+        """The actions of the transaction. Raises BadValue if there are too many.
 
-        Raises BadValue.
+        They include mirrors, markers, checks of guards, and a receipt of the token.
         """
         mirrored: dict[str, Item] = {}
         for change in self.changed:
@@ -158,7 +158,7 @@ class Translation:
             self._remove(old_key)
 
     def _mirror(self, twin: Twin, image: Item | None) -> Item | None:
-        """The mirror of a stored item. None if no mirror can be made, and none is to be written."""
+        """The mirror of a stored item; None if no mirror can be made and none is needed."""
         if image is None:
             return None
         try:
@@ -169,7 +169,7 @@ class Translation:
             return None
 
     def _rename_markers(self, twin: Twin, new: Item, key: Item) -> None:
-        """Write the mirror's key into those unique markers that the request does not write."""
+        """Write the mirror's key into the item's unique markers that the request does not write."""
         for marker in markers_of(self.side.model, twin.own, new).values():
             written = any(change.key == marker.key for change in self.changed)
             if not written:
@@ -189,8 +189,8 @@ class Translation:
     def _mirrored(self, change: Changed, key: Item, image: Item, *, fresh: bool) -> None:
         """Put the mirror `image` of a changed item.
 
-        `fresh` says that the mirror is new at this key. If a program of the new model puts a new
-        mirror, the key must be free.
+        `fresh` says that the item had no mirror with this key before. A program of the new model
+        then puts the mirror only if there is no item with the key.
         """
         name = identity(key)
         if fresh and self.side.is_new and name not in self.parts:
@@ -211,7 +211,7 @@ class Translation:
         self.parts[identity(key)] = Part(action)
 
     def _guards(self) -> Iterator[Part]:
-        """Checks that the guards have the epoch of `state`. Before the first start, none exist."""
+        """Checks that the guards have the epoch of `state`. None exist before the first start."""
         most = self.side.guards
         numbers = {crc32(identity(c.key).encode()) % most for c in self.changed} if most else set()
         for number in sorted(numbers):
@@ -226,7 +226,7 @@ def is_changed(side: Side, member: Member) -> bool:
 
 
 def needs_images(side: Side, state: State, call: ApiCall) -> bool:
-    """Whether a request has to be translated; otherwise it only has to set and check the epoch."""
+    """Whether a request must be translated; otherwise it only sets and checks the epoch."""
     touched = any(
         m.kind != "ConditionCheck" and m.table == side.model.name and is_changed(side, m)
         for m in members_of(call)
@@ -237,8 +237,10 @@ def needs_images(side: Side, state: State, call: ApiCall) -> bool:
 
 
 def fenced(side: Side, state: State, call: ApiCall) -> ApiCall:
-    """A copy of the request in which each write of a changed item also sets the item's epoch, on
-    condition that the item has no later epoch."""
+    """A copy of the request in which each write of a changed item also sets the item's epoch.
+
+    The condition of such a write is also that the item has no later epoch.
+    """
     requests = Requests(side.model, state.epoch)
     members = []
     for member in members_of(call):
