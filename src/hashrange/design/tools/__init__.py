@@ -1,2 +1,1 @@
-"""Tools for a model: they create its table, check and test it, and compute costs and
-differences."""
+"""Tools for a model: they create, check and test its table, and compute costs and differences."""

@@ -1,4 +1,4 @@
-"""Turns arguments that are texts, from a form or a command line, into the requests of a pattern."""
+"""Calls a pattern with arguments that are texts, from a form or a command line."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_origin
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def request_of_texts(table: "Table", pattern: Pattern, texts: Mapping[str, str]) -> Explanation:
-    """The requests of a pattern whose arguments are given as texts, by their names.
+    """The requests of a pattern. `texts` has the arguments as texts, by their names.
 
     An optional argument may be left out or empty. For an argument that selects an entity, the text
     is the entity's name. A tuple is written as a JSON array. Raises BadValue for a text that is not

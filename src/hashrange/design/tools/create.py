@@ -18,7 +18,7 @@ to five minutes; a table with indexes usually takes seconds."""
 
 
 class TableDiffers(DesignError):
-    """A table exists that does not fit the model. `differences` has a line for each difference."""
+    """The existing table does not fit the model. `differences` has a line for each difference."""
 
     def __init__(self, name: str, differences: list[str]) -> None:
         super().__init__(f"the table {name!r} does not fit the model: {'; '.join(differences)}")
@@ -84,10 +84,10 @@ def _projected(project: str | Sequence[str]) -> dict[str, Any]:
 
 
 def create(model: TableModel, handed: Any) -> bool:
-    """Create the table on `handed`, a database or a boto3 client. Returns False if the table exists
-    and fits the model.
+    """Create the table on `handed`, a database or a boto3 client.
 
-    Raises TableDiffers if the table exists and does not fit.
+    Returns False if the table exists and fits the model. Raises TableDiffers if it exists and does
+    not fit.
     """
     return run(_create(model), connect(handed))
 
@@ -149,8 +149,7 @@ def _expire(model: TableModel) -> Steps[None]:
 
 
 def compare(model: TableModel, there: Mapping[str, Any]) -> list[str]:
-    """The differences between the model and `there`, the description of a table. Each is one
-    line."""
+    """A line for each difference between the model and `there`, a table description."""
     tags = {d["AttributeName"]: d["AttributeType"] for d in there["AttributeDefinitions"]}
     indexes: dict[str | None, Any] = {None: {"KeySchema": there["KeySchema"]}}
     for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
@@ -211,8 +210,7 @@ def _compare_vectors(
 
 
 def _comparable(index: Mapping[str, Any]) -> dict[str, Any]:
-    """The members that define a vector index, in a form that is the same for any order of the
-    attributes."""
+    """The definition of a vector index, with its attributes in a fixed order."""
     schema = index.get("SearchSchema", ())
     searched = [f"{e['AttributeName']} ({e['SearchSchemaElementType']})" for e in schema]
     return {

@@ -1,6 +1,6 @@
 """`st.diff`: the consequences of a change of a model for items that are already stored.
 
-Each change is one of five kinds, from harmless to costly:
+A change has one of these kinds, from harmless to costly:
 
 nothing     stored items stay as they are and can be read
 additive    DynamoDB does the work (e.g. it fills an index), or only new items are different
@@ -34,9 +34,9 @@ KINDS: tuple[Kind, ...] = ("nothing", "additive", "breaking", "backfill", "new k
 class Change:
     """One change. `where` names the table, index, entity or field that changes.
 
-    `items` is the number of stored items that the change concerns, and `usd` an estimate of its
-    cost on demand in us-east-1. Both are None if the number of items is not declared; `usd` is also
-    None if nothing is written.
+    `items` is the number of stored items that the change concerns; None if it is not declared.
+    `usd` estimates the change's cost on demand in us-east-1; None if `items` is None or nothing is
+    written.
     """
 
     kind: Kind
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """The result of `diff`. The changes of the costliest kinds come first."""
+    """The result of `diff`. Changes of the costliest kind come first."""
 
     table: str
     changes: tuple[Change, ...]
@@ -89,7 +89,7 @@ class Diff:
 
 
 def diff(old: Table, new: Table) -> Diff:
-    """Compare two declarations of one table. An entity is recognised by its stored name.
+    """Compare two declarations of one table. Entities with the same stored name are compared.
 
     The numbers and sizes of items are taken from `new` or, where it declares none, from `old`.
     """
@@ -322,9 +322,9 @@ class _Comparison:
         return next((count for count in counts if count is not None), None)
 
     def _usd(self, kind: Kind, entity: Entity, count: float) -> float:
-        """The dollars for a write of each item or, for `new keys`, for a put and a delete of each.
+        """The dollars for writing each item; for `new keys`, for a put and a delete of each item.
 
-        Unless the change is additive, a Scan of the items is added.
+        A Scan of the items is added, unless the change is additive.
         """
         size = self._size(entity)
         prices = prices_of("us-east-1")
@@ -356,7 +356,7 @@ def _texts(entity: Entity, key: EntityKey) -> list[str]:
 
 
 def _rule(entity: Entity, key: EntityKey | None) -> Any:
-    """The templates of a key and its condition, with values, for comparison; None without a key."""
+    """A key's templates and its condition with values, for comparison; None without a key."""
     if key is None:
         return None
     when = (key.when.condition.text, key.when.condition.names, key.when.values) if key.when else ()
@@ -364,7 +364,7 @@ def _rule(entity: Entity, key: EntityKey | None) -> Any:
 
 
 def _alike(old: Entity, new: Entity) -> bool:
-    """Whether `new` can be the entity `old` under another name."""
+    """Whether `new` seems to be the entity `old` under another name."""
     if _texts(old, old.key) == _texts(new, new.key):
         return True
     mine, theirs = set(old.attributes.values()), set(new.attributes.values())
@@ -372,7 +372,7 @@ def _alike(old: Entity, new: Entity) -> bool:
 
 
 def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
-    """'... becomes ...' for a changed key, in the first form in which the two keys differ."""
+    """'... becomes ...' for a changed key, in the shortest form that shows the difference."""
     views: tuple[Callable[[Entity, EntityKey], str], ...] = (
         lambda _, key: " / ".join(str(column.template) for column in key.columns),
         lambda entity, key: " / ".join(
@@ -388,7 +388,7 @@ def _becomes(old: Entity, was: EntityKey, new: Entity, now: EntityKey) -> str:
 
 
 def tables_of_both(old: Sequence[Table], new: Sequence[Table]) -> Iterator[tuple[Table, Table]]:
-    """(old, new) for tables with the same name. If each model has one table, the two are a pair."""
+    """(old, new) tables with the same name. If each model has a single table, these are a pair."""
     if len(old) == len(new) == 1:
         yield old[0], new[0]
         return

@@ -16,8 +16,7 @@ TIMES = (datetime, date, time)
 
 
 def pattern_changes(old: Table, new: Table) -> Iterator[tuple[str, str]]:
-    """(pattern, difference) for each pattern of `old` that `new` answers differently or not at
-    all."""
+    """(pattern, difference) for each pattern of `old` that is different or gone in `new`."""
     now = {str(p): p for patterns in new.patterns.values() for p in patterns}
     for was in (p for patterns in old.patterns.values() for p in patterns):
         name = str(was)
@@ -78,8 +77,11 @@ def _meaning(argument: Argument) -> tuple[str, str]:
 
 
 def _results(pattern: Pattern) -> dict[str, set[str]]:
-    """The entities that the pattern returns, by their stored names. If it returns a st.View of an
-    entity, the set has the view's fields; otherwise it is empty."""
+    """The entities that the pattern returns, by their stored names.
+
+    The value is the set of fields if the pattern returns a st.View of the entity, else an empty
+    set.
+    """
     return {
         entity_of(one).entity_name: {*one.model_fields} if issubclass(one, View) else set()
         for one in pattern.results
@@ -97,7 +99,7 @@ def _plan_differences(old: Table, new: Table, name: str) -> Iterator[str]:
 
 
 def _order(plan: Plan) -> list[list[str]]:
-    """For each route of the plan, the templates of its sort key, as `template_text` writes them."""
+    """The templates of the sort key, for each route of the plan."""
     if plan.followed is not None:
         return []
     return [
@@ -106,8 +108,7 @@ def _order(plan: Plan) -> list[list[str]]:
 
 
 def template_text(entity: Entity, template: Template) -> str:
-    """A template as text, with the names of attributes in place of fields, and with the type of
-    each date or time."""
+    """A template as text, with attributes instead of fields, and the type of each date or time."""
     parts = []
     for part in template.parts:
         if isinstance(part, str):
@@ -120,7 +121,7 @@ def template_text(entity: Entity, template: Template) -> str:
 
 
 def copy_change(old: Entity, old_name: str, new: Entity, name: str) -> str:
-    """What has to be done because the field's st.copy has changed; empty if nothing."""
+    """What has to be done because the field's st.copy has changed; "" if nothing."""
     was, now = old.copies.get(old_name), new.copies.get(name)
     if now is None:
         return ""

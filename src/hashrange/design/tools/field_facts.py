@@ -1,5 +1,4 @@
-"""The type and the constraints of a field as text. Two modules that declare the same field give the
-same text."""
+"""The type and the constraints of a field as text, which is equal for equal declarations."""
 
 import inspect
 from dataclasses import fields, is_dataclass

@@ -1,4 +1,4 @@
-"""Makes an item from texts, one for each field, such as those of a form."""
+"""Makes an item from texts, one for each field, e.g. from a form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +10,7 @@ from hashrange.design.declare.item import Item
 
 
 class FieldFaults(ValueError):
-    """Some fields of an item have no valid value. `faults` has the fault of each of them, by
-    name."""
+    """Some fields of an item have no valid value. `faults` has a message for each, by field."""
 
     def __init__(self, faults: dict[str, str]) -> None:
         super().__init__("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
@@ -19,10 +18,10 @@ class FieldFaults(ValueError):
 
 
 def item_of_texts(entity: Entity, texts: Mapping[str, str]) -> Item:
-    """The item with these fields. A field with an empty text gets its default. Maps and lists are
-    written as JSON.
+    """Make an item. `texts` has the values of its fields, by name.
 
-    Raises FieldFaults.
+    A field with an empty text gets its default. Maps and lists are written as JSON. Raises
+    FieldFaults.
     """
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Running the lint rules over a table."""
+"""Runs the lint rules over a table."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from hashrange.design.tools.rules.rule import counted
 
 @dataclass(frozen=True)
 class Report:
-    """The findings for a table. `ignored` has the findings that the model accepts, with the
-    reasons.
+    """The findings for a table.
 
-    `unchecked` has (rule, number) for each number that a rule needs and the model does not declare.
+    `ignored` has the findings that the model accepts, with the reasons. `unchecked` has (rule,
+    number) for each number that a rule needs and the model does not declare.
     """
 
     table: str
@@ -23,7 +23,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether any finding is an error. A CI run gets its exit status from this."""
+        """Whether any finding is an error, for the exit status of a CI run."""
         return any(finding.severity == "error" for finding in self.findings)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Report:
 def lint(table: Table) -> Report:
     """Check a table against all rules.
 
-    Raises DeclarationError for an `ignore` of an unknown rule, or of a rule that found nothing.
+    Raises DeclarationError if an `ignore` names an unknown rule, or a rule that found nothing.
     """
     context = Context(table)
     findings = [
@@ -71,7 +71,7 @@ def lint(table: Table) -> Report:
 
 
 def rule(id: str) -> str:
-    """A rule's longer explanation. Raises KeyError with a suggestion."""
+    """The title and explanation of a rule. Raises KeyError, with a suggestion, if unknown."""
     known = RULES.get(f"{id[:1].upper()}{id[1:]:0>2}")
     if known is None:
         raise KeyError(f"{id} is not a rule{suggest(id.upper(), RULES)}")

@@ -22,7 +22,7 @@ PEOPLE = ("Account", "Author", "Customer", "Employee", "Member", "Person", "User
 
 
 def readable_text(entity: str, field: str, number: int, key: bool) -> str:
-    """The `number`-th text of a field. `key` says that the field is part of the primary key."""
+    """The `number`-th text of a field. `key` says whether the field is part of the primary key."""
     if field not in DISTINCT and not key:
         number = (number - 1) % FEW + 1
     stem = field.removesuffix("_id") if field != "id" else entity

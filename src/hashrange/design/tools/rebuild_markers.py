@@ -1,4 +1,4 @@
-"""Making a table's unique markers again from its items, e.g. after a change of a namespace."""
+"""Makes a table's unique markers again from its items, e.g. after a change of a namespace."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ ATTEMPTS = 10
 class RebuiltMarkers:
     """The numbers of markers that were written and deleted.
 
-    `clashes` has a line for each item with a unique text that another item already has.
+    `clashes` has a line for each item whose unique text another item already has.
     """
 
     written: int = 0
@@ -43,18 +43,20 @@ class RebuiltMarkers:
 def rebuild_markers(table: Table, connection: Any) -> RebuiltMarkers:
     """Write the missing markers of all items, then delete the markers that no item needs.
 
-    Reads the whole table twice. Each marker is written or deleted in a transaction that checks its
-    item. So other programs may write at the same time, if their model has the same unique texts. An
-    item that they change is read again, up to ten times; after that, Conflict is raised. The call
-    can be repeated at any time.
+    Reads the whole table twice. Each transaction that writes or deletes a marker also checks the
+    marker's item, so other programs may write meanwhile if their model has the same unique texts. A
+    changed item is read again, up to ten times; after that, Conflict is raised. The call can be
+    repeated at any time.
     """
     rebuild = _Rebuild(table.model)
     return run(rebuild.steps(), connect(connection))
 
 
 class _Rebuild:
-    """One run. `there` has the stored markers by name; `needed` has the names of the markers that
-    items need."""
+    """One run.
+
+    `there` has the stored markers by name, and `needed` the names of the markers that items need.
+    """
 
     def __init__(self, model: TableModel) -> None:
         self.model = model
@@ -85,7 +87,7 @@ class _Rebuild:
         return {} if entity is None else markers_of(self.model, entity, raw)
 
     def _write(self, raw: Item) -> Steps[None]:
-        """Write an item's missing markers, and try again if another program changes the item."""
+        """Write an item's missing markers; try again if another program changes the item."""
         clashes: list[str] = []
         conflict: Conflict | None = None
         for _ in range(ATTEMPTS):
@@ -120,8 +122,7 @@ class _Rebuild:
         self.rebuilt.written += 1
 
     def _clear(self, name: str, raw: Item) -> Steps[None]:
-        """Delete the marker `name`, unless another program has changed its owner so that it needs
-        the marker again."""
+        """Delete the marker `name`, unless its owner has changed and needs it again."""
         key = raw[OWNER_ATTRIBUTE]["M"]
         for _ in range(ATTEMPTS):
             owner = yield from get_one(self.model.name, key)
@@ -153,8 +154,10 @@ def _is_marker(model: TableModel, raw: Item) -> bool:
 def _unchanged(
     model: TableModel, entity: Entity | None, key: Item, raw: Item | None
 ) -> WriteAction:
-    """A check that an item's unique fields still have the values of `raw`. If `raw` is None, the
-    item must still not exist."""
+    """A check that an item's unique fields have the values of `raw`.
+
+    If `raw` is None, the check is that the item does not exist.
+    """
     expression = Expression()
     hash_name = model.table.hash[0].attribute
     conditions = [

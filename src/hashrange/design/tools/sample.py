@@ -1,8 +1,8 @@
 """Generated items that fit together: parents exist and keys are distinct.
 
-An entity is a parent of the entities that refer to it or copy its fields.
-Ids are short and share prefixes ("1", "10", "a", "ab"), since such values reveal mistakes in
-prefixes and ranges.
+An entity's parents are the entities to which it refers or from which it copies fields. Ids are
+short and share prefixes ("1", "10", "a", "ab"), because such values reveal mistakes in prefixes and
+ranges.
 """
 
 import math
@@ -85,8 +85,7 @@ class _Inventor:
         return [item for entity in order for item in self.made[entity.name]]
 
     def _order(self) -> list[Entity]:
-        """The entities, parents before children. If the order is free, owners of copies come
-        first."""
+        """The entities, parents before children. Owners of copies come as early as possible."""
         left = sorted(self.model.entities, key=lambda e: (len(e.key_fields), len(e.fields)))
         owners = {self.model.entity(c.owner).name for e in left for c in e.copies.values()}
         left.sort(key=lambda entity: entity.name not in owners)
@@ -112,10 +111,10 @@ class _Inventor:
         return list(items.values())
 
     def _may_have_texts(self, entity: Entity, item: Item) -> bool:
-        """Whether no other item has, or is to have, one of the item's unique texts.
+        """Whether the item's unique texts are free for its entity.
 
-        If several entities share a namespace, its texts are divided between these entities.
-        Otherwise the first entity would take all texts, because there are few.
+        If several entities share a namespace, its texts are divided between them. Otherwise the
+        first entity would take all of the few texts.
         """
         texts = _unique_texts(entity, item)
         if not self.texts.isdisjoint(texts):
@@ -146,8 +145,7 @@ class _Inventor:
         return not references.between(other, entity) or not entity.key_fields < other.key_fields
 
     def _fits(self, entity: Entity, item: Item, others: Sequence[Item]) -> bool:
-        """Whether, by the declared volumes, the item's parents may have another child beside
-        `others`."""
+        """Whether the declared volumes allow the item's parents another child beside `others`."""
         for each in self.table.volumes.of(entity).each:
             parent = next(e for e in self.model.entities if str(e) == each.parent)
             for one in self.model.references.between(entity, parent):
@@ -158,10 +156,9 @@ class _Inventor:
         return True
 
     def _one(self, entity: Entity, above: Sequence[Entity], number: int) -> Item | None:
-        """The `number`-th item of the entity. It inherits values from items of its parents, the
-        entities `above`.
+        """The `number`-th item of the entity, with values from items of its parents, `above`.
 
-        None if all generated values fail, e.g. by a delimiter in a key.
+        None if all generated values fail, e.g. because of a delimiter in a key.
         """
         error: Exception | None = None
         for attempt in range(ATTEMPTS):
@@ -226,8 +223,7 @@ class _Inventor:
         return fields if fields < entity.key_fields else frozenset()
 
     def _leave_out(self, entity: Entity, values: dict[str, Any], number: int) -> None:
-        """Set the optional fields of every fourth item to None, so that pictures show which indexes
-        are sparse."""
+        """Set the optional fields of every fourth item to None, to show sparse indexes."""
         for name, kind in entity.fields.items():
             if kind.optional and name in values and number % 4 == 0:
                 values[name] = None
@@ -261,7 +257,7 @@ class _Inventor:
 
     @staticmethod
     def _written(entity: Entity, field: str) -> list[Any]:
-        """Constraints on the generated values of a field, which test its templates thoroughly.
+        """Constraints for a field's generated values, so that they test the field's templates.
 
         Numbers may be negative if a template of a key writes their signs. If a template shows only
         the first characters of a text, the texts are longer.
@@ -319,7 +315,7 @@ def _unique_texts(entity: Entity, item: Item) -> dict[tuple[str, str], UniqueTem
 
 
 def _range(metadata: Sequence[Any], span: int, unit: int) -> tuple[int, int]:
-    """The smallest and largest number to generate, in units of 1/`unit`, at most `span` apart.
+    """(lowest, highest) number to generate, in units of 1/`unit`, at most `span` apart.
 
     If negative and positive numbers are allowed, the range has both.
     """

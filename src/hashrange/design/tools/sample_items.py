@@ -12,7 +12,7 @@ PARENTS, CHILDREN = 2, 5
 
 
 def sample_items(table: Table) -> list[WireItem]:
-    """A few readable items of each entity, in wire form; the same ones every time."""
+    """A few readable items of each entity, in wire form: the same ones every time."""
     items = sample(table, parents=PARENTS, children=CHILDREN, readable=True)
     dumped = []
     for item in items:
@@ -24,8 +24,7 @@ def sample_items(table: Table) -> list[WireItem]:
 
 
 def _with_copies(table: Table, item: Item, items: Sequence[Item]) -> Item:
-    """The item with its copies filled in, as a store fills them in: from the first of `items` that
-    is the owner."""
+    """The item with its copies filled in from their owners in `items`, as a store would."""
     entity = table.model.entity(type(item))
     copied = {}
     for name, copy in entity.copies.items():

@@ -11,10 +11,10 @@ from hashrange.model.values import Item as WireItem
 
 
 def stored_items(table: Table, handed: Any, name: str, most: int) -> list[WireItem]:
-    """At most `most` items of the table `name`, in wire form, read through `handed`, a database or
-    a boto3 client.
+    """At most `most` items of the table `name`, in wire form.
 
-    Raises TableDiffers if the table does not fit the model, DesignError if there is no such table.
+    `handed` is a database or a boto3 client. Raises TableDiffers if the table does not fit the
+    model, DesignError if there is no such table.
     """
     return run(_read(table, name, most), connect(handed))
 

@@ -1,4 +1,4 @@
-"""Compares two models by the cost of their calls: requests, capacity units and written copies."""
+"""Compares the costs of two models' calls: requests, capacity units and written copies."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from hashrange.design.tools.cost.report import Cost, aligned
 
 
 def compare(first: Sequence[Cost], second: Sequence[Cost], names: tuple[str, str]) -> str:
-    """A table, as text, with a row for each call. A call has the name of its pattern or write.
+    """A table, as text, with a row for each call, i.e. for each pattern or write by its name.
 
-    For each model, there are columns for the requests of one call, its read and write units, and
-    the copies that it writes. `names` are the names of the two models.
+    For each model, columns show the requests of one call, its read and write units, and the copies
+    that it writes. `names` are the names of the two models.
     """
     sides = [_by_call(first), _by_call(second)]
     head = ["call"]

@@ -41,13 +41,13 @@ def cost(
 ) -> Cost:
     """The cost of the table, computed from its `st.rate`, `st.writes` and `st.volumes`.
 
-    `utilisation` is the share of provisioned capacity that is used. `prices` is a file with prices
-    that replace those of the package.
+    `utilisation` is the share of provisioned capacity that is used, above 0 and at most 1. `prices`
+    is a file whose prices replace those of the package.
 
-    `examples` has items of any entities. They give the sizes that are not declared, and the sizes
-    of index entries that hold only some fields. The first item of an entity gives the sizes of its
-    items, and a second one gives the values that edits assign. For an entity without an example,
-    examples are generated. Raises NoPrices.
+    `examples` are items from which sizes are taken that are not declared, also those of index
+    entries with only some fields. The first item of an entity gives the size of its items, and a
+    second one gives the values that edits assign. Without examples of an entity, examples are
+    generated. Raises NoPrices.
     """
     if not 0 < utilisation <= 1:
         raise BadValue(f"the utilisation must be above 0 and at most 1, not {utilisation}")
@@ -79,8 +79,11 @@ def _lines(context: Context, examples: Examples) -> Iterator[CostLine]:
 
 
 def _features(table: Table, prices: Prices, storage: Sequence[StorageLine]) -> Iterator[Expense]:
-    """The cost of each paid feature that the table declares. Backups and point-in-time recovery do
-    not include indexes, so only the bytes of the table are charged."""
+    """The cost of each paid feature that the table declares.
+
+    Backups and point-in-time recovery do not include indexes, so only the table's bytes are
+    charged.
+    """
     stored = sum(line.size for line in storage if line.source == "table") / GB
     if table.recovery:
         yield Expense("point-in-time recovery", prices["recovery"].of(stored))

@@ -1,9 +1,8 @@
 """Example items of every entity, from which the sizes of items and index entries are taken.
 
-The size of an item is the declared one or, if none is declared, the size of the entity's example.
-Examples are given by the caller or generated. Of the generated examples of an entity, the one in
-the most indexes is used. If possible, its values are changed so that it is also in the sparse
-indexes that would leave it out.
+The size of an item is the declared size or, without one, the size of the entity's example. Examples
+are given by the caller or generated. Of an entity's generated examples, the one in the most indexes
+is used. Its values are changed, if possible, so that sparse indexes contain it too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +54,7 @@ class Examples:
             self.stored = self.filled().items
 
     def filled(self) -> MeteredTable:
-        """A new table that holds all examples. Its meter is at zero."""
+        """A new table with all examples, whose meter is at zero."""
         table = MeteredTable(self.model, self.declared)
         for item in self.items:
             try:
@@ -86,13 +85,12 @@ class Examples:
                     continue
 
     def of(self, entity: Entity) -> list[Item]:
-        """The entity's examples. Examples in more indexes come first; among examples in equally
-        many indexes, those with more attributes come first."""
+        """The entity's examples, sorted: most indexes first, then most attributes."""
         items = [i for i in self.items if type(i) is entity.model and self.raw(i) is not None]
         return sorted(items, key=self._coverage)
 
     def raw(self, item: Item) -> WireItem | None:
-        """The stored form of `item`, which is an example; None if it could not be stored."""
+        """The stored form of the example `item`; None if it could not be stored."""
         table = MeteredTable(self.model, {})
         key = self.model.entity(type(item)).primary_key(vars(item))
         return self.stored.get(table.name(key))
@@ -116,7 +114,7 @@ class Examples:
         return 0
 
     def left_out(self, entity: Entity) -> list[str]:
-        """The names of the entity's indexes in which none of its examples has an entry."""
+        """The names of the entity's indexes that contain none of its examples."""
         stored = [raw for item in self.of(entity) if (raw := self.raw(item)) is not None]
         sources = [key.source for key in entity.indexes]
         return [
@@ -126,8 +124,10 @@ class Examples:
         ]
 
     def other_value(self, entity: Entity, item: Item, field: str) -> Any:
-        """Another value of the field, of the same size if possible. Raises LookupError if none is
-        known."""
+        """Another value of the field, of the same size if possible.
+
+        Raises LookupError if no other value is known.
+        """
         others = [getattr(other, field) for other in self.of(entity)]
         for value in other_values(item, field, others):
             return value
@@ -140,8 +140,10 @@ def _indexes(model: TableModel, entity: Entity, item: Item) -> list[str | None]:
 
 
 def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[Item]) -> list[Any]:
-    """Values of a field that may put an item into the index of `key`. The values of the examples
-    come first."""
+    """Values of a field that may put an item into the index of `key`.
+
+    Values of the examples come first.
+    """
     own = [value for item in examples if not isinstance(value := getattr(item, field), Copy)]
     constants = [*key.when.values.values()] if key.when else []
     numbers = [Decimal(value["N"]) for value in constants if "N" in value]
@@ -156,7 +158,7 @@ def _candidates(entity: Entity, field: str, key: EntityKey, examples: Sequence[I
 
 
 def other_values(item: Item, field: str, known: Sequence[Any]) -> Iterator[Any]:
-    """Other valid values of an item's field: known values, then variations of its present value."""
+    """Other valid values of the item's field: known ones, then variations of the present one."""
     now = getattr(item, field)
     for value in [*known, *_variations(now)]:
         if value == now or value is None or isinstance(value, Copy):

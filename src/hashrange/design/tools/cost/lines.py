@@ -13,10 +13,10 @@ SECONDS_PER_MONTH = 730 * 60 * 60
 class CostLine:
     """The average cost of one call, and how often it is made.
 
-    `reads` and `writes` are capacity units by table and index. `copies` is the number of items with
-    copied fields that the call writes; `transaction` says whether the call needs a transaction.
-    `rate` is in calls per second, None if it is not declared. `notes` say where the numbers are
-    from, if not from the declarations.
+    `reads` and `writes` are capacity units by table and index. `copies` is the number of items that
+    the call writes because they have copied fields. `transaction` says whether the call needs a
+    transaction. `rate` is in calls per second, None if it is not declared. `notes` explain numbers
+    that are not declared.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """A table with a few items that answers the requests of a write and counts their units.
 
-It supports only the requests of the toolkit's writes. Conditions are assumed to hold, because only
+It supports only the requests of the toolkit's writes. It takes all conditions as true, because only
 writes that succeed are counted.
 """
 
@@ -21,8 +21,11 @@ entity."""
 
 @dataclass(frozen=True)
 class MeteredRead:
-    """A read. `sizes` has the bytes of the items by entity. `source` is the index that was read;
-    None stands for the table."""
+    """A read.
+
+    `sizes` has the bytes of the items by entity. `source` is the index that was read, None for the
+    table.
+    """
 
     operation: str
     source: str | None
@@ -32,8 +35,11 @@ class MeteredRead:
 
 @dataclass(frozen=True)
 class MeteredWrite:
-    """A write. `entity` is the name of the item's entity, or "" for a unique marker. `units` are by
-    table and index."""
+    """A write.
+
+    `entity` is the name of the item's entity, or "" for a unique marker. `units` are by table and
+    index.
+    """
 
     kind: str
     entity: str
@@ -50,7 +56,7 @@ class Meter:
 
 
 class MeteredTable:
-    """A connection over which the toolkit can write to the metered table.
+    """A connection to a metered table, for the toolkit's writes.
 
     `sizes` has the declared size in bytes of an item, by entity.
     """

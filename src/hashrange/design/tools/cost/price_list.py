@@ -16,12 +16,12 @@ NAMES = (
 
 
 class NoPrices(DesignError):
-    """There is no price file for a region, or it cannot be used."""
+    """There is no price file for the region, or the file cannot be used."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """A price: `per` units cost `usd` dollars. `confirmed` says whether a second source agrees."""
+    """A price: `per` units cost `usd` dollars. `confirmed`: a second source agrees."""
 
     usd: float
     per: float
@@ -48,8 +48,10 @@ class Prices:
 
 
 def prices_of(region: str, file: Path | None = None) -> Prices:
-    """The prices in `file` or, without a file, those that the package has for the region. Raises
-    NoPrices."""
+    """The prices in `file` or, without a file, the package's prices for the region.
+
+    Raises NoPrices.
+    """
     if file is not None:
         try:
             text, name = file.read_text(), str(file)

@@ -68,8 +68,10 @@ class _Call:
         self.requests = max(1, math.ceil(total / (1024 * 1024)))
 
     def search(self) -> None:
-        """Add a note with the bytes of a search. A search consumes bytes, not units, and the price
-        list has no price for them."""
+        """Add a note with the bytes of a vector search.
+
+        A search consumes bytes instead of units, and the price list has no price for them.
+        """
         search, facts = self.plan.search, self.plan.pattern.search
         assert search is not None, "the plan must be that of a search"
         assert facts is not None, "the plan must be that of a search"

@@ -29,11 +29,11 @@ class Expense:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a table. `unchecked` names the numbers that the cost depends on and the model
-    does not declare.
+    """The cost of a table.
 
-    `features` has the dollars per month of each paid feature that the table declares. `utilisation`
-    is the share of the provisioned capacity that is used on average.
+    `unchecked` names the missing declarations: numbers on which the cost depends. `features` has
+    the dollars per month of each paid feature that the table declares. `utilisation` is the share
+    of the provisioned capacity that is used on average.
     """
 
     table: str
@@ -166,8 +166,7 @@ class Cost:
         return json.dumps(self.data(), indent=2, ensure_ascii=False)
 
     def data(self) -> dict[str, Any]:
-        """The whole result as plain values. Each line has its `notes`, and each price its
-        source."""
+        """The whole result as plain values, with the notes of lines and the sources of prices."""
         return {
             "table": self.table,
             "region": self.prices.region,
@@ -224,7 +223,7 @@ def _by_source(units: dict[str, float] | Any) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows as lines of a table. The first column is text, the others are aligned right."""
+    """The lines of a table with these rows. All columns but the first are aligned right."""
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     return [
         "  ".join(

@@ -1,4 +1,4 @@
-"""How many bytes the items take in the table and in each index, with DynamoDB's overheads."""
+"""The bytes of the items in the table and in each index, with DynamoDB's overheads."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,7 @@ from hashrange.model.values import item_size
 
 
 def storage_lines(context: Context, examples: Examples) -> Iterator[StorageLine]:
-    """A line for each entity whose number of items is declared, for the table and for each of its
-    indexes."""
+    """A line for each entity with a declared number of items, in the table and in each index."""
     for entity in context.entities:
         count = context.count("cost", entity)
         if count is None:
@@ -36,8 +35,10 @@ def storage_lines(context: Context, examples: Examples) -> Iterator[StorageLine]
 
 
 def _size(context: Context, examples: Examples, entity: Entity, source: Source) -> int | None:
-    """The bytes of an entity's item in the table, or of its entry in an index; None if the index
-    has no entries of the entity."""
+    """The bytes of an entity's item in the table, or of its entry in an index.
+
+    None if the index has no entries of the entity.
+    """
     if source.name is None or source == context.model.by_type:
         return examples.size(entity, source)
     if all(key.source.name != source.name for key in entity.indexes):

@@ -1,8 +1,8 @@
 """DynamoDB's arithmetic of capacity units, as the developer guide explains it.
 
 A read takes one unit for each 4 KB, or half a unit if it is eventually consistent. A write takes
-one unit for each 1 KB. An item that a request reads by its key is rounded up by itself; a page of a
-Query is rounded up as a whole.
+one unit for each 1 KB. The size is rounded up for each item that is read by its key, but only once
+for a page of a Query.
 """
 
 import math
@@ -19,8 +19,7 @@ OVERHEAD_BYTES = 100
 
 
 def read_units(size: float, consistent: bool) -> float:
-    """The read units for one item or one page of `size` bytes. An empty page costs as much as 1
-    byte."""
+    """The read units for one item, or one page, of `size` bytes. 0 bytes cost as much as 1 byte."""
     units = max(1, math.ceil(size / limits.READ_UNIT_BYTES))
     return units if consistent else units / 2
 
@@ -56,7 +55,10 @@ def entry(model: TableModel, source: Source, item: Item | None) -> Item | None:
 
 
 def stored_size(model: TableModel, item: Item) -> int:
-    """The bytes of an item in writes and storage: four for each number of an indexed vector."""
+    """The bytes of an item that writes and storage are charged for.
+
+    Each number of a vector in an index counts as four bytes.
+    """
     size = item_size(item)
     for attribute, vector in {index.attribute: index for index in model.vectors}.items():
         if attribute in item and all(c.attribute in item for c in vector.partition):
@@ -67,9 +69,9 @@ def stored_size(model: TableModel, item: Item) -> int:
 def charges(
     model: TableModel, old: Item | None, new: Item | None, *, transaction: bool
 ) -> dict[str, float]:
-    """The write units that a change of one item consumes in the table and in each index.
+    """The write units of one item's change, in the table and in each index.
 
-    A transaction doubles the units of the table, not those of the indexes.
+    A transaction doubles the units of the table, but not those of the indexes.
     """
     sizes = [stored_size(model, item) for item in (old, new) if item is not None]
     units = write_units(max(sizes, default=0))

@@ -1,7 +1,7 @@
-"""The cost of writes, which is measured: each write is made with example items on a metered table.
+"""The cost of writes. Each write is made with example items on a metered table, and measured.
 
 If the write updates copied fields, the metered table contains one copy. The requests and units for
-that copy are then multiplied by the declared number of copies.
+this copy are multiplied by the declared number of copies.
 """
 
 import math
@@ -113,7 +113,7 @@ class WriteCosts:
         ]
 
     def _with_copies(self, owner: Entity, items: list[Item]) -> Item:
-        """The item from which the most other examples copy. `items` are the examples of `owner`."""
+        """The one of `items`, examples of `owner`, from which the most other examples copy."""
         copying = self._copying(owner)
         return max(
             items,
@@ -182,20 +182,21 @@ class WriteCosts:
 
 
 def _checks(write: MeteredWrite, entity: Entity) -> bool:
-    """Whether the write only checks that the owner of copies, an item of `entity`, has not
-    changed."""
+    """Whether the write only checks that an owner of copies, of type `entity`, has not changed."""
     return write.kind == "ConditionCheck" and write.entity == str(entity)
 
 
 def _get(table: MeteredTable, raw: WireItem) -> None:
-    """Read the item as an edit does first, so that this read is metered too."""
+    """Read the item, as an edit does first, so that the meter counts this read too."""
     key = {column.attribute: raw[column.attribute] for column in table.model.table.columns}
     table.call("GetItem", {"Key": key, "ConsistentRead": True})
 
 
 def _reads(meter: Meter, number: Mapping[str, float]) -> tuple[Mapping[str, float], int]:
-    """(units by table and index, number of requests to add) of the metered reads, for `number`
-    copies of each entity."""
+    """(units by table and index, number of further requests) of the metered reads.
+
+    `number` has the number of copies by the name of their entity.
+    """
     units: dict[str, float] = {}
     further = 0
     for read in meter.reads:

@@ -1,1 +1,1 @@
-"""Testing a model on generated items against an oracle that shares nothing with its plans."""
+"""Tests a model on generated items, against an oracle that is independent of the model's plans."""

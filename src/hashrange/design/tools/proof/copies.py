@@ -1,4 +1,4 @@
-"""Testing that copies follow their owners when these are changed, or deleted and created again."""
+"""Tests that copies follow their owners when owners are changed, or deleted and created again."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ round add records to the stream, which the next round reads."""
 
 
 class StreamReader:
-    """Reads the table's stream, if some copies are updated by its reader (sync="stream")."""
+    """Reads the table's stream, if it updates some copies (sync="stream")."""
 
     def __init__(self, table: Table, database: Any) -> None:
         declared = [copy for e in table.model.entities for copy in e.copies.values()]
@@ -36,7 +36,7 @@ class StreamReader:
         return 0 if self.follower is None else self.follower.catch_up()
 
     def catch_up(self) -> list[str]:
-        """Read the stream to its end. Returns a line if the end is not reached."""
+        """Read the stream to its end. Returns a line if the end was not reached."""
         if any(not self.step() for _ in range(ROUNDS)):
             return []
         return [f"the end of the stream was not reached in {ROUNDS} rounds of reading"]
@@ -49,10 +49,10 @@ def unequal_copies(
     reader: StreamReader,
     asked: dict[str, int],
 ) -> Iterator[str]:
-    """Change every owner, then delete every second owner and create it again. Yields a line for
-    each kind of difference between copies and their owners.
+    """Change every owner, then delete every second owner and create it again.
 
-    The number of owners is added to `asked`.
+    Yields a line for each kind of difference between copies and their owners. Adds the number of
+    owners to `asked`.
     """
     fields: dict[type[Item], list[str]] = {}
     for entity in table.model.entities:
@@ -91,7 +91,7 @@ class _Tester:
         self._write("save", owner, self._other(self._stored(owner)))
 
     def make_again(self, owner: Record) -> None:
-        """Delete an item, and create one with the same key and other copied fields."""
+        """Delete an item, and create it again with other values of its copied fields."""
         now = self._stored(owner)
         run(self.core.write(Write("delete", now)), self.connection)
         if not self._write("create", owner, self._other(_new(owner))):

@@ -1,6 +1,6 @@
 """The declarations of a model, read from its classes alone.
 
-The oracle must not make the mistakes of the toolkit. So this module reads keys and references a
+The oracle must not share mistakes with the toolkit. So this module reads keys and references a
 second time, in a simpler way, and imports only the classes of declarations.
 """
 
@@ -84,12 +84,10 @@ def refs(model: Model, name: str) -> tuple[Ref, ...]:
 
 @cache
 def labels(model: Model, name: str, *, own: bool) -> frozenset[tuple[str, ...]]:
-    """The texts that come before a field in key templates: in all keys or, with `own`, in the
-    primary key.
+    """The texts before a field in key templates: in all keys or, with `own`, in the primary key.
 
-    There is a tuple for each template that has the field and such a text. Its first member is the
-    last constant text before the field, without delimiters at its ends. The names of the fields
-    between this text and the field follow.
+    A tuple for each template with the field and such a text: the last constant text before the
+    field, without delimiters at its ends, and then the names of the fields in between.
     """
     keys = [d for d in declarations(model).values() if isinstance(d, (Key, Index))]
     parts = [part for key in ([model.key] if own else keys) for part in (key.hash, key.range)]
@@ -116,7 +114,7 @@ class Relations:
         self._ownerships: dict[tuple[Model, Model], list[Held]] = {}
 
     def owner_of(self, record: Record, name: str, records: Sequence[Record]) -> Record | None:
-        """The item from which the record's field `name` is copied, if the item exists."""
+        """The item from which the record's field `name` is copied; None if there is none."""
         copy = copies(record.model)[name]
         for held in self.between(record.model, copy.owner):
             if copy.by is None or copy.by in held.values():
@@ -126,8 +124,10 @@ class Relations:
         return None
 
     def below(self, root: Record, records: Sequence[Record]) -> list[Record]:
-        """The items below `root`: their primary keys contain the primary key of `root` or of
-        another item below it."""
+        """The items below `root`.
+
+        Their primary keys contain the primary key of `root`, or of another item below `root`.
+        """
         below: dict[int, Record] = {}
         waiting = [root]
         while waiting:
@@ -142,8 +142,7 @@ class Relations:
         return list(below.values())
 
     def ownerships(self, child: Model, parent: Model) -> list[Held]:
-        """The references of the child to the parent that put the child's items below the parent's
-        items."""
+        """The references that put items of the child below items of the parent."""
         if (child, parent) not in self._ownerships:
             own = set(key_fields(child))
             self._ownerships[child, parent] = [
@@ -184,9 +183,8 @@ class Relations:
         """Whether the chosen fields can together hold the key of one parent.
 
         `chosen` has a field and its role (or None) for each part of the parent's key, and `fields`
-        has all candidates for that part. `roles` are the roles of the chosen fields. A field
-        without a role does not go together with fields of a role if, for the same part of the key,
-        there is a candidate with that role.
+        all candidates for this part. `roles` are the roles of the chosen fields. A field without a
+        role does not fit if another candidate for its part has one of these roles.
         """
         return not any(
             role is None and roles & {other for _, other in options}
@@ -199,7 +197,7 @@ class Relations:
         """(field, role) of each field of the child that can hold `part`, a field of the parent's
         key.
 
-        `declared` says that the child has an st.ref or st.copy of the parent.
+        `declared` says whether the child has a st.ref or st.copy of the parent.
         """
         pairs = [
             (name, ref.role)
@@ -220,7 +218,7 @@ class Relations:
     def _shares(self, child: Model, parent: Model, part: str) -> bool:
         """Whether the fields named `part` of child and parent refer to the same field of an entity.
 
-        The parent's field may refer to it without an st.ref, if it has the same name and follows
+        The parent's field may refer to it without a st.ref, by having the same name and following
         the same text in a key.
         """
         theirs = self._targets(parent, part)
@@ -248,8 +246,10 @@ class Relations:
         return told or any(copy.owner is parent for copy in copies(child).values())
 
     def _is_meant(self, child: Model, parent: Model) -> bool:
-        """Whether the child refers to the parent itself, and not to an entity whose key is the
-        parent's key too."""
+        """Whether the child refers to the parent itself.
+
+        It may instead refer to an entity with the same key fields, to which the parent refers too.
+        """
         if any(not refs(child, part) and not refs(parent, part)
                and labels(child, part, own=False) & labels(parent, part, own=True)
                for part in key_fields(parent) if part in fields_of(child)):  # fmt: skip

@@ -1,4 +1,4 @@
-"""Finds the nearest items by brute force, so that the answers of searches can be checked."""
+"""Finds the nearest items by brute force, to check the results of searches."""
 
 import math
 import random
@@ -34,10 +34,10 @@ def difference(
     arguments: Mapping[str, Any],
     matches: Sequence[Match[tuple[str, list[str]]]],
 ) -> str | None:
-    """How the matches differ from the nearest of the records; None if they do not.
+    """How the matches differ from the nearest `records`; None if they do not.
 
-    `records` fit all arguments but the vector. A match has a pair in place of its item: the text of
-    the item, and a list with the text of each record. Records with the item's text can be the item.
+    `records` fit all arguments except the vector. In place of its item, a match has (the item's
+    text, the texts of all records). The item can be any record whose text equals the item's text.
     """
     assert pattern.search is not None, "the pattern must be a search"
     model, declared = _declared(pattern, models)
@@ -61,7 +61,7 @@ def difference(
 
 
 def _declared(pattern: Pattern, models: Sequence[Model]) -> tuple[Model, Vectors]:
-    """The class that declares the vector index of the search, and that declaration."""
+    """(class, declaration) of the vector index that the pattern searches."""
     candidates = [
         (model, declared)
         for model in models

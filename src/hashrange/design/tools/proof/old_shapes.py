@@ -22,11 +22,11 @@ NAMES_MAX = 3
 
 
 def age(table: Table, connection: Connection, oracle: Oracle, asked: dict[str, int]) -> list[str]:
-    """Store some items in the shape before the present one, and set the oracle's records of these
-    items to the values that the upgrade makes of them.
+    """Store some items in the shape before the present one, and change the oracle's records to
+    match.
 
-    The number of these items is added to `asked`. Returns a line for each entity for which no item
-    of the older shape could be made.
+    A record gets the values that the upgrade makes of the older item. Adds the number of items to
+    `asked`. Returns a line for each entity of which no item in the older shape could be made.
     """
     untested = []
     for entity in table.model.entities:
@@ -63,8 +63,7 @@ def _aged(table: Table, entity: Entity, connection: Connection, record: Record) 
 def _old_values(
     entity: Entity, values: Sequence[Any], kept: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Invented values for the attributes that the upgrade reads and the present class does not
-    have."""
+    """Invented values for the attributes that only the upgrade reads, not the present class."""
     texts = texts_of(entity.shapes.upgrades[entity.shapes.shape - 1])
     attributes = {*entity.attributes.values(), *entity.attributes}
     names = sorted({text for text in texts if text.isidentifier()} - attributes)[:NAMES_MAX]

@@ -44,15 +44,17 @@ Place = list[Any]
 
 @dataclass
 class Answer:
-    """The records that a pattern returns. The records of `left_out` match the pattern too, but are
-    not in the index that it reads."""
+    """The records that a pattern returns.
+
+    The records of `left_out` match the pattern too, but are not in the index that it reads.
+    """
 
     records: list[Record]
     left_out: list[Record]
 
 
 class Oracle:
-    """Knows the items that were written, and what patterns should return from them."""
+    """Knows the items that were written, and computes what patterns should return."""
 
     def __init__(self, models: Sequence[Model], records: Sequence[Record]) -> None:
         self.relations = Relations(models)
@@ -67,8 +69,10 @@ class Oracle:
                     record.values[name] = owner.values[copy.field]
 
     def read(self, pattern: Pattern) -> tuple[type[Item], ...]:
-        """The entities whose items the arguments select. With @st.through, the pattern returns
-        items of another entity."""
+        """The entities whose items the arguments select.
+
+        With @st.through, the pattern returns items of another entity.
+        """
         return pattern.entities if pattern.facts.through is None else (pattern.facts.through,)
 
     def answer(self, pattern: Pattern, arguments: Mapping[str, Any], source: str | None) -> Answer:
@@ -86,11 +90,7 @@ class Oracle:
         return answer
 
     def present(self, pattern: Pattern, source: str | None) -> datetime:
-        """The time that counts as the present: the latest in the partition keys of the pattern's
-        items.
-
-        A range without an upper end ends at this time, and includes it.
-        """
+        """The time at which a range without an upper end ends: the latest in the partition keys."""
         times = [r[name] for r in self.records if r.model in self.read(pattern)
                  for name, _ in _times(r.model, source) if r[name] is not None]  # fmt: skip
         last = max(times, default=date.min)
@@ -105,10 +105,9 @@ class Oracle:
         records: Sequence[Record],
         source: str | None,
     ) -> list[Record]:
-        """The records of the newest units of time (such as days), if a pattern with @st.buckets has
-        no lower end.
+        """For a pattern with @st.buckets and no lower end, the records of the newest units of time.
 
-        The number of units is the limit that @st.buckets gives.
+        The declaration limits the number of these units, e.g. to 7 days.
         """
         most = pattern.facts.buckets
         left = [*records]
@@ -134,8 +133,7 @@ class Oracle:
                    if function == "shard")  # fmt: skip
 
     def newest(self, pattern: Pattern, answer: Answer, source: str | None) -> list[Record]:
-        """The records of `answer` that can be the newest. Several records can have the same place
-        in the order."""
+        """The records of `answer` that can be the newest. Several can have the same place."""
         places = [self.place(pattern, record, source) for record in answer.records]
         if not places or None in places:
             return answer.records
@@ -143,10 +141,9 @@ class Oracle:
         return [r for r, place in zip(answer.records, places, strict=True) if place == last]
 
     def place(self, pattern: Pattern, record: Record, source: str | None) -> Place | None:
-        """The record's place in the order of the results: the values in its sort key, up to
-        the first one that is a text.
+        """The record's place in the order of the results; None if the results have no such order.
 
-        None for a pattern whose results have no such order.
+        The place has the values in the record's sort key, up to the first text.
         """
         if pattern.facts.through is not None or pattern.by_type is not None:
             return None
@@ -180,7 +177,7 @@ class Oracle:
         """The reference that `@st.through` follows.
 
         It is the one with the field that `@st.through` names. If none is named, it is the one whose
-        fields are not all given by the arguments.
+        fields are not all arguments.
         """
         assert pattern.facts.through is not None
         held = self.relations.between(pattern.facts.through, pattern.entities[0])
@@ -212,8 +209,7 @@ def _hash_part(model: Model, source: str | None) -> Any:
 
 
 def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
-    """(field, format) of each date or time in a partition key. A date without a format has
-    the format of a day."""
+    """(field, format) of each date or time in a partition key; the default format is a day's."""
     placed = placeholders(_hash_part(model, source))
     kinds = {name: core_type(info.annotation, [])[0] for name, info in model.model_fields.items()}
     return [(name, spec or "%Y-%m-%d") for name, spec, function in placed
@@ -221,8 +217,7 @@ def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
 
 
 def _count(value: Any, unit: int) -> int:
-    """The number of the year, month, day or hour (`unit` 0 to 3) of a time. Successive units have
-    successive numbers."""
+    """The number of a time's year, month, day or hour (`unit` 0 to 3), counted without a gap."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     if unit < 2:
         return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))
@@ -277,12 +272,11 @@ def day_of(value: Any) -> Any:
 
 
 def _period(unit: OperatorName, value: Any) -> tuple[int, ...]:
-    """The month, day or hour of a time, together with the larger units: e.g. (2024, 10, 14)."""
+    """The month, day or hour of a time, with the larger units before it: e.g. (2024, 10, 14)."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     return tuple(moment.timetuple())[: len(PERIODS[unit])]
 
 
 def _shard(value: Any, shards: int) -> int:
-    """The number of the shard of a value, computed from a digest of eight bytes as the reference
-    page says."""
+    """The number of a value's shard: a digest of eight bytes, modulo the number of shards."""
     return int(hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest(), 16) % shards

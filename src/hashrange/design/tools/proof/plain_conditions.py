@@ -1,6 +1,6 @@
 """Whether plain values satisfy a condition such as `status = :s AND NOT contains(tags, :t)`.
 
-This is a second and simpler evaluation of DynamoDB's conditions, which shares nothing with
+This is a second and simpler evaluation of DynamoDB's conditions, which shares no code with
 `hashrange.expressions`.
 """
 
@@ -33,8 +33,7 @@ def passes(text: str, values: Values, parameters: Mapping[str, Any]) -> bool:
 
 
 def compared_field(text: str, parameter: str) -> str | None:
-    """The field that a condition compares with a parameter: the last field that it names before the
-    parameter."""
+    """The field that a condition compares with a parameter: the last field before the parameter."""
     tokens = _TOKEN.findall(text)
     at = tokens.index(f":{parameter}")
     names = [t for t in reversed(tokens[:at]) if re.match(r"[A-Za-z_]", t)]
@@ -43,10 +42,9 @@ def compared_field(text: str, parameter: str) -> str | None:
 
 
 class _Reader:
-    """Evaluates a condition while it parses it.
+    """Evaluates a condition while parsing it.
 
-    Every part has to be parsed, so AND and OR evaluate their right side even if the left side
-    decides.
+    AND and OR evaluate their right side even if the left side decides, because it must be parsed.
     """
 
     def __init__(self, tokens: list[str], values: Values, parameters: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Testing a model on generated items: what its patterns return and what its writes leave.
+"""Tests a model on generated items: what its patterns return, and what its writes store.
 
 The expected results come from `oracle`, which searches through plain values.
 """
@@ -45,12 +45,11 @@ class Proof:
     """The result of `prove`.
 
     A question is one test: a call of a pattern with arguments, or a change whose result is checked.
-    `items` is the number of items that were written. `asked` has the number of questions for each
-    pattern, for each kind of tree, for the copies (one question for each owner) and for each older
-    shape. `differences` has a line for each pattern that gave a wrong result or could not be
-    tested, and a line for each other difference, for example in a copy or a tree. `untested` has a
-    line for each entity of which no item of an older shape could be made. `left_out` has the number
-    of items that fit a pattern, but that its index does not contain.
+    `items` is the number of written items. `asked` has the number of questions for each pattern,
+    each kind of tree, the copies (one question for each owner) and each older shape. `differences`
+    has a line for each failure: a pattern that gave a wrong result or could not be tested, or e.g.
+    a wrong copy or tree. `untested` has a line for each entity of which no item in an older shape
+    could be made. `left_out` has the number of items that match a pattern but are not in its index.
     """
 
     table: str
@@ -79,14 +78,14 @@ class Proof:
 
 
 def prove(table: Table, database: Any, *, seed: int = 0, asking: Any = None) -> Proof:
-    """Create and fill the table in an empty database, and compare each pattern's answers with those
-    of the oracle.
+    """Test a table in an empty database, with generated items.
 
-    The patterns are called through `asking`, a client that policies may restrict, or by default
+    Creates and fills the table, and compares the answers of each pattern with the oracle's. Then it
+    changes the owners of copies, and deletes items with the items below them, and compares all
+    items of the table with the expected ones.
+
+    The patterns are called through `asking`, a client that policies may restrict; by default,
     through the database.
-
-    Then change the owners of copies, and delete items with the items below them, and compare all
-    items of the table with the items that should be there.
     """
     connection = connect(database)
     create.create(table.model, database)
@@ -112,7 +111,7 @@ def prove(table: Table, database: Any, *, seed: int = 0, asking: Any = None) -> 
 
 
 def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> list[str]:
-    """Create sample items, and return a line for each field that is not stored as it was given."""
+    """Create sample items. Returns a line for each field that is not stored with its value."""
     core = StoreSteps(table.model, [], None, None)
     wrong: dict[str, str] = {}
     for item in sample(table, parents=PARENTS, children=CHILDREN, seed=seed):
@@ -137,8 +136,7 @@ def _fill(table: Table, connection: Connection, oracle: Oracle, seed: int) -> li
 
 
 def _edit(table: Table, connection: Connection, oracle: Oracle, chance: random.Random) -> None:
-    """Give some items the field values of others, so that their index keys and the copies of their
-    fields change."""
+    """Give some items field values of other items, so that index keys and copies change."""
     core = StoreSteps(table.model, [], None, None)
     for record in oracle.records[::EDITED]:
         entity = table.model.entity(record.model)
@@ -203,7 +201,7 @@ class _Asking:
                     builder.clock = lambda: now
 
     def all(self, proof: Proof, name: str, chance: random.Random) -> Iterator[str]:
-        """Ask all questions; yield a line if an answer differs, or if nothing was tested."""
+        """Ask all questions. Yields a line if answers differ, or if nothing was tested."""
         wrong, left_out, records = [], set(), 0
         proof.asked[name] = 0
         for arguments in self._questions(chance):
@@ -288,7 +286,7 @@ class _Asking:
         return self._disorder(texts, answer)
 
     def _disorder(self, texts: list[str], answer: Answer) -> str | None:
-        """How the order of the `texts` differs from the oracle's; None if it does not.
+        """How the order of `texts` differs from the oracle's; None if it does not.
 
         The order is compared only if a Query returns items of one entity with distinct texts.
         """
@@ -305,13 +303,12 @@ class _Asking:
         return None if order == wanted else f"the order {order} instead of {wanted}"
 
     def _shown(self, records: list[Record]) -> list[str]:
-        """The records as text, with the fields of the pattern's results."""
+        """The records as texts, with the fields that the pattern returns."""
         results = self.plan.pattern.results
         shown = results[0] if len(results) == 1 else None
         return [self._text(shown or record.model, record) for record in records]
 
     def _text(self, result: type[Any], values: Values) -> str:
-        """The fields of `result` and their values as text, without the fields that each write
-        sets."""
+        """The fields of `result` and their values as text, without fields that each write sets."""
         left_out = counted(self.table.model.entity(entity_of(result)))
         return text({n: values[n] for n in result.model_fields if n not in left_out})

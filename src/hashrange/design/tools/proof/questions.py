@@ -22,7 +22,7 @@ def questions(
 ) -> Iterator[Mapping[str, Any]]:
     """Distinct sets of arguments for the pattern, with and without the optional arguments.
 
-    The values are from written items; some sets mix the values of two items.
+    The values come from written items; some sets mix the values of two items.
     """
     if pattern.by_type is not None:
         for model in models:

@@ -16,9 +16,9 @@ from hashrange.model.values import Item as WireItem
 def differences(
     table: Table, connection: Connection, oracle: Oracle, *, late: Collection[str] = ()
 ) -> Iterator[str]:
-    """A line for each kind of difference between the table's items and the records of the oracle.
+    """A line for each kind of difference between the table's items and the oracle's records.
 
-    Copies with a sync in `late` are not compared.
+    Copies whose `sync` is in `late` are not compared.
     """
     oracle.settle()
     stored = {
@@ -48,9 +48,9 @@ def differences(
 
 
 def _expected(table: Table, record: Record, late: Collection[str]) -> dict[str, Any]:
-    """The values that the stored item should have, without the fields that each write sets.
+    """The expected values of the stored item, without fields that each write sets.
 
-    Copies with a sync in `late` are left out too.
+    Copies whose `sync` is in `late` are left out too.
     """
     left_out = counted(table.model.entity(record.model))
     left_out |= {name for name, copy in copies(record.model).items() if copy.sync in late}
@@ -67,13 +67,12 @@ def identity(model: Model, value_of: Callable[[str], Any]) -> tuple[str, str]:
 
 
 def text(values: dict[str, Any]) -> str:
-    """A text of values in their stored form. Two texts are equal if the values are stored in the
-    same way."""
+    """The values, in their stored form, as text: equal for equal values."""
     return repr({n: _encoded(v) for n, v in sorted(values.items()) if v is not None and v != set()})
 
 
 def _encoded(value: Any) -> Any:
-    """A value in wire form. A tuple of floats, which is always a vector, is returned as it is."""
+    """A value in wire form. A tuple of floats is always a vector, and is returned unchanged."""
     vector = isinstance(value, tuple) and bool(value) and isinstance(value[0], float)
     return value if vector else encode(value)
 

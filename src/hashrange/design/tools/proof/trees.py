@@ -20,10 +20,10 @@ only counts."""
 def wrong_trees(
     table: Table, connection: Connection, oracle: Oracle, asked: dict[str, int]
 ) -> Iterator[str]:
-    """Delete some items of each entity with what is below them; yield a line for each mistake.
+    """Delete some items of each entity with the items below them; yield a line for each mistake.
 
-    The number of trees of each entity is added to `asked`. An entity whose trees `delete_tree`
-    refuses to delete is not tested.
+    Adds the number of trees of each entity to `asked`. An entity is not tested if `delete_tree`
+    refuses to delete its items.
     """
     models = [entity.model for entity in table.model.entities]
     for model in sorted(models, key=lambda one: -len(key_fields(one))):

@@ -335,8 +335,7 @@ def partial_identity(c: Context) -> Iterator[Found]:
 
 
 def _partly_known(c: Context, entity: Entity, fields: set[str]) -> list[Entity]:
-    """Other entities to which some of the fields refer, although these fields lack a part of the
-    entity's key."""
+    """Other entities to which some of the fields refer, while a part of their key is missing."""
     references = c.model.references
     return [
         other

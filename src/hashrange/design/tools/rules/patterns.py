@@ -241,8 +241,7 @@ def latest_by_another_order(c: Context) -> Iterator[Found]:
 
 
 def _order_fault(route: Route) -> str | None:
-    """Why items with the same values of the known key parts are not sorted by time; None if they
-    are."""
+    """Why items with equal known key parts are not sorted by time; None if they are."""
     if not route.key.range:
         return f"{route.entity} has no sort key"
     if len(route.equals) == len(route.key.range):
@@ -265,8 +264,7 @@ def _order_fault(route: Route) -> str | None:
 
 
 def _goes_on(route: Route, part: Placeholder) -> bool:
-    """Whether the units of a time in the partition key, and then those of `part`, have no gap: e.g.
-    {at:%Y-%m-%d}, and then {at:%H}."""
+    """Whether `part` continues the time in the partition key: e.g. {at:%H} after {at:%Y-%m-%d}."""
     units = [*UNIT_ORDER]
     before = {
         unit

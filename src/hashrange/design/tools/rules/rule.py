@@ -20,7 +20,7 @@ Found = tuple[str, str]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule. `find` is None if declaring or planning the model already finds the mistake."""
+    """A rule. `find` is None if the mistake is found when the model is declared or planned."""
 
     id: str
     severity: Severity
@@ -69,8 +69,7 @@ class Context:
         return [(e, key) for e in self.entities for key in (e.key, *e.indexes)]
 
     def size(self, rule: str, entity: Entity) -> int | None:
-        """The declared size in bytes of an item. If it is None, the size is added to `unchecked`
-        for the rule."""
+        """The declared size of an item in bytes. If there is none, it is added to `unchecked`."""
         return self._number(rule, f"size of {entity}", self.table.volumes.of(entity).size)
 
     def count(self, rule: str, entity: Entity) -> float | None:
@@ -79,9 +78,8 @@ class Context:
     def each(self, rule: str, entity: Entity, known: Collection[str]) -> Each | None:
         """How many items of the entity share the values of the known fields; None if not declared.
 
-        If the known fields contain the key of a parent, the result is the declared number of items
-        for each item of the parent. Of several such parents, the one with the most key fields
-        counts.
+        If the known fields contain the key of a parent, this is the declared number of items for
+        each parent item. Of several parents, the one with the most key fields is used.
         """
         volumes = self.table.volumes
         if entity.key_fields <= set(known):
@@ -108,10 +106,9 @@ class Context:
         return self._number(rule, f"largest number of {entity} items for one {fields}", None)
 
     def _identities(self, entity: Entity, parent: Entity) -> list[frozenset[str]]:
-        """The fields of the entity that hold the parent's key: a set for each reference to the
-        parent.
+        """The sets of fields that hold the parent's key, one for each reference to the parent.
 
-        If there is no reference, the fields have the names of the parent's key fields.
+        Without a reference, these are the fields with the names of the parent's key fields.
         """
         references = self.model.references.between(entity, parent)
         return [one.fields for one in references] or [parent.key_fields]
@@ -130,8 +127,10 @@ Check = Callable[[Context], Iterator[Found | tuple[str, str, Severity]]]
 
 
 def rule(id: str, severity: Severity, title: str, explanation: str) -> Callable[[Check], Check]:
-    """A decorator that registers a check as a rule. The check yields (where, message), or (where,
-    message, severity)."""
+    """A decorator that registers a check as a rule.
+
+    The check yields (where, message), or (where, message, severity).
+    """
 
     def register(check: Check) -> Check:
         def find(context: Context) -> Iterator[Finding]:

@@ -1,9 +1,9 @@
 """The traffic on each partition key value, as far as the declarations determine the values.
 
 Values made of constants, choices and shards can be listed. Values made of other fields cannot, but
-their number is limited: there are at most as many `fleet#{fleet}` as items of the entity whose
-primary key has `fleet`. New items have the present time, so if a key contains the day, all items of
-one day have the same value in it.
+their number is limited: for example, `fleet#{fleet}` has at most as many values as there are items
+of the entity with the primary key `fleet`. New items have the present time, so if a key contains
+the day, all items of one day have the same value in it.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Traffic:
     """Capacity units per second on one partition key value.
 
     `shares` has the units by entity key or pattern. If the values cannot be listed, `value` is
-    their template, and `which` says which value is meant, e.g. "each of 5 ".
+    their template, and `which` says which values are meant, e.g. "each of 5 ".
     """
 
     what: What
@@ -91,8 +91,8 @@ def partition_values(entity: Entity, key: EntityKey) -> list[str] | None:
 class _Spread:
     """The partition key values over which an entity's traffic is spread.
 
-    `mean` is the average share of the traffic of one value, `largest` the share of the value with
-    the most items. `which` says which value is meant if `values` is only a template.
+    `mean` is the average share of one value in the traffic, and `largest` the share of the value
+    with the most items. `which` says which values are meant if `values` has only a template.
     """
 
     values: list[str]
@@ -130,7 +130,7 @@ def _spread(c: Context, entity: Entity, key: EntityKey, new: bool = False) -> _S
 
 
 def _fewest(c: Context, entity: Entity, names: set[str]) -> Entity | None:
-    """Of the entities whose primary keys hold these fields, the one with the fewest items."""
+    """The entity with the fewest items among those whose primary key holds these fields."""
     holders = [
         (count, other)
         for other in c.entities
@@ -141,7 +141,7 @@ def _fewest(c: Context, entity: Entity, names: set[str]) -> Entity | None:
 
 
 def _largest(c: Context, entity: Entity, parent: Entity) -> float:
-    """The largest share of the entity's items that one parent can have; 0 if it is not declared."""
+    """The largest share of the entity's items below one parent; 0 if it is not declared."""
     per, count = c.table.volumes.per(entity, parent), c.table.volumes.count(entity)
     return min(1.0, per.max / count) if per is not None and count else 0.0
 
@@ -149,10 +149,10 @@ def _largest(c: Context, entity: Entity, parent: Entity) -> float:
 def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     """The partition key values with more traffic than a partition allows.
 
-    The items of a parent share a partition key value. Without `largest`, each parent has the same
-    traffic. With it, a parent's traffic is in proportion to its items, and the traffic of the
-    parent with the most items is returned. Of several values whose traffic comes from the same
-    entities' keys or patterns, only the first is returned.
+    The items of a parent share a partition key value. Without `largest`, each parent is taken to
+    have the same traffic. With it, traffic is in proportion to items, and the parent with the most
+    items counts. Of several values with traffic of the same entity keys and patterns, only the
+    first is returned.
     """
     traffics: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:
@@ -197,7 +197,7 @@ def _reads(c: Context, rule: str) -> Iterator[Share]:
 
 
 def _read_units(c: Context, rule: str, plan: Plan) -> float | None:
-    """Read units per second of a pattern, if its rate, items and their size are declared."""
+    """The read units per second of a pattern, if its rate, items and their size are declared."""
     facts = plan.pattern.facts
     items = 1 if facts.items is None and plan.pattern.shape == "one" else facts.items
     size = facts.size if facts.size is not None else c.table.volumes.of(plan.entities[0]).size
