@@ -75,7 +75,7 @@ def test_an_item_of_an_entity_is_made(window: Window, console: Browserless, targ
 @pytest.mark.parametrize(
     ("changed", "field", "said"),
     [
-        ({"order_id": ""}, "order_id", "is needed"),
+        ({"order_id": ""}, "order_id", "is required"),
         ({"placed": "yesterday"}, "placed", "valid datetime"),
         ({"status": "lost"}, "status", "open"),
         ({"lines": "[1]"}, "lines", "should be"),

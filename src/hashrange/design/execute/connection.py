@@ -41,7 +41,7 @@ def connect_async(handed: Any) -> AsyncConnection:
 def _expect_client(handed: Any, service: str = "dynamodb") -> None:
     meta = getattr(handed, "meta", None)
     if getattr(meta, "client", None) is not None:
-        raise TypeError('a boto3 resource converts values: use session.client("dynamodb") instead')
+        raise TypeError('a boto3 resource cannot be used: use session.client("dynamodb") instead')
     model = getattr(meta, "service_model", None)
     if model is None or model.service_name != service:
         raise TypeError(

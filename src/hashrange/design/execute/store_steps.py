@@ -208,7 +208,9 @@ class StoreSteps(ObservedCalls):
         if not bounds:
             return []
         if bounds[0].builder.plan.operation != "GetItem":
-            raise BadValue(f"{call.pattern}: get_many needs a pattern by the primary key")
+            raise BadValue(
+                f"{call.pattern}: get_many needs a pattern that reads by the primary key"
+            )
         call = (yield from self.resolved(bounds[0])).call
         asked = [call.complete.key(bound.arguments) for bound in bounds]
         started, took = time.perf_counter(), Explanation(str(call.pattern), [])
@@ -278,7 +280,7 @@ class StoreSteps(ObservedCalls):
         entity = self.writer.entity(owner)
         raw = yield from self.writer.copying.read(entity.primary_key(vars(owner)))
         if raw is None:
-            raise NotFound(f"there is no {entity} to take copies from")
+            raise NotFound(f"the {entity} is not stored, so its copies cannot be updated")
         current = entity.load(raw)
         check = self.writer.copying.owner_check(entity, raw, copied_from(self.model, entity))
         done = 0

@@ -161,7 +161,7 @@ class Backfill:
         )
 
     def _mirrored_by(self, image: Item) -> Twin | None:
-        """The twin of the old item whose mirror this item is; None if it is no mirror."""
+        """The twin of which this item is a mirror; None if it is no mirror."""
         twins = (twin for twin in self.side.twins if not twin.keeps_key)
         return next((twin for twin in twins if twin.reversed.owns(image)), None)
 

@@ -180,7 +180,7 @@ def _identity(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
     if missing:
         yield (
             f"the key of {twin.other} lacks {', '.join(sorted(missing))}, so two items of "
-            f"{twin.own} could get one key: keep all fields that tell items apart"
+            f"{twin.own} could get the same key: keep all fields that tell items apart"
         )
 
 
@@ -202,7 +202,7 @@ def _copies(twin: Twin, old: TableModel, new: TableModel) -> Iterator[str]:
             if any(copy.owner is entity.model for copy in other.copies.values()):
                 yield (
                     f"{other} copies fields of {entity}, which changes its key: remove st.copy "
-                    "for the time of the migration, and add it again afterwards"
+                    "during the migration, and add it again afterwards"
                 )
 
 

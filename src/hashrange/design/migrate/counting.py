@@ -43,10 +43,10 @@ ATTEMPTS = 4
 
 
 class Rate(NamedTuple):
-    """How often one item was written: lately, and at most.
+    """How often one item was written.
 
-    `writes` is the number in the minute `window`. `peak` is the highest number in any minute, which
-    was `peak_window`.
+    `writes` is the number in the minute `window`. `peak` is the highest number in any minute, and
+    `peak_window` is that minute.
     """
 
     window: int
@@ -220,7 +220,7 @@ def most_actions(side: Side, call: ApiCall) -> Largest:
 
 
 def _owner(member: Member) -> str:
-    """The key of the item whose unique marker the member puts; "" if it puts no marker."""
+    """The key of the item whose unique marker this write puts; "" if it puts no marker."""
     owner = member.parameters.get("Item", {}).get(OWNER_ATTRIBUTE, {})
     return identity(owner["M"]) if "M" in owner else ""
 

@@ -41,7 +41,7 @@ class MigrationPlan:
     """The result of `Migration.plan`: the steps in order, and notes for the user.
 
     `policy` is the resource policy that denies writes by programs that do not follow the migration;
-    None if no policy can. `kept_out` says whether such writes are denied now.
+    None if no policy can deny only these writes. `kept_out` says whether they are denied now.
     """
 
     table: str

@@ -121,6 +121,6 @@ class Indexes:
             yield Pause(pause)
             pause = min(2 * pause, LONGEST_POLL_SECONDS)
         raise MigrationError(
-            f"an item that was written to try the index {source.name} does not appear in it: look "
-            "at the table"
+            f"an item that was written to test the index {source.name} did not appear in it: look "
+            "at the table for the reason, and go on with `resume`"
         )

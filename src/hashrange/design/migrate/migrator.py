@@ -135,8 +135,8 @@ class Migrator:
         state = yield from self._taken()
         if state.phase not in BACK_FROM:
             raise MigrationError(
-                f"in the phase {state.phase}, programs of the new model may have written: plan the "
-                "reverse migration instead"
+                f"in the phase {state.phase}, a migration cannot go back, because programs of the "
+                "new model may have written: plan the reverse migration instead"
             )
         if state.phase is Phase.READ_NEW:
             state = yield from self._settled(state)

@@ -116,6 +116,7 @@ def loaded(raw: Item | None) -> State:
             values[number] = int(values[number])
     except (KeyError, ValueError):
         raise MigrationError(
-            "the table's migration is of another version of hashrange: use that version"
+            "another version of hashrange stored the state of the table's migration: use that "
+            "version"
         ) from None
     return State(**values)

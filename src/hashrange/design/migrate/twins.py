@@ -128,7 +128,8 @@ class Twin:
             if name in self.other.owned_attributes:
                 raise BadValue(
                     f"{self.own} ({single_line(self.own.key_of(image))}): its attribute {name!r}, "
-                    f"which the model does not know, has the same name as one of {self.other}"
+                    f"which the model does not know, is also an attribute of {self.other}: rename "
+                    "one of them"
                 )
         return kept
 

@@ -218,7 +218,7 @@ class _Comparison:
         added = [other for other in self.new.entities if other.name not in self.old.by_name]
         renamed = [other for other in added if _alike(entity, other)]
         if renamed:
-            text = f"its items do not become {renamed[0]} items: declare class {renamed[0]}(..., "
+            text = f"its items are not read as {renamed[0]} items: declare class {renamed[0]}(..., "
             text += f'name="{entity.name}"), or write the new type into the stored items'
             return self._change("backfill", str(entity), text, [entity])
         text = "its items stay in the table, and reads leave them out: delete them"

@@ -33,7 +33,7 @@ def item_of_texts(entity: Entity, texts: Mapping[str, str]) -> Item:
             except ValidationError as error:
                 faults[name] = error.errors()[0]["msg"]
         elif declared.is_required():
-            faults[name] = "is needed"
+            faults[name] = "is required"
     if not faults:
         try:
             return entity.model(**values)

@@ -93,7 +93,7 @@ def position(
     outside these ranges. `now` is the time of the first page.
     """
     if cursor.pattern != pattern or cursor.digest != _digest(asked):
-        raise InvalidCursor(f"the cursor is not from {pattern} with these arguments")
+        raise InvalidCursor(f"the cursor was not made by {pattern} with these arguments")
     parts = [part for part in asked if (part.group if part is not None else 0) == cursor.group]
     if not parts or not isinstance(cursor.positions, list) or len(cursor.positions) != len(parts):
         raise InvalidCursor("this is not a cursor")

@@ -121,7 +121,7 @@ class _ViewLoader:
 
     @cached_property
     def _absent(self) -> dict[str, Any]:
-        """The value of each field whose attribute may be absent, for the case that it is."""
+        """The values of fields whose attributes are absent: None or an empty set."""
         values = {name: absent_value(self.entity.fields[name]) for name in self.view.model_fields}
         return {name: value for name, value in values.items() if value is not STORED}
 

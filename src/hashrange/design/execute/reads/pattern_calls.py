@@ -36,7 +36,7 @@ class BoundPattern:
     def reversed(self) -> "BoundPattern":
         """The same call in the opposite order. Raises BadValue for a Scan."""
         if self.builder.plan.operation == "Scan":
-            raise BadValue(f"{self.call.pattern}: a Scan has no order")
+            raise BadValue(f"{self.call.pattern}: a Scan has no order that could be reversed")
         return replace(self, reverse=not self.reverse, took=None)
 
     def limited(self, most: int) -> "BoundPattern":

@@ -179,7 +179,7 @@ class PlanReader:
         return self._in_group(group, positions)
 
     def here(self, rows: Sequence[ReadItem]) -> Position:
-        """Like `after`, but also after the items behind `rows` that DynamoDB filtered out."""
+        """Like `after`, but the next page also skips later items that DynamoDB filtered out."""
         positions = list(self.positions)
         for row in rows:
             positions[row.partition] = self.position(row.position)

@@ -69,7 +69,7 @@ class RequestBuilder:
 
     @property
     def may_skip(self) -> bool:
-        """Whether some of the items that are read may not be in the result."""
+        """Whether the result may lack some of the items that are read."""
         plan = self.plan
         return plan.filtered or plan.followed is not None or self.model.hide_expired
 
@@ -312,8 +312,7 @@ class RequestBuilder:
     def _sort_test(
         self, values: Mapping[str, Any], arguments: Arguments
     ) -> tuple[str, str, tuple[AttributeValue, ...]] | None:
-        """(attribute, operator, operands) of the sort key; the operator is "" if there is no
-        condition.
+        """(attribute, operator, operands) of the sort key; the operator "" means no condition.
 
         The result is None if no key can be in the range.
         """

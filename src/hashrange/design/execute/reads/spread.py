@@ -53,7 +53,7 @@ def _distinct(entity: Entity, argument: Argument, values: Any) -> list[Any]:
 def shard_numbers(plan: Plan, arguments: Arguments) -> list[int | None]:
     """The numbers of the shards to read. Raises BadValue.
 
-    [None] means a single query: the key has no shards, or its fields determine the shard.
+    [None] means a single query: the key has no shards, or the arguments determine the shard.
     """
     placeholder, named = (plan.route.shards, plan.route.shard) if plan.routes else (None, None)
     if placeholder is None:

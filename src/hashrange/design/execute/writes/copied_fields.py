@@ -58,7 +58,9 @@ class CopiedFields:
                 if name not in awaited or kept or isinstance(getattr(item, name), Copy):
                     values[name] = getattr(source, entity.copies[name].field)
                 elif getattr(item, name) != getattr(source, entity.copies[name].field):
-                    raise Conflict(f"{entity}: {name} differs from the field of its {owner}", item)
+                    raise Conflict(
+                        f"{entity}: {name} differs from the field that it copies from {owner}", item
+                    )
             if awaited and not is_pending:
                 copied = {entity.copies[name].field for name in awaited}
                 checks.setdefault(repr(key), (owner, raw, set()))[2].update(copied)

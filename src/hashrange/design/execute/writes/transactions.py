@@ -85,7 +85,9 @@ class _Transaction:
             model = write.bound.builder.model
             writers = [writer for writer in self.writers if writer.model is model]
             if not writers:
-                raise BadValue(f"{write.bound.call.pattern} is not a pattern of these stores")
+                raise BadValue(
+                    f"{write.bound.call.pattern} is not a pattern of a store of the transaction"
+                )
         else:
             writers = [
                 writer for writer in self.writers if type(write.item) in writer.model.by_model
@@ -181,7 +183,7 @@ class PendingReads:
         bound = bind(get, args, kwargs)
         if bound.builder.plan.operation != "GetItem":
             raise BadValue(
-                f"{bound.call.pattern}: a read transaction needs patterns by the primary key"
+                f"{bound.call.pattern}: a read transaction can only read by the primary key"
             )
         self.reads.append(TransactionRead(bound))
         return self.reads[-1]

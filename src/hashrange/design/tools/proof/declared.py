@@ -194,8 +194,7 @@ class Relations:
     def _candidates(
         self, child: Model, parent: Model, part: str, declared: bool
     ) -> list[tuple[str, str | None]]:
-        """(field, role) of each field of the child that can hold `part`, a field of the parent's
-        key.
+        """(field, role) of each field of the child that can hold the parent's key field `part`.
 
         `declared` says whether the child has a st.ref or st.copy of the parent.
         """

@@ -22,8 +22,7 @@ NAMES_MAX = 3
 
 
 def age(table: Table, connection: Connection, oracle: Oracle, asked: dict[str, int]) -> list[str]:
-    """Store some items in the shape before the present one, and change the oracle's records to
-    match.
+    """Store some items in their previous shape, and change the oracle's records to match.
 
     A record gets the values that the upgrade makes of the older item. Adds the number of items to
     `asked`. Returns a line for each entity of which no item in the older shape could be made.

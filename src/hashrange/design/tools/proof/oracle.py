@@ -1,5 +1,4 @@
-"""The results of a pattern according to its declaration, found by a search through all written
-items.
+"""The results of a pattern by its declaration, found by a search through all written items.
 
 The search filters plain values by the fields of the pattern's arguments. It uses none of the
 toolkit's keys, routes, references, templates or requests.
@@ -217,7 +216,7 @@ def _times(model: Model, source: str | None) -> list[tuple[str, str]]:
 
 
 def _count(value: Any, unit: int) -> int:
-    """The number of a time's year, month, day or hour (`unit` 0 to 3), counted without a gap."""
+    """The number of a time's year, month, day or hour (`unit` 0 to 3), counted without gaps."""
     moment = value.astimezone(UTC) if isinstance(value, datetime) else value
     if unit < 2:
         return int(moment.year * (12 if unit else 1) + (moment.month - 1 if unit else 0))

@@ -237,7 +237,7 @@ def moves_with_clock(c: Context) -> Iterator[Found]:
     "warning",
     "a write that also writes many index entries",
     "Creating an item writes an entry in each of its indexes. Leave items out of indexes (None, "
-    "`when`), or let patterns share one.",
+    "`when`), or let patterns share an index.",
 )
 def many_entries(c: Context) -> Iterator[Found]:
     for writes in c.table.writes:
