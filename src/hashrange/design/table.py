@@ -147,8 +147,7 @@ class Table:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Explanation:
-        """The requests that a pattern or a write would send: `table.request(Sensors.floors,
-        "b-1")`.
+        """The requests of a pattern or a write: `table.request(Sensors.floors, "b-1")`.
 
         Nothing is sent. For a write (`table.request(Sensors.put, item)`), reads before the write
         are assumed to find nothing. A write by a pattern takes the Protocol's method
@@ -210,8 +209,7 @@ class Table:
         return kept | entity.dump(item)
 
     def load(self, raw: dict[str, Any]) -> Item | None:
-        """Convert a stored item, in wire form, to an object; None if the model does not know its
-        entity.
+        """Convert a stored item in wire form; None if the model does not know its entity.
 
         Raises ItemError if the item does not fit the entity's class.
         """

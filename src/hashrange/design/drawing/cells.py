@@ -21,7 +21,7 @@ LINE_WIDTH = 780.0
 
 @dataclass(frozen=True)
 class CellColumn:
-    """One attribute in the rows of an entity. `key` says whether templates write it."""
+    """One attribute in the rows of an entity. `key` is True if a template computes it."""
 
     attribute: str
     width: float

@@ -36,8 +36,7 @@ def cut(text: str, most: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text in one line. Characters that are invisible or change the text's direction are
-    escaped.
+    """The text in one line. Characters that are invisible or change its direction are escaped.
 
     XML forbids some of these characters.
     """

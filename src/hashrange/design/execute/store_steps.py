@@ -157,8 +157,7 @@ class StoreSteps(ObservedCalls):
     def page(
         self, bound: BoundPattern, size: int, at: str | None, max_read: int | None, collect: bool
     ) -> Steps[Page[Any]]:
-        """Read a page of a query. One more item than `size` is read, to know if there is a next
-        page.
+        """Read a page of a query. Reads one item more than `size`, to know if a page follows.
 
         `at` is the cursor of the page before. DynamoDB reads at most `max_read` items for the page.
         With `collect`, the page's errors have the items that cannot be loaded.

@@ -199,7 +199,7 @@ class Migration:
         return run(Ledger(self.old.model).read(), connect(connection))
 
     def migrator(self, rate: float | None = None, report: Report | None = None) -> Migrator:
-        """The migrator, with a generator of requests (`Steps`) for each command above.
+        """The migrator. For each command, e.g. `advance`, it has a generator of requests (`Steps`).
 
         `run` sends the requests.
         """

@@ -131,7 +131,7 @@ class Migrator:
 
     @patient
     def back(self) -> Steps[State]:
-        """Go back to the phase `old`. Nothing is lost, because programs have written both items."""
+        """Go back to the phase `old`. Nothing is lost: programs have written old and new items."""
         state = yield from self._taken()
         if state.phase not in BACK_FROM:
             raise MigrationError(

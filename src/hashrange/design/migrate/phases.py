@@ -106,7 +106,7 @@ def stored(model: TableModel, state: State) -> Item:
 
 
 def loaded(raw: Item | None) -> State:
-    """The state in a stored item. Raises MigrationError if a later version stored it."""
+    """The state in a stored item. Raises MigrationError if another version stored it."""
     if raw is None:
         return State()
     try:

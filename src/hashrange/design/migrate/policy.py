@@ -2,8 +2,8 @@
 
 A changed item is an item of an entity that the migration changes. Every program that follows the
 migration names the attribute `~epoch` in each write of a changed item. The condition key
-`dynamodb:Attributes` has the names in a request. So the policy denies any write to the partition
-keys of changed items that does not name `~epoch`, whatever role sends it.
+`dynamodb:Attributes` contains the attribute names of a request. So the policy denies any write to
+the partition keys of changed items that does not name `~epoch`, whatever role sends it.
 """
 
 from collections.abc import Iterator

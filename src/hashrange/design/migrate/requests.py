@@ -1,4 +1,4 @@
-"""The writes of a migration. Each sets an item's epoch, unless the item has a later one."""
+"""The writes of a migration. Each sets an item's epoch, and fails if the item has a later one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -43,8 +43,7 @@ class Requests:
         return f"(attribute_not_exists({name}) OR {name} <= {value})"
 
     def as_read(self, image: Item | None, owned: Iterable[str], expression: Expression) -> str:
-        """A condition: the stored item has all attributes of the image, and no other attribute of
-        `owned`.
+        """A condition: the item has the image's attributes, and no other attribute of `owned`.
 
         If the image is None, there must be no item.
         """

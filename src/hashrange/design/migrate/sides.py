@@ -61,8 +61,7 @@ class Side:
         return {name: value for name, value in owned.items() if name != OTHER_OWNER}
 
     def with_both_owners(self, marker: Item, mirrored: dict[str, Item]) -> Item:
-        """Convert a marker of the program's own model to its stored form, with owners in both
-        models.
+        """The stored form of a marker of the program's own model: with owners in both models.
 
         `mirrored` maps the key of an owner to the key of its mirror.
         """

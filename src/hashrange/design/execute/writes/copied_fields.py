@@ -31,8 +31,7 @@ class CopiedFields:
         pending: Mapping[str, WireItem],
         old: WireItem | None = None,
     ) -> Steps[tuple[Item, list[WriteAction]]]:
-        """(item, checks): the item with its missing copies filled in, and checks of the copies'
-        owners.
+        """(item, checks): the item with missing copies filled in, and checks of the copies' owners.
 
         A check fails if the owner has changed since it was read. `pending` has the owners that the
         same transaction writes, by key. `old` is the item before the write. If the item now refers

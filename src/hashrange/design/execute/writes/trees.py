@@ -105,7 +105,7 @@ class _Deletion:
     def _uncovered(
         self, entity: Entity, values: Mapping[str, Any], covered: Sequence[_Known]
     ) -> Iterator[tuple[Children, _Known]]:
-        """The children of an item, each with the values that they share because they refer to it.
+        """The kinds of children of an item, each with the field values that its items share.
 
         Children that an entry of `covered` describes are left out. `values` may lack some of the
         item's fields.

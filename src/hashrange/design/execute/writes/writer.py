@@ -306,7 +306,7 @@ class Writer:
     def _still(
         self, entity: Entity, old: WireItem | None, expression: Expression, everything: bool = False
     ) -> list[str]:
-        """Conditions: the attributes for markers and copies, or `everything`, are still as read."""
+        """Conditions: the attributes for markers and copies, or all attributes, are as read."""
         if old is None:
             return [expression.as_read(self.hash_name, None)]
         if entity.version is not None:

@@ -44,9 +44,9 @@ def cost(
     `utilisation` is the share of provisioned capacity that is used, above 0 and at most 1. `prices`
     is a file whose prices replace those of the package.
 
-    `examples` are items from which sizes are taken that are not declared, also those of index
-    entries with only some fields. The first item of an entity gives the size of its items, and a
-    second one gives the values that edits assign. Without examples of an entity, examples are
+    `examples` are items of any entities. They give the sizes that are not declared, and the sizes
+    of index entries with only some fields. The first item of an entity gives the size of its items,
+    and a second one gives the values that edits assign. Without examples of an entity, examples are
     generated. Raises NoPrices.
     """
     if not 0 < utilisation <= 1:

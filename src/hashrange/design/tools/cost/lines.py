@@ -15,8 +15,8 @@ class CostLine:
 
     `reads` and `writes` are capacity units by table and index. `copies` is the number of items that
     the call writes because they have copied fields. `transaction` says whether the call needs a
-    transaction. `rate` is in calls per second, None if it is not declared. `notes` explain numbers
-    that are not declared.
+    transaction. `rate` is in calls per second, None if it is not declared. `notes` say where
+    numbers come from that are not declared.
     """
 
     name: str

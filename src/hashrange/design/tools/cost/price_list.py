@@ -21,7 +21,7 @@ class NoPrices(DesignError):
 
 @dataclass(frozen=True)
 class Price:
-    """A price: `per` units cost `usd` dollars. `confirmed`: a second source agrees."""
+    """A price: `per` units cost `usd` dollars. `confirmed` says whether a second source agrees."""
 
     usd: float
     per: float

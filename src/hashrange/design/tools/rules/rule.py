@@ -69,7 +69,7 @@ class Context:
         return [(e, key) for e in self.entities for key in (e.key, *e.indexes)]
 
     def size(self, rule: str, entity: Entity) -> int | None:
-        """The declared size of an item in bytes. If there is none, it is added to `unchecked`."""
+        """The declared size of an item in bytes. A missing size is added to `unchecked`."""
         return self._number(rule, f"size of {entity}", self.table.volumes.of(entity).size)
 
     def count(self, rule: str, entity: Entity) -> float | None:

@@ -150,9 +150,9 @@ def hot_keys(c: Context, rule: str, *, largest: bool = False) -> list[Traffic]:
     """The partition key values with more traffic than a partition allows.
 
     The items of a parent share a partition key value. Without `largest`, each parent is taken to
-    have the same traffic. With it, traffic is in proportion to items, and the parent with the most
-    items counts. Of several values with traffic of the same entity keys and patterns, only the
-    first is returned.
+    have the same traffic. With it, the traffic of a parent is in proportion to its items, and the
+    result is about the parent with the most items. Of several values with traffic of the same
+    entity keys and patterns, only the first is returned.
     """
     traffics: dict[tuple[What, str | None, str], Traffic] = {}
     for what, source, where, spread, units in [*_writes(c, rule), *_reads(c, rule)]:
