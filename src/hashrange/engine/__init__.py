@@ -1,2 +1,2 @@
-"""The layer between operations and rows: it reads items, decides writes, and derives rows, index
+"""The layer between operations and rows: it reads items, decides writes, and computes rows, index
 entries and capacity."""

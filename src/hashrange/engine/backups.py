@@ -1,4 +1,4 @@
-"""Backups: how they are found, made and deleted."""
+"""Creation, copying, restoring and deletion of backups."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -20,12 +20,12 @@ from hashrange.model.tables import Table
 SYSTEM_NAME = "{}$DeletedTableBackup"
 SYSTEM_SUFFIX = "00000000"
 SYSTEM_SECONDS = 35 * 24 * 60 * 60
-"""If a deleted table had point-in-time recovery, its rows are kept for this time, as a backup."""
+"""How long the rows of a deleted table with point-in-time recovery are kept, as a backup."""
 _READ_ROWS = 200
 
 
 def listed() -> Fetch[list[Backup]]:
-    """All backups, in the order of their creation."""
+    """All backups, the oldest first."""
     start, end = system.BACKUPS, system.AFTER_BACKUPS
     backups: list[Backup] = []
     while True:
@@ -37,7 +37,7 @@ def listed() -> Fetch[list[Backup]]:
 
 
 def find(arn: str) -> Fetch[Backup | None]:
-    """The backup with this ARN; None if there is none. A backup outlives its table."""
+    """The backup with this ARN; None if there is none."""
     table_arn, _, id_ = arn.rpartition("/backup/")
     row = system.backup_row(id_, fetch.plain_name(table_arn))
     backup = yield from fetch.system_row(row, Backup)
@@ -58,11 +58,11 @@ def _milliseconds(moment: Moment) -> int:
 def begin(
     table: Table, name: str, kind: Kind, moment: Moment, restoring: Restoring | None, spaces: int
 ) -> Fetch[tuple[Backup, Table, list[AnyChange]]]:
-    """Begin a backup of the table as it is now. The rows are copied afterwards.
+    """Begin a backup of the table as it is now. The rows are copied in later steps.
 
     Returns the backup, the table's changed definition, and the changes that store both. `restoring`
-    is the table that is restored from the backup, if there is one. `spaces` is the number of new
-    spaces that the same decision creates for something else; the backup does not use their ids.
+    is the table that is restored from the backup; None if there is none. The backup does not use
+    the next `spaces` ids of spaces, because the same decision needs them for other spaces.
     """
     [(items, size)] = yield from fetch.statistics([table])
     own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
@@ -85,8 +85,11 @@ def begin(
 
 
 def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
-    """The changes of the next step of a backup: it copies some rows or, once all rows are copied,
-    undoes some changes in the copy."""
+    """The changes of the next step of a backup.
+
+    A step copies some rows of the table. Once all rows are copied, a step undoes some later changes
+    in the copy.
+    """
     copying = backup.copying
     assert copying is not None, "the backup must still be copying"
     if copying.copied_to is not None:
@@ -111,10 +114,10 @@ def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
 
 
 def _released(backup: Backup, copying: Copying) -> Fetch[tuple[tuple[int, ...], list[AnyChange]]]:
-    """Find what is no longer needed when a copy is complete or deleted.
+    """The spaces and changes that are left over when a copy is complete or deleted.
 
-    Returns the spaces that only this copy still uses. If the table's history need not be written
-    any longer, the change of the table's definition is returned as well.
+    Returns the spaces that only this copy still uses. If nothing else needs the table's history,
+    also returns a change of the definition that ends the history.
     """
     others = [each for each in (yield from listed()) if each.arn != backup.arn]
     if any(each.copying and each.copying.source == copying.source for each in others):
@@ -142,9 +145,9 @@ def is_copied(table: Table) -> Fetch[bool]:
 
 
 def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """The changes that delete a table. If it has point-in-time recovery, its rows become a backup.
+    """The changes that delete a table. With point-in-time recovery, its rows become a backup.
 
-    Copies of the table that are being made continue, so the spaces that they read are kept.
+    The spaces of the table are kept while copies of it are being made.
     """
     if table.history is None:
         return [TableChange(table, None)]
@@ -171,8 +174,10 @@ def of_deleted_table(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
 
 
 def restore_step(backup: Backup, restoring: Restoring, moment: Moment) -> Fetch[list[AnyChange]]:
-    """Put the next items into the table that is being restored. With the last items, the table
-    becomes ACTIVE."""
+    """Put the next items into the table that is being restored.
+
+    The step that puts the last items also makes the table ACTIVE.
+    """
     table = yield from fetch.find_table(restoring.table_name)
     assert table is not None, "a table must not be deleted while it is restored"
     assert table.id == restoring.table_id, "a table must not be deleted while it is restored"
@@ -200,8 +205,11 @@ def _puts(table: Table, rows: Sequence[Row]) -> Fetch[list[ItemChange]]:
 
 
 def trim_step(table: Table, moment: Moment) -> Fetch[list[AnyChange]]:
-    """Trim the table's history: delete some changes that are too old for the table's recovery
-    period, and that no export needs. Nothing is deleted while a copy of the table is being made."""
+    """Delete some changes from the table's history that are older than its recovery period.
+
+    Changes that an export in progress needs are kept. While a copy of the table is being made, all
+    changes are kept.
+    """
     past, recovery = table.history, table.recovery
     if past is None or recovery is None or (yield from is_copied(table)):
         return []

@@ -1,4 +1,4 @@
-"""Many puts in one decision. Several may have the same key: each put sees the earlier ones."""
+"""Decides many puts at once. Each put sees the earlier puts, which may have the same key."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from hashrange.engine.writes import ItemWrite, Old
 from hashrange.model.errors import ApiError
 
 Refusal = tuple[int, ApiError]
-"""The position of a refused put in the sequence of puts, counted from 0, and the reason."""
+"""A refused put: its position in the sequence of puts, counted from 0, and the error."""
 
 
 def put_all(
@@ -18,8 +18,8 @@ def put_all(
 ) -> Fetch[tuple[list[ItemChange], list[Refusal]]]:
     """The changes that the puts make, and the puts that are refused.
 
-    Each item changes once: of several puts with the same key, the last one counts. The changes are
-    in the order in which items are stored.
+    There is one change for each item: if several puts have the same key, it is the last of them.
+    The changes are in the order of the row keys.
     """
     first = {put.key.key: put for put in reversed(puts)}
     keys = sorted(first)

@@ -1,4 +1,4 @@
-"""Capacity: the units that reads and writes cost, and the receipt of a request.
+"""Capacity: the units that reads and writes consume, and the receipt of a request.
 
 The rules are in docs/reference/capacity.md. Reads are counted in units of 4 KB, writes in units of
 1 KB. A transaction consumes twice as many units in tables, but not in their indexes.
@@ -15,7 +15,7 @@ from hashrange.model.values import Item
 
 
 def read_units(size_bytes: int, consistent: bool) -> float:
-    """The units for reading one item or one page. An empty read costs as much as one byte."""
+    """The units for reading one item or one page; at least 0.5, or 1 if the read is consistent."""
     units = -(-size_bytes // READ_UNIT_BYTES) or 1
     return float(units) if consistent else units / 2
 
@@ -29,12 +29,11 @@ class Charge(Struct, gc=False):
     """Units that a request consumed at one row, or in one range of rows, of a table or index.
 
     `index` is None for the table itself. `key` is the key of the row, or the beginning of the
-    range; it says which partition was used. `written` tells write units from read units. `raw` is
-    the raw key of the row or, for a range, the raw partition key of the rows; empty if it is not
-    known.
+    range; it tells which partition was used. `written` distinguishes write units from read units.
+    `raw` is the raw key of the row or, for a range, the raw partition key of the rows; empty if it
+    is not known.
 
-    The receipt of a GetItem is its Charge, without a `Receipt` around it: no other request is as
-    frequent and as short.
+    For speed, the receipt of a GetItem is its Charge, without a `Receipt` around it.
     """
 
     returned: ClassVar[int] = 0
@@ -69,10 +68,9 @@ class VectorCharge(Struct, gc=False):
 class Receipt(Struct, gc=False):
     """The units that a request consumed, whether or not the client asked for them.
 
-    `returned` is the number of items that Query, Scan or SELECT returned. `collections` has the
-    item collections that were written to; None if there are none. They are found by
-    the table's name and the partition digest. Each has its key, and its size in bytes after the
-    changes.
+    `returned` is the number of items that Query, Scan or SELECT returned. `collections` has each
+    item collection that was written to, by the table's name and the partition digest: its key
+    attributes, and its size in bytes after the changes. It is None if there are none.
     """
 
     transactional: bool = False
@@ -80,7 +78,7 @@ class Receipt(Struct, gc=False):
     collections: dict[str, dict[bytes, tuple[Item, int]]] | None = None
     returned: int = 0
     vector_bytes: list[VectorCharge] | None = None
-    """The bytes that entries in vector indexes consumed."""
+    """The bytes that the request consumed in vector indexes."""
 
     def add_read(self, table: Table, key: RowKey, size_bytes: int, consistent: bool) -> None:
         """Charge the read of one item of a table; `size_bytes` is 0 if there is none."""
@@ -92,8 +90,8 @@ class Receipt(Struct, gc=False):
     def add_refused(self, table: Table, key: RowKey, size_bytes: int) -> None:
         """Charge a write whose condition failed, or whose transaction was cancelled.
 
-        `size_bytes` is the size of the stored item, 0 if there is none; the size that the item
-        would have got does not matter. Source: CloudWatch's metrics of the service in 2026.
+        `size_bytes` is the size of the stored item, 0 if there is none. The size of the new item
+        does not matter. Source: CloudWatch's metrics of the service in 2026.
         """
         units = write_units(size_bytes)
         if self.transactional:
@@ -109,10 +107,10 @@ class Receipt(Struct, gc=False):
         consistent: bool,
         raw: bytes = b"",
     ) -> None:
-        """Charge the read of a range of rows, which begins at the key `start`, in one partition.
+        """Charge the read of a range of rows in one partition. The range begins at the key `start`.
 
-        The units follow from `size_bytes`, the sum of the sizes of these rows. `raw` is their raw
-        partition key, empty if it is not known.
+        `size_bytes` is the sum of the sizes of these rows. `raw` is their raw partition key, empty
+        if it is not known.
         """
         index = source if isinstance(source, Index) else None
         units = read_units(size_bytes, consistent)

@@ -1,7 +1,6 @@
-"""The only place that turns an old and a new image of an item into rows, counters and capacity.
+"""Turns an old and a new image of an item into rows, counters and capacity.
 
-Operations only give the images. The rows of every index follow from them here, so no operation can
-forget an index.
+Every operation writes items through this module, so no operation can forget an index.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from hashrange.engine.vectors import sizes
 
 
 def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
-    """Collect the effects of all changes of items that were decided together."""
+    """Add the effects of changes of items, all of one decision, to `effects`."""
     for change in changes:
         old_size, new_size = _stored_sizes(change)
         effects.charge(change, None, change.key, max(old_size, new_size))
@@ -44,9 +43,9 @@ def derive(changes: Sequence[ItemChange], effects: Effects) -> None:
 
 
 def _stored_sizes(change: ItemChange) -> tuple[int, int]:
-    """The sizes of the old and the new image as the table stores them: 0 for an absent image.
+    """The sizes of the old and the new image as the table stores them; 0 if there is no image.
 
-    For a check, which writes nothing, both are the size of the old image.
+    A check writes nothing: both are the size of the old image.
     """
     table, old = change.table, change.old
     old_size, new_size = 0 if old is None else old.size, change.new_size
@@ -61,7 +60,7 @@ def _stored_sizes(change: ItemChange) -> tuple[int, int]:
 
 
 def _put_or_delete(change: ItemChange, old_size: int, new_size: int, effects: Effects) -> None:
-    """Write the item's row in the table, and change the table's counters."""
+    """Put or delete the item's row in the table, and change the table's counters."""
     table, key = change.table, change.key
     if change.new is not None:
         value = encode_row(key.raw, change.json(), change.new_size)

@@ -1,7 +1,7 @@
 """Client tokens, which make transactions idempotent.
 
-Tokens are rows that a transaction reads, and writes in its own commit. A token is valid for ten
-minutes.
+Each token is a row. A transaction reads the row, and writes it in its own commit. A token is valid
+for ten minutes.
 
 Source: ClientRequestToken of TransactWriteItems.
 """
@@ -23,10 +23,10 @@ FORGET_ROWS_MAX = 1000
 class UsedToken(Struct):
     """The last use of a token.
 
-    `now` is the time of this use, in epoch seconds. `sizes` are the sizes in bytes for which the
-    actions are charged if the request is repeated; the list is empty if an older version of
-    hashrange has stored the token. If `sizes` is None, the transaction was cancelled: the same
-    request is decided again, but the token cannot be used for another request.
+    `now` is the time of this use, in epoch seconds. If the request is repeated, its actions are
+    charged for `sizes`, in bytes. The list is empty if an older version of hashrange stored the
+    token. If `sizes` is None, the transaction was cancelled: the same request is decided again, but
+    the token cannot be used for another request.
     """
 
     fingerprint: bytes
@@ -57,7 +57,7 @@ def remember(
 
 
 def forget_old(moment: Moment) -> Fetch[Forget]:
-    """The change that forgets some of the tokens that have expired, the oldest first."""
+    """The change that deletes the oldest expired tokens, at most `FORGET_ROWS_MAX`."""
     end = int((moment.now - TRANSACTION_TOKEN_SECONDS) * 1000)
     page: kv.Page = yield kv.Range(
         kv.SYSTEM_SPACE,

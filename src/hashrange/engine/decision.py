@@ -18,19 +18,19 @@ from hashrange.model.tables import AnyIndex, KinesisDestination, Table
 from hashrange.model.values import Item
 
 Response = dict[str, Any]
-"""The members of a response; `msgspec.Raw` where stored bytes are spliced in."""
+"""The members of a response. A value is `msgspec.Raw` if it is stored JSON, inserted unchanged."""
 
 NO_BODY = Raw(b"")
 """The response of an operation for which the service model has no response."""
 
 
 class ItemChange(Struct, gc=False):
-    """The change of one item: `old` is its row, `new` its new image (None: deleted).
+    """The change of one item: `old` is its row, `new` its new image; None if there is no item.
 
-    A `check` is read and charged, but writes nothing. `collection_size` is the size in bytes of the
-    item's collection before the change, if the table has local indexes. `expired` marks a change
-    that the service itself makes, which costs nothing: the deletion of an expired item, or the put
-    of an item when a table is restored.
+    `new_size` is the size of the new image in bytes. A `check` consumes units, but writes nothing.
+    `collection_size` is the size in bytes of the item's collection before the change; None if the
+    table has no local indexes. An `expired` change is made by the service itself, and consumes no
+    units: it deletes an expired item, or puts an item into a table that is being restored.
     """
 
     table: Table
@@ -44,7 +44,7 @@ class ItemChange(Struct, gc=False):
     _json: bytes | None = None
 
     def json(self) -> bytes:
-        """The new image as stored JSON, which is encoded once for all rows that hold it."""
+        """The new image as stored JSON. It is encoded once, for all rows that contain it."""
         if self._json is None:
             assert self.new is not None, "the change must have a new image"
             self._json = encode_item(self.new)
@@ -54,7 +54,7 @@ class ItemChange(Struct, gc=False):
 class TableChange(NamedTuple):
     """A table's definition before and after a change; None if there is no such table.
 
-    A backup keeps using the spaces `kept`, which the table no longer has.
+    If the change deletes the table, the spaces `kept` are not dropped, because a backup uses them.
     """
 
     old: Table | None
@@ -65,8 +65,9 @@ class TableChange(NamedTuple):
 class Remember(NamedTuple):
     """A transaction token, with the fingerprint of the request that used it.
 
-    `sizes` are the sizes in bytes that a repetition is charged for; None if the transaction was
-    cancelled. If the token was used before, that earlier use, at the time `before`, is forgotten.
+    If the request is repeated, it is charged for `sizes`, in bytes; None if the transaction was
+    cancelled. `before` is the time of an earlier use of the token, which is forgotten; None if
+    there is none. Times are in epoch seconds.
     """
 
     token: bytes
@@ -85,7 +86,7 @@ class Forget(NamedTuple):
 class Backfill(Struct, gc=False):
     """One step of building an index: the next items of the table.
 
-    If the index is built from the log, these are items of one slot.
+    For an index that is built from the log, all items of a step are in one slot.
     """
 
     table: Table
@@ -94,10 +95,10 @@ class Backfill(Struct, gc=False):
 
 
 class Propagate(NamedTuple):
-    """Changes of items that go from a table's index log to its global indexes.
+    """Changes of items that are carried over from a table's index log to its global indexes.
 
     `records` are the first records of their slots, in order, each with its key. `sizes` has the
-    sizes of the existing entries that early records concern.
+    sizes in bytes of existing index entries, by space and key, for early records only.
     """
 
     table: Table
@@ -120,17 +121,17 @@ class LogChange(NamedTuple):
 
 
 class Trim(NamedTuple):
-    """Records of a log that are no longer needed, by their keys in its space."""
+    """Records that are to be deleted from a log, by their keys in the space of the log."""
 
     space: int
     keys: Sequence[bytes]
 
 
 class Recount(NamedTuple):
-    """Rows that are counted in another partition of a space from now on.
+    """Rows that are counted in another partition of their space from now on.
 
-    `rows` rows, with `size` bytes together, are subtracted from the counters of the partition with
-    the number `taken_from` and added to those of the partition with the number `added_to`.
+    The number of `rows` and their `size` in bytes are subtracted from the counters of the partition
+    number `taken_from`, and added to those of the partition number `added_to`.
     """
 
     space: int
@@ -141,17 +142,17 @@ class Recount(NamedTuple):
 
 
 class Empty(NamedTuple):
-    """One step of emptying a dropped space: at most `rows_max` rows are deleted."""
+    """One step of emptying a dropped space: it deletes at most `rows_max` rows."""
 
     space: int
     rows_max: int
 
 
 class Lease(Struct, frozen=True):
-    """A lease of a duty to the process `holder` until the time `until`, in epoch seconds. The lease
-    may be renewed.
+    """A lease: the process `holder` has a duty until the time `until`, unless it renews the lease.
 
-    `asked` is the time at which another process last asked the holder to look for work.
+    `asked` is the time at which another process last asked the holder to look for work. Times are
+    in epoch seconds.
     """
 
     holder: str
@@ -160,7 +161,7 @@ class Lease(Struct, frozen=True):
 
 
 class LeaseChange(NamedTuple):
-    """A duty and its new lease."""
+    """The name of a duty, and its new lease."""
 
     duty: str
     lease: Lease
@@ -174,8 +175,10 @@ class JobChange(NamedTuple):
 
 
 class BackupChange(NamedTuple):
-    """A backup before and after a change (None if there is no such backup), and the spaces that the
-    change creates (`made`) and drops."""
+    """A backup before and after a change; None if there is no such backup.
+
+    The change creates the spaces `made`, and drops the spaces `dropped`.
+    """
 
     old: Backup | None
     new: Backup | None
@@ -184,29 +187,28 @@ class BackupChange(NamedTuple):
 
 
 class CopyRows(NamedTuple):
-    """Rows, by their keys, that are copied unchanged into a space (None: the row is deleted)."""
+    """Rows to be copied unchanged into a space: the value for each key; None deletes the row."""
 
     space: int
     rows: dict[bytes, bytes | None]
 
 
 class FeedChange(NamedTuple):
-    """A Kinesis destination, with its feed, before and after a change; None if there is no such
-    destination."""
+    """A Kinesis destination, with its feed, before and after a change; None if there is none."""
 
     old: KinesisDestination | None
     new: KinesisDestination | None
 
 
 class FeedPosition(NamedTuple):
-    """The position of a feed: for each slot of the log, the key to read next."""
+    """The position of a feed: for each slot of the log, the key at which to read on."""
 
     feed: Stream
     positions: dict[int, bytes]
 
 
 class Checkpoints(NamedTuple):
-    """The positions of a stream's readers, by row; None deletes a row."""
+    """Checkpoints to be stored: a sequence number for each row key; None deletes the row."""
 
     rows: dict[bytes, str | None]
 
@@ -234,16 +236,15 @@ AnyChange = (
 
 
 Respond = Callable[[Receipt], Response | Raw]
-"""Makes the response from the receipt of the changes. If the request is refused although something
-changes, the function raises the error instead."""
+"""Makes the response from the receipt of the changes, or raises the error of a refused request."""
 
 
 class Decision(Struct, gc=False):
     """The changes of an operation, its response, and the receipt of the units it consumed.
 
-    If the response depends on the consumed units, `respond` makes it from the receipt.
-    A decision without changes comes with its receipt (None if no caller reads it). The receipt of a
-    decision with changes is filled by `transition.derive`. A `note` is for the operator's log.
+    `respond` is the response, or a function that makes the response from the receipt. A decision
+    without changes comes with its receipt, or with None if no caller reads it. If there are
+    changes, `transition.derive` makes the receipt. A `note` is for the operator's log.
     """
 
     changes: Sequence[AnyChange]
@@ -269,7 +270,7 @@ def answer(response: Response | Raw, receipt: Receipt | Charge | None = None) ->
 
 
 def refusal(error: ApiError, changes: Sequence[AnyChange]) -> Decision:
-    """A decision that refuses its request with an error, although something changes."""
+    """A decision that makes changes although it refuses its request with an error."""
 
     def respond(receipt: Receipt) -> Response:
         raise error

@@ -11,8 +11,8 @@ from hashrange.model.limits import VECTOR_REQUEST_BYTES_MIN
 from hashrange.model.tables import Index, Table, TableOrIndex, VectorIndex
 
 Counters = dict[bytes | kv.Key, int]
-"""For each counter, by name, what to add to it; for each item collection, by key, what to add to
-its size. When a database is verified, the dict has the expected values instead."""
+"""The amounts to add to counters, by name, and to the sizes of item collections, by key. When a
+database is checked, the dict has the expected values instead."""
 
 
 class Effects(Struct, gc=False):
@@ -28,9 +28,9 @@ class Effects(Struct, gc=False):
     counters: Counters = field(default_factory=dict)
 
     def charge(self, change: ItemChange, index: Index | None, key: RowKey, size: int) -> None:
-        """Charge for a row of `size` bytes that is written at `key` (`index` None: in the table).
+        """Charge for a row of `size` bytes that is written at `key`; `index` is None for the table.
 
-        An item that the service deletes by itself costs nothing.
+        A change that the service makes by itself is not charged.
         """
         if change.expired:
             return
@@ -40,7 +40,7 @@ class Effects(Struct, gc=False):
         self.receipt.charges.append(Charge(change.table, index, key.key, units, True, key.raw))
 
     def charge_vector(self, change: ItemChange, index: VectorIndex, size: int) -> None:
-        """Charge for an entry of `size` bytes in a vector index. Transactions do not pay double."""
+        """Charge for an entry of `size` bytes in a vector index, also in a transaction."""
         if change.expired:
             return
         if self.receipt.vector_bytes is None:
@@ -49,7 +49,7 @@ class Effects(Struct, gc=False):
         self.receipt.vector_bytes.append(VectorCharge(change.table, index, charged))
 
     def all_writes(self) -> list[kv.Write]:
-        """The writes, with one more write for each counter that changes."""
+        """The writes of the decision, with one more write for each counter that changes."""
         for name, delta in self.counters.items():
             assert isinstance(name, bytes), "the sizes of item collections must be in rows already"
             if delta:
@@ -69,7 +69,7 @@ def count_rows(counters: Counters, source: TableOrIndex, key: bytes, rows: int, 
 
 
 def count_collection(counters: Counters, table: Table, key: RowKey, size: int) -> None:
-    """Add `size` to the size in bytes of the item collection that has the item at `key`."""
+    """Add `size`, in bytes, to the size of the collection of the item at `key`."""
     if size:
         _add(counters, collection_key(table, key), size)
 

@@ -1,7 +1,7 @@
 """The reads of operations. Each function is a generator that yields reads and returns the result.
 
-Besides the reads of `kv`, an operation may yield `TableNamed`, which the runtime answers from its
-cache of the catalog as of the same snapshot, and `Admit`, which the meter of the runtime answers.
+Besides the reads of `kv`, an operation may yield `TableNamed` and `Admit`. The runtime answers the
+first from its cache of the catalog, as of the same snapshot, and the second from its meter.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -24,19 +24,20 @@ T = TypeVar("T")
 
 
 class TableNamed(NamedTuple):
-    """Asks for the definition of a table. The answer is `Table | None`."""
+    """A question for the definition of a table. The answer is `Table | None`."""
 
     name: str
 
 
 class Admit(Struct, gc=False):
-    """Asks whether a read or write of the row `key` is admitted.
+    """A question whether a read or write of the row `key` is admitted.
 
     The answer is the sequence of limits (`hashrange.engine.throughput.Limit`) that have been
     reached. For a write, it includes limits of the table's global indexes. `units` is the least
-    that the read or write will consume. The members of a batch are admitted one after the other, as
-    if each had consumed its `units` before the next one asks. `raw` is the raw key of the row or,
-    if several rows are read, their raw partition key; empty if it is not known.
+    that the read or write will consume. The members of a batch are admitted one after another: each
+    admitted member counts as having consumed its `units` before the next question is answered.
+    `raw` is the raw key of the row or, if several rows are read, their raw partition key; empty if
+    it is not known.
     """
 
     table: Table
@@ -59,31 +60,38 @@ CHUNK_ROWS = 128
 FIRST_KEYS = 4
 STEP_BYTES = 1024 * 1024
 """If many rows are read by key, the first step reads `FIRST_KEYS` rows. Each later step reads about
-this many bytes, estimated from the average size of the rows that were read before."""
+this many bytes, estimated from the average size of the rows read so far."""
 
 PAUSE = kv.Get(())
 """A read of nothing, which lets other requests run in the middle of a long evaluation."""
 
 
 class Views(Protocol):
-    """Keeps vector views in memory for later searches: see `engine.vectors.views`. A view never
-    changes."""
+    """Keeps vector views in memory for later searches: see `engine.vectors.views`.
+
+    A view never changes.
+    """
 
     def kept(self, place: kv.Key, /) -> Sequence[Any]:
-        """The views kept for a group of rows, the newest first. `place` is the space and the start
-        of the keys of these rows."""
+        """The views kept for a group of rows, the newest first.
+
+        `place` is the space of the rows, and the start of their keys.
+        """
         ...
 
     def keep(self, place: kv.Key, view: Any, /) -> None: ...
 
     def reserve(self) -> AbstractContextManager[Callable[[int], bool]]:
-        """Reserve memory for a view while it is loaded. The context manager gives a function that
-        takes the view's present size in bytes and returns whether the view may be kept."""
+        """Reserve memory for a view while it is loaded.
+
+        The context manager gives a function that takes the view's present size in bytes. The
+        function returns whether the view may be kept.
+        """
         ...
 
 
 class _NoViews:
-    """`Views` that keep nothing."""
+    """An implementation of `Views` that keeps nothing."""
 
     def kept(self, place: kv.Key, /) -> Sequence[Any]:
         return ()
@@ -101,13 +109,15 @@ NO_VIEWS = _NoViews()
 class Moment(Struct, gc=False):
     """Everything that an operation knows about the world outside the database.
 
-    `now` is in epoch seconds and never falls, not even across restarts and processes. `entropy` is
-    16 random bytes, the same if a request is run again. Unless `settings.throughput` is "off", the
-    meter reads the receipt of every request, even if the request does not ask for ConsumedCapacity.
-    `commit_seconds` is the longest delay in seconds between `now` and the commit of a decision;
-    decisions with a later `now` may be committed first. If `indexes_follow`, the global indexes of
-    a new table are updated from a log. With `asks_admission`, each read and write of items is
-    preceded by `Admit`. `views` is a cache of rows that vector searches have read.
+    `now` is in epoch seconds and never decreases, even across restarts and processes. `entropy` is
+    16 random bytes, which stay the same if the request is run again. A decision is committed at
+    most `commit_seconds` after `now`; until then, decisions with a later `now` may be committed
+    before it. If `indexes_follow`, the global indexes of a new table are updated from a log. With
+    `asks_admission`, the operation yields an `Admit` before each read and write of items. `views`
+    is a cache of rows that vector searches have read.
+
+    Unless `settings.throughput` is "off", the meter reads the receipt of every request, even if the
+    request does not ask for ConsumedCapacity.
     """
 
     now: float
@@ -121,7 +131,7 @@ class Moment(Struct, gc=False):
 
 
 def plain_name(name_or_arn: str) -> str:
-    """The name of a table that is given by its name or its ARN, as a TableName may be."""
+    """The name of a table, from a TableName, which may be its name or its ARN."""
     return name_or_arn.rpartition(":table/")[2]
 
 
@@ -131,20 +141,22 @@ def find_table(name_or_arn: str) -> Fetch[Table | None]:
 
 
 def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
-    """The table, if its items can be read and written. Else raises ResourceNotFoundException."""
+    """The table with this name or ARN, if it is usable (see `usable`)."""
     definition: Table | None = yield TableNamed(plain_name(name_or_arn))
     return usable(definition, moment)
 
 
 def usable(table: Table | None, moment: Moment) -> Table:
-    """The table, if its creation has ended. Else raises ResourceNotFoundException."""
+    """The table. Raises ResourceNotFoundException if there is none, or if it is still being
+    created."""
     if table is None or moment.now < table.active_at:
         raise ResourceNotFoundException("Requested resource not found")
     return table
 
 
 def described_table(name_or_arn: str) -> Fetch[Table]:
-    """The table in any state. If there is none, ResourceNotFoundException names it."""
+    """The table, in whatever state. Raises a ResourceNotFoundException with its name if it is
+    missing."""
     definition = yield from find_table(name_or_arn)
     if definition is None:
         name = plain_name(name_or_arn)
@@ -175,8 +187,8 @@ def items(
 ) -> Fetch[list[Row | None]]:
     """The rows with these keys, read in steps. A row that does not exist is None.
 
-    After each step `check` is called with the sum of the items' sizes in bytes so far. It may raise
-    an error before all rows are read. `then` has the keys of other rows that will be read next.
+    After each step, `check` is called with the sum of the items' sizes in bytes so far. It may
+    raise an error. `then` has the keys of other rows that the caller will read next.
     """
     rows: list[Row | None] = []
     places = [(table.space, key.key) for table, key in keys]
@@ -202,8 +214,8 @@ def items_of_one_moment(
 ) -> Fetch[list[Row | None]]:
     """The rows with these keys, in one read, which is as of one moment on every store.
 
-    `check` is called with the sum of the items' sizes in bytes. It raises an error if that is above
-    `size_max`.
+    `check` is called with the sum of the items' sizes in bytes, and raises an error if this sum is
+    above `size_max`.
     """
     places = tuple([(table.space, key.key) for table, key in keys])
     values: list[bytes | None] = yield kv.Get(places, size_max)
@@ -212,14 +224,14 @@ def items_of_one_moment(
 
 
 def keys_per_step(read: int, stored_bytes: int) -> int:
-    """How many rows to read next, after `read` rows that have `stored_bytes` together."""
+    """The number of rows to read next, after `read` rows with a total of `stored_bytes`."""
     return max(1, STEP_BYTES * read // max(1, stored_bytes)) if read else FIRST_KEYS
 
 
 def rows(
     source: TableOrIndex, bounds: Bounds, reverse: bool, rows_max: int | None, bytes_max: int | None
 ) -> Fetch[tuple[list[Row], Bounds | None]]:
-    """The next chunk of rows within the bounds, and the remaining bounds (None at the end)."""
+    """The next chunk of rows within the bounds, and the remaining bounds; None at the end."""
     stored, left = yield from stored_rows(source, bounds, reverse, rows_max, bytes_max)
     return [Row(value) for _, value in stored], left
 
@@ -256,8 +268,8 @@ def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
 
 
 def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tuple[int, int]]]]:
-    """For each of these tables and indexes, the number and the bytes of the rows in each
-    partition."""
+    """The (number, size in bytes) of the rows in each partition of each of these tables and
+    indexes."""
     names: list[bytes] = []
     for source in sources:
         for partition in source.partitions:
@@ -281,8 +293,8 @@ def items_and_collections(
 ) -> Fetch[list[tuple[Row | None, int | None]]]:
     """The rows that have these keys, each with the size in bytes of its item collection.
 
-    The size is None for a table without local indexes, which has no collections. `check` is
-    called with the sum of the items' sizes so far, and may raise an error before all are read.
+    The size is None for a table without local indexes, which has no collections. `check` is called
+    with the sum of the items' sizes in bytes so far. It may raise an error.
     """
     places = [collection_key(table, key) for table, key in keys if table.has_local_indexes]
     rows = yield from items(keys, check, places)
@@ -294,14 +306,14 @@ def items_and_collections(
 
 
 def table_names(after: str, limit: int) -> Fetch[list[str]]:
-    """The names of at most `limit` tables, in order, that come after the name `after`."""
+    """The names of at most `limit` tables after the name `after`, in order."""
     start = system.table_row(after) + b"\x00" if after else system.TABLES
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, start, system.AFTER_TABLES, rows_max=limit)
     return [key[len(system.TABLES) :].decode() for key, _ in page.rows]
 
 
 def all_tables() -> Fetch[list[Table]]:
-    """Every table's definition."""
+    """The definitions of all tables."""
     page: kv.Page = yield kv.Range(kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES)
     return [system.decode(value, Table) for _, value in page.rows]
 
@@ -312,7 +324,7 @@ def dropped_spaces() -> Fetch[list[int]]:
 
 
 def new_spaces(count: int) -> Fetch[list[int]]:
-    """Ids that no space has ever had."""
+    """The next ids of spaces, none of which has been used before."""
     [value] = yield kv.Get((system.SPACES,))
     made = system.decode_number(value)
     return list(range(made + 1, made + 1 + count))

@@ -1,19 +1,20 @@
 """The history of a table: for each change of an item, the item as it was before.
 
-It is written while recovery to a point in time is enabled, or a copy of the table is being made. To
-find the state of the table at a moment, the *cut*, the changes after the cut are undone, the latest
-first. A cut is a time, or the beginning of an epoch. The epoch is a number in the table's
-definition that increases when a copy or an export begins. So an epoch never begins within a commit.
+A history is written while point-in-time recovery is enabled, or while a copy of the table is being
+made. To find the state of the table at a moment, the *cut*, the changes after the cut are undone,
+the latest first. A cut is a time, or the beginning of an epoch. An epoch is a number in the table's
+definition. It increases when a copy or an export begins, so all changes of one commit have the same
+epoch.
 
 All records of a history are in one slot. So on every store they are in the order of the commits,
-and their times never decrease: the changes up to a time are those of the first commits. On a store
-with many writers, a record has the time at which its change was decided, and is committed later.
-But a change of the table's definition, such as the beginning of an epoch, is a barrier: everything
-that is committed after it was also decided after it.
+and their times never decrease. On a store with many writers, a change is committed some time after
+it was decided, and its record has the time of the decision. But a change of the table's definition,
+such as the beginning of an epoch, is a barrier: every change that is committed after it was also
+decided after it.
 
 A record is a row. Its key begins like the keys of a change log (`engine.keyspace.logs`), its raw
-key is the item's, and its weight is the size of the old image. Its content is the number of the
-epoch (4 bytes), then the old image as JSON; if there was no item, there is no old image.
+key is that of the item, and its weight is the size of the old image. Its content is the number of
+the epoch (4 bytes) and the old image as JSON, which is empty if there was no item.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def append(history: History, change: ItemChange, effects: Effects) -> None:
 
 
 class Undone(NamedTuple):
-    """The rows of items as they were before some changes, by key (None: there was no item).
+    """Rows as they were before some changes: the value for each key; None if there was no item.
 
     `before` is the key of the history at which to continue; None if the cut has been reached.
     """
@@ -60,7 +61,7 @@ class Undone(NamedTuple):
 
 
 def undo(table: Table, copying: Copying) -> Fetch[Undone]:
-    """The rows that undo the next changes in a copy, from the latest change backwards."""
+    """Undo the next changes in a copy: the latest changes that have not been undone yet."""
     page: kv.Page = yield kv.Range(
         copying.history,
         b"",
@@ -83,7 +84,10 @@ def undo(table: Table, copying: Copying) -> Fetch[Undone]:
 
 
 class Change(NamedTuple):
-    """The key of an item that changed, its row before (None: there was none), and the time."""
+    """The key of an item that changed, its row before the change, and the time of the change.
+
+    `before` is None if there was no item.
+    """
 
     key: bytes
     before: bytes | None
@@ -93,10 +97,11 @@ class Change(NamedTuple):
 def changes(
     table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
 ) -> Iterator[list[Change]]:
-    """Lists of the changes after the time `after` and, unless `until` is None, up to `until`.
+    """Lists of the changes after the time `after` and, unless `until` is None, up to the time
+    `until`.
 
-    Times are in milliseconds. The changes of an item are in order. The function `page` answers the
-    reads. A table without a history has no changes.
+    Times are in milliseconds. The lists are in the order of the commits. The function `page`
+    answers the reads. A table without a history has no changes.
     """
     history = table.history
     if history is None:
@@ -112,14 +117,15 @@ def changes(
 
 
 def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
-    """The key of the item that a record is about, and the item's row before the change."""
+    """The key of a record's item, and the row that the item had before the change."""
     old = row.json[_EPOCH_BYTES:]
     key = owner_key(table, row.raw).key
     return key, encode_row(row.raw, old, row.size) if old else None
 
 
 def trim(history: History, oldest: int) -> Fetch[Trim | None]:
-    """Delete some records that are older than `oldest`, in milliseconds; None if there are none."""
+    """Delete some records from before the time `oldest`, in milliseconds. None if there are
+    none."""
     end = logs.prefix(history.slot, max(oldest, 0))
     page: kv.Page = yield kv.Range(
         history.space, b"", end, rows_max=STEP_ROWS, weight_max=STEP_BYTES

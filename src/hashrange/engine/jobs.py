@@ -1,4 +1,4 @@
-"""Imports and exports: their rows, their tokens, and the pages of their lists."""
+"""Imports, exports and bulk puts: their rows, their tokens, and the pages of their lists."""
 
 from operator import attrgetter
 from typing import NamedTuple
@@ -13,17 +13,16 @@ from hashrange.model.errors import LimitExceededException, ValidationException
 from hashrange.model.jobs import Job, Kind
 
 TOKEN_SECONDS = 8 * 60 * 60
-"""Within this time, a second request with the same token is a repetition of the first."""
+"""For this time after a request, a request with the same token is a repetition of it."""
 KEPT_SECONDS = 90 * 24 * 60 * 60
 FORGOTTEN_MAX = 100
 _READ_ROWS = 200
 _TOKEN_BYTES = 56
-"""The length of a list's token, which is written as 112 hexadecimal digits, the fewest that are
-allowed."""
+"""The length of a list's token. It is written as 112 hexadecimal digits, the fewest allowed."""
 
 
 def find(kind: Kind, arn: str) -> Fetch[Job | None]:
-    """The job with this ARN; None if there is none. A job outlives its table."""
+    """The job with this ARN; None if there is none. Its table may have been deleted."""
     job = yield from by_id(kind, arn.rpartition("/")[2])
     return job if job is not None and job.arn == arn else None
 
@@ -41,7 +40,7 @@ def all_of(kind: Kind) -> Fetch[list[Job]]:
 
 
 def in_progress(kind: Kind) -> Fetch[list[Job]]:
-    """The jobs that have not ended, the oldest first."""
+    """The jobs of a kind that have not ended, the oldest first."""
     jobs = yield from _read(kind, in_progress=True)
     return jobs[::-1]
 
@@ -61,10 +60,10 @@ def _read(kind: Kind, in_progress: bool) -> Fetch[list[Job]]:
 
 
 class Known(NamedTuple):
-    """The jobs of a kind that matter when another job is requested.
+    """The existing jobs of a kind, for a request for another job.
 
-    `same` is an earlier job that was requested with the token of the new one. `old` has the changes
-    that forget some old jobs.
+    `same` is an earlier job that was requested with the same client token. `old` has changes that
+    delete some old jobs.
     """
 
     same: Job | None
@@ -90,8 +89,10 @@ def known(kind: Kind, token: str | None, moment: Moment) -> Fetch[Known]:
 
 
 def check_room(known: Known, most: int, what: str) -> None:
-    """Raises LimitExceededException if `most` jobs or more are in progress. `what` names such jobs
-    in the message."""
+    """Raises LimitExceededException if at least `most` jobs are in progress.
+
+    The message calls these jobs `what`.
+    """
     if len(known.in_progress) >= most:
         raise LimitExceededException(f"Subscriber limit exceeded: at most {most} {what} at once")
 
@@ -103,10 +104,11 @@ def new_id(moment: Moment) -> str:
 def page(
     jobs: list[Job], moment: Moment, table_arn: str | None, limit: int, token: str | None
 ) -> tuple[list[Job], str | None]:
-    """A page of `jobs`: at most `limit` that are younger than 90 days and, unless `table_arn` is
-    None, of this table. Also returns the token of the next page.
+    """A page of `jobs`, and the token of the next page: at most `limit` jobs, none older than 90
+    days.
 
-    Raises ValidationException if `token` cannot be the token of a page.
+    Unless `table_arn` is None, the page has only jobs of this table. Raises ValidationException if
+    `token` cannot be the token of a page.
     """
     wanted = [
         job
@@ -135,5 +137,5 @@ def _parse_token(token: str) -> str:
 
 
 def cancelled(job: Job) -> Job:
-    """The job, marked to end after its current step; unchanged if it has ended already."""
+    """The job, marked to end after its current step; unchanged if it has already ended."""
     return replace(job, status="CANCELLING") if job.in_progress else job

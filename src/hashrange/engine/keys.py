@@ -29,12 +29,11 @@ UPDATED_TO_WRONG_TYPE = f"{_UPDATED}the secondary index key to unsupported type"
 UPDATED_TOO_LONG = f"{_UPDATED}the secondary index key beyond allowed size limits"
 _KINDS = {"S": "string", "B": "binary"}
 _SHORT = SORT_KEY_BYTES_MAX // GLOBAL_KEY_ATTRIBUTES_MAX // 4
-"""A key whose values have at most this many characters cannot be too long: a character has at most
-4 bytes."""
+"""Index keys whose values have at most this many characters cannot be too long in bytes."""
 
 
 def invalid_parameter(fault: str) -> ValidationException:
-    """The error for a parameter of the right type with an invalid value."""
+    """The error for an invalid parameter. `fault` is the rest of the message."""
     return ValidationException(INVALID + fault)
 
 
@@ -58,8 +57,7 @@ def _not_empty(value: AttributeValue) -> str:
 
 
 def _checked(table: Table, key: Item) -> RowKey:
-    """The row key of a key whose attributes are present and have the right types. Checks their
-    lengths."""
+    """The row key of a key with all key attributes, of the right types. Checks their lengths."""
     row_key = table_key(table, key)
     if len(row_key.raw) > SORT_KEY_BYTES_MAX:  # otherwise neither part can be too long
         _check_lengths(table, key)
@@ -76,7 +74,7 @@ def _check_lengths(table: Table, key: Item) -> None:
 def of_key(table: Table, key: Item) -> RowKey:
     """The row key of a `Key` parameter, which must have exactly the table's key attributes.
 
-    Empty values were refused before the table was known.
+    Empty values must have been refused already.
     """
     names = table.key
     if len(key) != len(names):
@@ -89,8 +87,10 @@ def of_key(table: Table, key: Item) -> RowKey:
 
 
 def check_scalar(table: Table, containers: Set[str]) -> None:
-    """Raises ValidationException if an expression looks into a key attribute. `containers` are all
-    attributes that it looks into."""
+    """Raises ValidationException if a key attribute is among the `containers`.
+
+    These are the attributes that an expression looks into, as in `a.b` or `a[0]`.
+    """
     names = [("Key", name) for name in table.key]
     names += [("IndexKey", name) for index in table.indexes for name in index.key]
     for kind, name in names:
@@ -102,7 +102,10 @@ def check_scalar(table: Table, containers: Set[str]) -> None:
 
 
 def check_none_empty(table: Table, item: Item) -> None:
-    """Raises ValidationException if a key attribute of an item to be put is empty."""
+    """Raises ValidationException if a key attribute of an item to be put is empty.
+
+    Key attributes of the table's indexes are checked too.
+    """
     for name in table.key:
         if name in item:
             check_not_empty(name, item[name])
@@ -113,8 +116,10 @@ def check_none_empty(table: Table, item: Item) -> None:
 
 
 def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValue]]) -> None:
-    """Raises ValidationException if an update gives an index's key attribute an empty value. Only
-    the values that the update has as `literals` are checked."""
+    """Raises ValidationException if an update gives an index's key attribute an empty value.
+
+    `literals` are the attributes whose new values are literal in the update.
+    """
     for name, value in literals:
         if name in table.index_keys:
             _check_updated_not_empty(value)
@@ -123,7 +128,7 @@ def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValu
 def check_present(table: Table, item: Item) -> None:
     """Raises ValidationException unless an item has all key attributes, of the right types.
 
-    This is the first check that BatchWriteItem makes of an item's key.
+    BatchWriteItem makes this check before the other checks of a key.
     """
     for name in table.key:
         if name not in item or table.types[name] not in item[name]:
@@ -131,7 +136,7 @@ def check_present(table: Table, item: Item) -> None:
 
 
 def of_item(table: Table, item: Item) -> RowKey:
-    """The row key of an item to be put. The item's index keys are checked as well."""
+    """The row key of an item to be put. Also checks the key attributes of indexes."""
     for name in table.key:
         value = item.get(name)
         if value is None:
@@ -156,8 +161,10 @@ def _check_key_type(table: Table, name: str, value: AttributeValue) -> None:
 
 
 def check_index_types(table: Table, types: Mapping[str, str]) -> None:
-    """Raises ValidationException if an update gives an index's key attribute a wrong type. `types`
-    has the types that are known without evaluating the update."""
+    """Raises ValidationException if an update gives an index's key attribute a wrong type.
+
+    `types` are the types of new values, as far as they are known before the update is evaluated.
+    """
     for index in table.sorted_indexes:
         for name in index.key:
             if name in types and types[name] != table.types[name]:
@@ -170,9 +177,10 @@ def check_index_keys(
     touched: Container[str],
     computed: Container[str] = (),
 ) -> None:
-    """Raises ValidationException if a `touched` attribute of an item cannot be a key of an index.
+    """Raises ValidationException if an attribute of an item has a value that no index key may have.
 
-    Attributes that an update expression has `computed` get a different message.
+    Only the `touched` attributes are checked. The messages for attributes that an update expression
+    has `computed` are different.
     """
     types = table.types
     for index in table.sorted_indexes:
@@ -192,7 +200,7 @@ def check_index_keys(
 
 
 def index_type_mismatch(table: Table, index: Index, name: str, type_: str) -> ValidationException:
-    """The error for an attribute whose type differs from that in the key of an index."""
+    """The error for an attribute whose type is not that of the index key."""
     return ValidationException(
         f"{INVALID}Type mismatch for Index Key {name} "
         f"Expected: {table.types[name]} Actual: {type_} IndexName: {index.name}"

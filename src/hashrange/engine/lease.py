@@ -1,4 +1,4 @@
-"""Leases: rows that name the process that has a duty, and the time at which the lease expires."""
+"""Leases: each names the process that has a duty, and the time at which the lease expires."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Lease, LeaseChange
@@ -12,8 +12,9 @@ def take(
     """Take or renew the lease of a duty for `holder`, unless another process has it.
 
     Returns the lease, whichever process has it, and its change, if any. A new lease lasts
-    `seconds`. It is renewed only after half of this time, so that not every call writes. If another
-    process has the lease and `asks` is true, a note for that process is left in the lease.
+    `seconds`. It is renewed only after half of this time, so that most calls write nothing. If
+    another process has the lease and `asks` is true, the time of this call is stored in
+    `Lease.asked`, so that the holder looks for work.
     """
     held = yield from fetch.system_row(system.lease(duty)[1], Lease)
     if held is not None and held.holder == holder and held.until - moment.now > seconds / 2 > 0:

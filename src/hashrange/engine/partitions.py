@@ -1,8 +1,8 @@
 """Splits of partitions, and the counting of their rows afterwards.
 
-A split changes the catalog at once: from then on, writes use the new partition. All rows remain in
-the counters of the old partition until upkeep has counted them, in steps. The definition has the
-progress of the count, so every writer knows which counters include a row.
+After a split, writes use the new partition at once. But all rows remain in the counters of the old
+partition until upkeep has counted them, in steps. The progress of the count is in the table's
+definition, so every writer knows which counters include a row.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,8 @@ class Found(NamedTuple):
 
 
 def source(table: Table, index_name: str | None) -> Table | Index | None:
-    """The table if the name is None, else its global index with this name, if there is one."""
+    """The table if the name is None; else its global index with this name, or None if there is
+    none."""
     if index_name is None:
         return table
     index = table.index(index_name)
@@ -45,7 +46,7 @@ def source(table: Table, index_name: str | None) -> Table | Index | None:
 
 
 def find(table_name: str, index_name: str | None, number: int) -> Fetch[Found | None]:
-    """The partition of this number, of a table or of one of its global indexes."""
+    """The partition with this number, of a table or of one of its global indexes."""
     table = yield from fetch.find_table(table_name)
     owner = source(table, index_name) if table else None
     if table is None or owner is None:
@@ -62,12 +63,13 @@ def sources(table: Table) -> list[Table | Index]:
 
 
 def with_partitions(table: Table, owner: Table | Index, partitions: Sequence[Partition]) -> Table:
-    """The table, in which `owner` (the table itself or one of its indexes) has these partitions."""
+    """The table with these partitions of `owner`, which is the table itself or one of its
+    indexes."""
     return table.with_changed(replace(owner, partitions=tuple(partitions)))
 
 
 def end_of(owner: Table | Index, partition: Partition) -> bytes | None:
-    """The key at which a partition ends; None for the last one."""
+    """The key at which a partition ends; None for the last partition."""
     return next((start for start in owner.partition_starts if start > partition.start), None)
 
 
@@ -75,11 +77,11 @@ def end_of(owner: Table | Index, partition: Partition) -> bytes | None:
 
 
 def split(place: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
-    """Divide a partition at the key `at`; `milliseconds` is the time.
+    """Split a partition at the key `at`. The time is in `milliseconds`.
 
-    Nothing changes if the key is the start of the partition or no longer in it, or while the
-    partition is still being counted after an earlier split. A split between item collections
-    also divides the open shard.
+    Returns no changes if the partition does not contain the key, or starts with it, or is still
+    being counted after an earlier split. A split of a table's partition between item collections
+    also splits the slot of its change log.
     """
     table, owner, old = place
     if owner.partition_at(at) != old or old.start == at or old.counted_in is not None:
@@ -107,10 +109,10 @@ def split(place: Found, at: bytes, milliseconds: int) -> list[AnyChange]:
 
 
 def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, latest: int) -> Stream:
-    """A reader of the log with two open slots in place of the one that has the key `at`.
+    """A reader of the log, with the slot that has the key `at` replaced by two open slots.
 
-    A slot is divided only between item collections, because readers rely on the order of an item's
-    records, and only while numbers for two more slots are free. All `readers` of the log get the
+    A slot is split only between item collections, because readers rely on the order of an item's
+    records, and only if numbers for two more slots are free. All `readers` of the log must have the
     same slots. No record of the log has a time after `latest`.
     """
     taken = {slot.number for each in readers for slot in each.slots}
@@ -129,10 +131,10 @@ def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, lates
 
 
 def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
-    """The next split that the owner's throughput needs: the number of a partition, and the key.
+    """The next split that the owner's throughput needs: the number of a partition, and a key.
 
-    It halves the widest partition. None if there are enough partitions, or one of them is still
-    being counted.
+    The key halves the widest partition. None if there are enough partitions, or if one of them is
+    still being counted.
     """
     partitions = owner.partitions
     if len(partitions) >= partitions_needed(owner.throughput, owner.warm):
@@ -146,7 +148,7 @@ def split_for_throughput(owner: Table | Index) -> tuple[int, bytes] | None:
 
 
 def _width(owner: Table | Index, partition: Partition) -> tuple[int, int]:
-    """How many values of the hash belong to a partition, and the first of these values."""
+    """The number of hash values in a partition, and the first of these values."""
     start, end = _hash_at(partition.start), end_of(owner, partition)
     return (1 << 8 * HASH_BYTES if end is None else _hash_at(end)) - start, start
 
@@ -156,10 +158,11 @@ def _hash_at(key: bytes) -> int:
 
 
 def middle(place: Found, size: int) -> Fetch[bytes | None]:
-    """The key that halves a partition of `size` bytes, None if there is no such key.
+    """The key that halves a partition of `size` bytes; None if there is no such key.
 
-    Item collections stay whole where that is possible, and always in a table with local indexes
-    and in a provisioned table with a stream.
+    The key is the start of an item collection, unless the first collection has half of the bytes.
+    Then the key divides this collection. In a table with local indexes, or in a provisioned table
+    with a change log, there is no such key.
     """
     table, owner, partition = place
     start, end, before = partition.start, end_of(owner, partition), 0
@@ -187,7 +190,7 @@ def _boundary(table: Table, partition: Partition, key: bytes) -> bytes | None:
 
 
 def count_step(place: Found) -> Fetch[list[AnyChange]]:
-    """Count the next rows of a partition that was split from another one."""
+    """Count the next rows of a partition that resulted from a split."""
     table, owner, partition = place
     assert partition.counted_in is not None
     end = end_of(owner, partition)

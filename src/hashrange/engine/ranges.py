@@ -23,7 +23,7 @@ from hashrange.model.values import Item
 
 
 def of_query(source: TableOrIndex, query: KeyQuery) -> Bounds:
-    """The bounds of the rows that a key condition selects. Empty key values are refused."""
+    """The bounds of the rows that a key condition selects. Refuses empty key values."""
     for name, value in zip(source.key, query.hash_values + query.range_equals, strict=False):
         if "" in value.values():
             check_not_empty(name, value)
@@ -43,7 +43,7 @@ def raw_of_query(query: KeyQuery) -> bytes:
 
 
 def of_scan(segment: int | None, total: int | None) -> Bounds:
-    """The bounds of all rows, or of one segment of a parallel Scan."""
+    """The bounds of one segment of a parallel Scan, or of all rows if `total` is None."""
     return bound.segment(segment or 0, total or 1)
 
 
@@ -64,6 +64,6 @@ def partition_raw(source: TableOrIndex, stored: bytes) -> bytes:
 
 
 def owner(table: Table, index: Index, row: Row) -> RowKey:
-    """The row key of the item that an index entry belongs to."""
+    """The row key of the item to which an index entry belongs."""
     values = parse_raw(owner_raw(index, row.raw))
     return table_key(table, dict(zip(table.key, values, strict=True)))

@@ -1,8 +1,8 @@
 """Checks an ExclusiveStartKey, and finds the rows that a Query or Scan still has to read.
 
-Messages and the order of the checks were observed on the service. A Query checks the partition
-key before its key condition, and the rest of the key after it. A Scan checks the types of index
-keys first, with the message of a write.
+The messages and the order of the checks were observed on the service. A Query checks the partition
+key of a start key, then its own key condition, then the rest of the start key. A Scan checks the
+types of index keys first, with the same message as a write.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,14 @@ from hashrange.model.values import Item, equal
 
 OUTSIDE = "The provided starting key is outside query boundaries based on provided conditions"
 OUTSIDE_OF_RANGE = "The query can return at most one row and cannot be restarted"
-"""The message for a start key in another partition if the key condition also tests a sort key."""
+"""The message for a start key in another partition if the key condition tests a sort key."""
 NOT_IN_RANGE = "The provided starting key does not match the range key predicate"
 OTHER_ITEM = "The provided exclusive start key is invalid"
 """The message for a start key with another partition key if the table has no sort key."""
 
 
 def check_index_types(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the types of the start key's attributes that are index keys. This is the first check
-    of a Scan."""
+    """Checks the types of the index keys in a start key. This is the first check of a Scan."""
     for index in [source] if isinstance(source, Index) else table.sorted_indexes:
         for name in dict.fromkeys((*index.key, *table.key)):
             if name in key and table.types[name] not in key[name]:
@@ -39,21 +38,20 @@ def check_index_types(table: Table, source: TableOrIndex, key: Item) -> None:
 
 
 def check_partition(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the number of attributes in a start key, and those of the partition key of
-    `source`."""
+    """Checks the number of attributes in a start key, and the partition key of `source` in it."""
     if len(key) != _length(table, source):
         raise ValidationException(BAD_START)
     _check(table, source.hash, key)
 
 
 def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the attributes in a start key that are the sort key of `source`."""
+    """Checks the sort key of `source` in a start key."""
     _check(table, source.range, key)
 
 
 def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks the table's key in a start key. The start key may have no other attributes than those
-    of the table's key and of the index's key."""
+    """Checks that a start key has the table's key, and only attributes of this key or the index's
+    key."""
     if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
@@ -76,7 +74,8 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 def resume_query(
     table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
-    """The rest of a Query's bounds after a key whose types have been checked.
+    """The bounds of the rows that a Query still has to read after a key whose types have been
+    checked.
 
     Raises ValidationException if the key is not within the bounds.
     """
@@ -104,7 +103,7 @@ def resume_scan(
     segment: int | None,
     total: int | None,
 ) -> Bounds:
-    """The rest of the bounds of a Scan's segment after a start key that has been checked.
+    """The bounds of the rows that a Scan still has to read after a start key that has been checked.
 
     Raises ValidationException if the key is not in the segment.
     """
@@ -118,7 +117,7 @@ def resume_scan(
 
 
 def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """The rest of the bounds after a start key that has not been checked yet.
+    """Check a start key, and find the bounds of the rows that are still to be read after it.
 
     Raises ValidationException if the key is invalid or outside the bounds.
     """

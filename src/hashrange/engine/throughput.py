@@ -1,9 +1,9 @@
-"""Throughput: whether an operation is admitted before it reads, and what it is charged afterwards.
+"""Throughput: asks whether reads and writes are admitted, and makes the errors for refused ones.
 
 If throughput is enforced, an operation asks the meter of the runtime whether it is admitted. Reads
-and writes are admitted while there is any credit, no matter how much they will consume. If they
-leave a debt, further ones are refused until the debt is paid off. The errors and their reasons were
-captured on the service in 2026, unless a comment says otherwise.
+and writes are admitted while there is any credit, no matter how much they will consume. If this
+results in a debt, reads and writes are refused until the debt is paid off. The errors and their
+reasons were captured on the service in 2026, unless a comment says otherwise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,11 +44,11 @@ ACCOUNT = (
     "Throughput exceeds the current throughput quota for your account. Please contact AWS Support "
     "to request a quota increase."
 )
-"""The text of the API reference; it was not captured on the service."""
+"""This text is from the API reference. It was not captured on the service."""
 
 
 class Limit(Struct, frozen=True):
-    """A limit that has been reached: of a table or index (`index` None: of the table).
+    """A limit that has been reached: of an index or, if `index` is None, of the table.
 
     `kind` is the middle of the reason's name: ProvisionedThroughput, KeyRangeThroughput,
     MaxOnDemandThroughput or, for an injected fault, AccountLimit.
@@ -84,8 +84,8 @@ def admit(asked: Admit) -> Fetch[None]:
 def admit_transaction(every: Iterable[Admit]) -> Fetch[None]:
     """Raises the error if one of the reads or writes of a transaction is not admitted.
 
-    It is assumed that a transaction, like a single write, is admitted while there is any credit, no
-    matter how much all of its members will consume.
+    It is assumed that a transaction is admitted while there is any credit, like a single write,
+    however much its members consume together.
     """
     for asked in every:
         asked.units = 0
@@ -113,8 +113,8 @@ def admit_some(every: Sequence[Admit]) -> Fetch[list[ApiError | None]]:
 
 
 def error(limits: Sequence[Limit], *, transactional: bool = False) -> ApiError:
-    """The service's error for limits that have been reached. The first limit decides which error it
-    is."""
+    """The service's error for limits that have been reached. Its kind depends on the first
+    limit."""
     first = limits[0]
     reasons = [limit.reason for limit in limits]
     if first.kind == "AccountLimit":

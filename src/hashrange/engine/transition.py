@@ -1,4 +1,4 @@
-"""Turns a decision into the writes that carry it out, in one list for one commit."""
+"""Turns a decision into a list of writes for one commit."""
 
 from math import ceil
 
@@ -35,8 +35,10 @@ from hashrange.model.tables import Table
 
 
 def derive(decision: Decision, now: float) -> list[kv.Write]:
-    """The writes of a decision that was made at `now`. The units that they consume are added to the
-    decision's receipt."""
+    """The writes of a decision that was made at the time `now`, in epoch seconds.
+
+    The units that the writes consume are added to the decision's receipt.
+    """
     receipt = decision.receipt
     if receipt is None:
         receipt = decision.receipt = Receipt(decision.transactional)
@@ -70,9 +72,10 @@ def derive(decision: Decision, now: float) -> list[kv.Write]:
 
 
 def postponed(writes: list[kv.Write], now: float) -> list[kv.Write]:
-    """The writes of a decision that was made before `now`, for a commit at `now`.
+    """The writes of a decision that was made before `now`, in epoch seconds, for a commit at `now`.
 
-    Records of a log are in the order of their commits, so their times must have this order too.
+    The times of change log records are raised to `now`, because they must have the order of the
+    commits.
     """
     milliseconds = ceil(now * 1000)
     return [
@@ -84,7 +87,7 @@ def postponed(writes: list[kv.Write], now: float) -> list[kv.Write]:
 
 
 def _derive_other(change: AnyChange) -> list[kv.Write]:
-    """The writes for a change of anything but an item."""
+    """The writes for a change that is neither a change of an item nor a step of an index."""
     match change:
         case TableChange():
             return _table(change)
@@ -140,7 +143,7 @@ def _spaces(table: Table | None) -> list[int]:
 
 
 def _table(change: TableChange) -> list[kv.Write]:
-    """The writes for a table's definition: its row, and spaces that are created or dropped."""
+    """The writes for a table's definition: its row, and spaces to be created or dropped."""
     old, new = _spaces(change.old), _spaces(change.new)
     made = [space for space in new if space not in old]
     writes: list[kv.Write] = [kv.CreateSpace(space) for space in made]
@@ -176,7 +179,8 @@ def _stream(change: StreamChange) -> list[kv.Write]:
 
 
 def _job(change: JobChange) -> list[kv.Write]:
-    """The writes of the row of a job that begins, continues, ends or is forgotten."""
+    """The writes for a change of a job. The row of a job has another key while it is in
+    progress."""
     writes: list[kv.Write] = []
     old, new = (
         job and system.job_row(job.kind, job.id, job.in_progress)

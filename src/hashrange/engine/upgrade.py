@@ -1,10 +1,10 @@
-"""Upgrades the rows that an older hashrange has stored to the version that this one uses.
+"""Upgrades rows that an older hashrange has stored to the version that this one uses.
 
-The row `system.FORMAT` holds the version of the stored rows. If it is missing, the rows are of
-version 1, or the store is new and no step finds anything to do. Each step is a generator of reads
-that returns writes, like an operation, and upgrades the rows from one version to the next. All the
-steps that a store needs are run in one transaction, and each sees the writes of the earlier steps.
-So an interrupted upgrade changes nothing, and is run again.
+The row `system.FORMAT` has the version of the stored rows. If the row is missing, the version is 1,
+or the store is new and has nothing to upgrade. Each step upgrades the rows from one version to the
+next. Like an operation, a step is a generator of reads that returns writes. All steps that a store
+needs are run in one transaction, and each sees the writes of the earlier steps. So an interrupted
+upgrade changes nothing, and is run again.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -29,11 +29,10 @@ CHUNK_ROWS = 1000
 
 
 def _guarded_rows() -> Upgrading[list[kv.Write]]:
-    """Upgrade from version 1, where numbers that decisions rely on were in counters: the number of
-    spaces, and the sizes of item collections.
+    """Upgrade from version 1, which had numbers in counters although decisions rely on them.
 
-    The names of the counters of a table's item collections follow from the partition digests of its
-    rows.
+    These are the number of spaces, and the sizes of item collections. The names of the latter
+    counters are computed from the partition digests of the table's rows.
     """
     made, version = yield kv.Counters((b"spaces", b"catalog"))
     if not made:
@@ -79,10 +78,10 @@ def _cleared(counters: dict[bytes, int]) -> Iterator[kv.Write]:
 
 
 def _partitions() -> Upgrading[list[kv.Write]]:
-    """Upgrade from version 2, which had no partitions, and stored only how many slots a log has.
+    """Upgrade from version 2, which stored no partitions, and only the number of a log's slots.
 
-    Tables and global indexes get the partitions of their warm throughput. All rows stay in the
-    counters of the first partition until upkeep has counted the other partitions.
+    Tables and global indexes get as many partitions as their warm throughput needs. All rows stay
+    in the counters of the first partition until upkeep has counted the other partitions.
     """
     streams: dict[str, Stream] = {}
     writes: list[kv.Write] = []
@@ -113,7 +112,7 @@ def _partitions() -> Upgrading[list[kv.Write]]:
 
 
 def _version_lost() -> kv.Damaged:
-    """The error for rows that are newer than the version that `system.FORMAT` holds."""
+    """The error for rows of a newer version than the one in `system.FORMAT`."""
     return kv.Damaged(
         "the database is damaged: the row with its version is lost or wrong; restore it from a "
         "backup"
@@ -121,7 +120,8 @@ def _version_lost() -> kv.Damaged:
 
 
 def _with_slots(stored: dict[str, Any]) -> Stream:
-    """The stream with the slots of its log: equal parts of the first byte of the hash."""
+    """The stream with the slots of its log, which divide the first byte of the hash into equal
+    ranges."""
     count = stored.get("slots", 4)
     starts = [bytes([-(-256 * number // count)]) for number in range(1, count)]
     slots = first_slots([b"", *starts], stored["enabled_at"])
@@ -140,7 +140,7 @@ def _divided(source: Divided) -> Divided:
 
 
 STEPS: tuple[Step, ...] = (_guarded_rows, _partitions)
-"""Step n, counted from 1, brings the stored rows from version n to n + 1."""
+"""The step number n, counted from 1, upgrades the stored rows from version n to n + 1."""
 
 VERSION = len(STEPS) + 1
 

@@ -1,6 +1,6 @@
 """Writes of single items: PutItem, UpdateItem, DeleteItem, and the actions of a transaction.
 
-Each of them becomes an `ItemWrite`, and one function decides them all.
+Each of them is turned into an `ItemWrite`, and the function `decide` decides them all.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,10 @@ from hashrange.model.values import Item, item_size
 
 
 class Old(Struct, gc=False):
-    """An item before a write: its row, and its collection's size if the table has local indexes."""
+    """An item before a write: its row, and the size of its item collection in bytes.
+
+    The row is None if there is no item. The size is None for a table without local indexes.
+    """
 
     row: Row | None
     collection_size: int | None
@@ -42,11 +45,12 @@ DUPLICATE = "Duplicate primary key exists in table"
 
 
 class ItemWrite(Struct, gc=False):
-    """A write whose old row is not known yet. `edit` maps the old image to the new one.
+    """A write whose old row has not been read yet. `edit` turns the old image into the new one.
 
-    `size` is the size of the new image in bytes, None if it depends on the old one. A `check` only
-    tests its condition. A `new_only` write fails if the item exists. A `failed_if_absent` write
-    succeeds if there is no item, but counts as a failed condition if its transaction is cancelled.
+    `size` is the size of the new image in bytes; None if it depends on the old image. A `check`
+    only tests its condition. A `new_only` write fails if the item exists. A `failed_if_absent`
+    write succeeds even if there is no item. But if its transaction is cancelled, the absence of the
+    item is reported as a failed condition.
     """
 
     table: Table
@@ -134,7 +138,7 @@ def _check_condition(table: Table, condition: Condition) -> None:
 
 
 def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
-    """Read what `decide` needs to know about the item that a write will change.
+    """Read the item that a write will change, for `decide`.
 
     Raises a throttling error if the write is not admitted.
     """
@@ -150,7 +154,7 @@ def read_one(write: ItemWrite, moment: fetch.Moment) -> fetch.Fetch[Old]:
 
 
 def admission(write: ItemWrite) -> fetch.Admit:
-    """The question whether a write is admitted, with the least number of units that it consumes."""
+    """The question whether a write is admitted. Its units are the least that the write consumes."""
     table, units = write.table, write_units(write.size or 0)
     return fetch.Admit(table, table, write.key.key, True, units, write.key.raw)
 
@@ -193,8 +197,9 @@ def decide(write: ItemWrite, before: Old, moment: fetch.Moment) -> ItemChange:
 def _check_local_size(
     write: ItemWrite, before: Old, new: Item, size: int, moment: fetch.Moment
 ) -> None:
-    """For a table with local indexes: raises an error if the item and its index entries, or its
-    item collection, would be too large.
+    """Raises an error if the item with its index entries, or its collection, would be too large.
+
+    The table must have local indexes.
     """
     table, old, collection_size = write.table, before.row, before.collection_size
     assert collection_size is not None
@@ -220,7 +225,7 @@ def condition_failed() -> ConditionalCheckFailedException:
 
 
 def _refused(error: ApiError, write: ItemWrite, old: Row | None) -> ApiError:
-    """The error, with a receipt for the units that the refused write consumes nevertheless."""
+    """The error, with a receipt for the units that the refused write consumes."""
     error.receipt = Receipt()
     error.receipt.add_refused(write.table, write.key, old.size if old else 0)
     return error

@@ -1,8 +1,8 @@
-"""Indexes. Each kind of index has a module for its rows; no other code knows their content.
+"""Indexes. Each kind of index has a module, and only this module knows the content of its rows.
 
-maintainer    the functions that each kind has
+maintainer    the functions that each such module has
 secondary     entries of global and local secondary indexes
-expiry        time to live: a hidden index by expiry
+expiry        time to live: a hidden index of the times of expiry
 vectors       rows of vector indexes
 backfill      steps of building an index
 propagation   global indexes that are updated from a log

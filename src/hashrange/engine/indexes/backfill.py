@@ -1,10 +1,10 @@
 """Steps of an index build, which reads the table from its first row to its last in chunks.
 
-The table's definition has the build's progress, so a write knows whether its item is in the index
-yet: if so, the write updates the index, otherwise it leaves the item to the build. Each step is
-decided like any other write, so it does not matter which process runs it.
+The progress of a build is stored in the table's definition. So each write knows whether the build
+has passed the write's item. If it has, the write updates the index; otherwise the build will add
+the item later. Any process may run a step, because a step is decided like any other write.
 
-An index that is built from the log needs no such progress: see `propagation`.
+The build of an index from a log needs no such progress: see `propagation`.
 """
 
 from collections.abc import Sequence
@@ -21,16 +21,17 @@ from hashrange.model.tables import AnyIndex, Table
 
 
 def next_step(table: Table, index: AnyIndex) -> Fetch[tuple[Backfill, bytes | None]]:
-    """The next step of a build, and the key of the table at which the step after it starts (None:
-    there is none)."""
+    """The next step of a build, and the key of the table at which the following step starts.
+
+    The key is None if this step is the last.
+    """
     bounds = Bounds(index.built_to, None)
     rows, left = yield from fetch.rows(table, bounds, False, None, PAGE_BYTES_MAX)
     return Backfill(table, index, rows), left.start if left else None
 
 
 def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes | None]]:
-    """The keys of the next items, and the key at which the following items start (None: there are
-    none)."""
+    """The keys of the next items, and the key at which to read on; None at the end of the table."""
     bounds = Bounds(start, None)
     rows, left = yield from fetch.stored_rows(table, bounds, False, None, PAGE_BYTES_MAX)
     return [key for key, _ in rows], left.start if left else None
@@ -39,7 +40,7 @@ def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes 
 def items_of_one_slot(
     table: Table, keys: Sequence[bytes]
 ) -> Fetch[tuple[Sequence[Row], Sequence[bytes]]]:
-    """The items with the first `keys`, up to a key that is in another slot, and the remaining
+    """Read the first items of `keys`, as far as they are in one slot. Also returns the remaining
     keys."""
     slot = kv.slot_of(keys[0])
     first = list(takewhile(lambda key: kv.slot_of(key) == slot, keys))

@@ -1,10 +1,10 @@
-"""Time to live: a hidden index by expiry, and the deletion of expired items.
+"""Time to live: a hidden index of the times of expiry, and the deletion of expired items.
 
     key      expiry in epoch seconds (8) | digest of the item's raw key (16)
     value    as in every row, with the item's raw key and no item
 
-An attribute counts if it is a Number of epoch seconds that is not more than five years past.
-Source: developer guide, TTL and howitworks-ttl.
+An item expires if the attribute is a Number of epoch seconds, and has expired if this time is at
+most five years past. Source: developer guide, TTL and howitworks-ttl.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ EXPIRED_PER_STEP = 200
 
 
 def derive(ttl: TimeToLive, change: ItemChange, effects: Effects) -> None:
-    """Add, move or delete the row of an item whose expiry has changed."""
+    """Add, move or delete the row of an item if the time of its expiry changes."""
     before = change.old.item.get(ttl.attribute) if change.old is not None else None
     after = change.new.get(ttl.attribute) if change.new is not None else None
     if before == after:
@@ -64,11 +64,12 @@ def owner(table: Table, row: Row) -> RowKey:
 def count(
     table: Table, ttl: TimeToLive, key: RowKey, rows: int, size: int, counters: Counters
 ) -> None:
-    """Do nothing: an index that no user sees has no counters."""
+    """Do nothing: this index is not visible to users, and has no counters."""
 
 
 def _expires_at(value: AttributeValue | None) -> int | None:
-    """The time in epoch seconds that an attribute's value gives; None if the item never expires."""
+    """The expiry, in epoch seconds, that an attribute's value means; None if the item never
+    expires."""
     number = None if value is None else value.get("N")
     if number is None:
         return None
@@ -85,8 +86,7 @@ def _put(ttl: TimeToLive, seconds: int, raw: bytes) -> kv.Put:
 
 
 def expired(table: Table, now: float, items_max: int) -> Fetch[list[ItemChange]]:
-    """Deletions of at most `items_max` expired items, each decided on the current row of the
-    item."""
+    """Deletions of at most `items_max` expired items, based on the items as they are now."""
     ttl = table.ttl
     if ttl is None:
         return []

@@ -1,4 +1,4 @@
-"""The functions that the module of each kind of index has."""
+"""The interface that the module of each kind of index implements."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -12,9 +12,9 @@ from hashrange.model.tables import AnyIndex, Table
 
 
 class Checked(NamedTuple):
-    """The result of a check: the key and the size of the row that an item should have in an index.
+    """The result of a check: the key and the size in bytes of the row that an item should have.
 
-    `key` is None if the item should have no row there. `problem` says in a few words what is wrong
+    `key` is None if the index should have no row for the item. `problem` says briefly what is wrong
     with the stored row; None if nothing is wrong.
     """
 
@@ -24,14 +24,14 @@ class Checked(NamedTuple):
 
 
 class Maintainer(Protocol):
-    """The module of one kind of index. The argument `index` is the definition of such an index."""
+    """The module of one kind of index. The argument `index` is the definition of an index."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
-        """Update the index for a change of an item that the build of the index has reached."""
+        """Update the index for a change of an item that is in the built part of the index."""
         ...
 
     def build(self, table: Table, index: Any, items: Sequence[Row], effects: Effects, /) -> None:
-        """Add the rows of items that the build of the index has reached."""
+        """Add the rows of the next items of the build."""
         ...
 
     def check(self, table: Table, index: Any, key: RowKey, item: Row, /) -> Fetch[Checked]:
@@ -39,18 +39,16 @@ class Maintainer(Protocol):
         ...
 
     def owner(self, table: Table, row: Row, /) -> RowKey:
-        """The key of the item that a row of the index belongs to."""
+        """The key of the item to which a row of the index belongs."""
         ...
 
     def count(
         self, table: Table, index: Any, key: RowKey, rows: int, size: int, counters: Counters, /
     ) -> None:
-        """Add `rows` and `size`, in bytes, to the counters of the index that include its row at
-        `key`."""
+        """Add `rows` and `size`, in bytes, to the counters that include the row at `key`."""
         ...
 
 
 def is_built(index: AnyIndex, key: RowKey) -> bool:
-    """Whether the index has the rows of the item at `key`, because its build is over or has reached
-    the item."""
+    """Whether the build of the index has ended, or has passed the item at `key`."""
     return not index.building or key.key < index.built_to

@@ -1,32 +1,29 @@
-"""Global indexes that are updated from a log: a write of an item does not write their entries.
+"""Global indexes that are updated from a log, so that writes of items need not write their entries.
 
-A store that spreads slots over machines asks for it (`kv.AsyncStore.indexes_follow`). There an
-entry is usually in another slot than its item, so a transaction that writes both needs a commit in
-two phases. Instead, the table has an *index log* (`Table.index_log`). A write of an item appends a
-record in the item's own slot, which names the indexes whose entries it changes. Later another
-transaction, a *step*, reads records, writes the entries and counters that follow from them, and
-deletes the records. So a record remains until its entries are written, and the first record of a
-slot marks the progress of the indexes.
+Stores that distribute slots over several machines use this (`kv.AsyncStore.indexes_follow`). On
+such stores, an item and its entry are usually in different slots, so one transaction for both would
+need a two-phase commit. Instead, the table has an *index log* (`Table.index_log`). A write of an
+item appends a record to the item's own slot of the log. The record names the indexes whose entries
+change. Later another transaction, a *step*, reads records, writes the entries and counters that
+follow from them, and deletes the records.
 
     key      see `engine.keyspace.logs`
     value    as in every row: the raw key of the item, and `Pending` as JSON
 
-The records of a slot are in the order of their commits, and an item is always in the same slot. A
-step takes the first records of a slot, and gets a conflict if one of them is gone when it commits.
-So each record is carried out once, after all earlier ones, whichever server does it, and an index
+All records of an item are in one slot, in the order of their commits. A step takes the first
+records of a slot, and gets a conflict if one of them was deleted before the step commits. So each
+record is applied once, after all earlier records of the slot, whichever server applies it. An index
 always shows the items as they were at some earlier time.
 
-A record names its indexes because another index may be added later. Earlier records do not concern
-that index.
+A record names its indexes because an index that is added later must ignore it.
 
-A global index that is added to a table is *built from the log* (`Table.built_from_log`). So the
-definition of the table need not say which items already have entries. That would take many changes
-of the definition, each of which stops all writers. Writes append records for the index as soon as
-the table has it. The build appends a record for each existing item, slot by slot. Such records are
-*early* for the index: the index may not have the entry of the record's old image, or may already
-have a later entry. So a step first reads which entries of these items exist. When the build has
-come to the last item, no more early records are added. When the last early record has been carried
-out, the index has the entries of all items.
+A global index that is added to a table is *built from the log* (`Table.built_from_log`). As soon as
+the index is defined, writes append records for it. The build appends a record for each existing
+item, slot by slot. Until the build has come to the last item, all records for the index are
+*early*: the entry of a record's old image may be missing from the index, or the index may already
+have a later entry. So a step first reads which entries of these items exist. When the last early
+record has been applied, the index is complete. Thus the progress of the build need not be in the
+table's definition, whose changes stop all writers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,10 +46,10 @@ from hashrange.model.tables import Index, Table
 
 RECORDS_MAX = 128
 BYTES_MAX = 256 * 1024
-"""The limits of one step, in records and in bytes of items, which are all decoded together."""
+"""The limits of one step, which decodes all of its records together."""
 
 LEFT_MILLISECONDS = 10_000
-"""A record that is older than this has been left behind by the server that wrote it."""
+"""If a record is older than this, another server applies it instead of the server that wrote it."""
 
 NO_IMAGE = Raw(b"")
 
@@ -60,10 +57,10 @@ NO_IMAGE = Raw(b"")
 class Pending(Struct, omit_defaults=True, gc=False):
     """The content of a record.
 
-    `indexes` are the spaces of the indexes that the record concerns, and `milliseconds` is when the
-    change was decided. `old` and `new` are the images of the item as they are stored, with their
-    sizes in bytes; a size of 0 means that there was no item. The record is early for the indexes in
-    `early`. A record of a build has only the new image.
+    `indexes` are the spaces of the indexes that the record is for, and `early` are the spaces of
+    those for which it is early. `milliseconds` is the time at which the change was decided. `old`
+    and `new` are the stored images of the item, with their sizes in bytes; the size is 0 if there
+    is no image. A record of a build has only the new image.
     """
 
     indexes: tuple[int, ...]
@@ -82,8 +79,8 @@ decode = Decoder(Pending).decode
 def derive(log: int, change: ItemChange, effects: Effects) -> None:
     """Append a record for the indexes that follow the log, and update the other indexes.
 
-    Entries of an index that follows the log are written later. Their units are charged now, because
-    the response includes them.
+    The entries of the indexes that follow the log are written later. But they are charged now,
+    because the response includes their units.
     """
     concerned: list[int] = []
     early: list[int] = []
@@ -106,8 +103,7 @@ def derive(log: int, change: ItemChange, effects: Effects) -> None:
 
 
 def build(step: Backfill, effects: Effects) -> None:
-    """Append an early record to the index log for each item of the step that belongs in the
-    index."""
+    """Append an early record to the index log for each item of the step that has an entry."""
     table, index = step.table, step.index
     assert isinstance(index, Index)
     assert table.index_log is not None
@@ -153,7 +149,7 @@ def propagate(step: Propagate, effects: Effects) -> None:
 
 
 def sizes_there(table: Table, records: Sequence[tuple[bytes, Row]]) -> Fetch[dict[kv.Key, int]]:
-    """The sizes of the existing entries that early records concern, by space and key."""
+    """The sizes in bytes of existing entries that early records may change, by space and key."""
     places: dict[kv.Key, None] = {}
     for _, row in records:
         pending = decode(row.json)
@@ -176,19 +172,18 @@ def _change(table: Table, row: Row, pending: Pending) -> ItemChange:
 
 
 def _image(row: Row, json: Raw, size: int) -> Row | None:
-    """The item that the record `row` is about, as a row with this image; None if there was no
-    item."""
+    """The row of a record's item, with this image; None if there was no item."""
     return Row(encode_row(row.raw, bytes(json), size)) if size else None
 
 
 def shown(
     table: Table, rows: Iterable[tuple[bytes, bytes]]
 ) -> dict[kv.Key, tuple[RowKey, Row | None]]:
-    """The items of which an index still shows an older state, because a record of the log waits.
+    """The items that an index still shows in an older state, because a record has not been applied.
 
-    A key of the result is the space of the index and the key of the item. Its value is the item's
-    row key, and the row of the item as the index shows it (None if there was no item). `rows` are
-    rows of the log. An early record without an old image does not tell what the index shows.
+    `rows` are rows of the log. The result is by the space of the index and the key of the item.
+    Each value is the item's row key, and its row as the index shows it; None if there was no item.
+    For an early record without an old image, nothing is known.
     """
     items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:
@@ -207,7 +202,7 @@ def shown(
 def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
     """For each slot, a read of its first records.
 
-    Together, the reads return no more records than one step applies to the indexes.
+    The slots share the limits of one step, `RECORDS_MAX` and `BYTES_MAX`, equally.
     """
     rows, size = RECORDS_MAX // len(slots), BYTES_MAX // len(slots)
     return [
@@ -217,7 +212,7 @@ def first_of(log: int, slots: Sequence[int]) -> list[kv.Range]:
 
 
 def of_one_step(pages: Sequence[Any]) -> list[kv.Page]:
-    """The first of these pages of records: as many pages as one step applies."""
+    """The first of these pages of records: as many as fit into one step."""
     taken: list[kv.Page] = []
     size = 0
     for page in pages:
@@ -229,7 +224,7 @@ def of_one_step(pages: Sequence[Any]) -> list[kv.Page]:
 
 
 def records(log: int, keys: Sequence[bytes]) -> Fetch[list[tuple[bytes, Row]]]:
-    """The records with these keys that are still there."""
+    """The records with these keys, except those that have been deleted."""
     values = yield kv.Get(tuple([(log, key) for key in keys]))
     there = zip(keys, values, strict=True)
     return [(key, Row(value)) for key, value in there if value is not None]
@@ -255,11 +250,10 @@ def _page(table: Table, start: bytes, end: bytes | None, rows_max: int) -> Fetch
 
 
 def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
-    """The keys of records that the server which wrote them has not carried out in time.
+    """The keys of some records that their server has not applied within `LEFT_MILLISECONDS`.
 
-    `now` is in milliseconds. The keys are those of the first records of some slots. Each call
-    begins in another slot, so that many records in some slots cannot hide the records of other
-    slots.
+    `now` is in milliseconds. In each slot, the oldest records are taken. Each call begins with
+    another slot, so that every slot is reached even if some slots have many records.
     """
     assert table.index_log is not None
     page: kv.Page = yield kv.Range(table.index_log, b"", None, rows_max=1)
@@ -275,7 +269,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
 
 
 def _older(rows: Sequence[tuple[bytes, bytes]], until: int) -> Iterator[bytes]:
-    """For each slot, the keys of its first records, as long as these are from before `until`."""
+    """The keys of each slot's records before the first record that is not from before `until`."""
     younger: set[int] = set()
     for key, value in rows:
         slot = kv.slot_of(key)
@@ -291,6 +285,7 @@ def time_of(value: bytes) -> float:
 
 
 def oldest(table: Table) -> Fetch[float | None]:
-    """The earliest time, in epoch seconds, among the first records; None if no record waits."""
+    """The earliest time of a record in the first page of the log, in epoch seconds; None if it is
+    empty."""
     page = yield from _page(table, b"", None, RECORDS_MAX)
     return min((time_of(value) for _, value in page.rows), default=None)

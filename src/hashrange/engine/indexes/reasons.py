@@ -1,4 +1,4 @@
-"""Explains in words what a change of an item does to each index, and so what it costs."""
+"""Explains how a change of an item affects each index, and what it costs."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,8 @@ from hashrange.model.tables import Index
 
 
 def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
-    """For each secondary index of the item's table: the index, and what the change does to the
-    item's entry, in words."""
+    """For each secondary index of the table: the index, and the effect on the item's entry, in
+    words."""
     for index in change.table.indexes:
         if not (is_built(index, change.key) or index in change.table.built_from_log):
             yield index, "is being built and has not reached the item yet: no write"
@@ -21,7 +21,7 @@ def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
 def _reason(index: Index, change: ItemChange) -> str:
     gone, come = entries_of(index, change)
     if gone is None and come is None:
-        missing = ", ".join(index.key)
+        missing = " or ".join(index.key)
         return f"the item has no entry, because it lacks a key attribute ({missing}): no write"
     if gone is None:
         return "the entry is added: one write"

@@ -1,7 +1,6 @@
 """Global and local secondary indexes: an entry for each item that has the index's key attributes.
 
-The item in an entry's row has the attributes that the index shows: the key attributes of the index
-and of the table, and the projected attributes.
+An entry shows the key attributes of the index and of the table, and the projected attributes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ from hashrange.model.values import Item, item_size
 
 
 class Entry(Struct, gc=False):
-    """An index entry: its key, the attributes of the item that it shows, and their size."""
+    """An index entry: its key, the attributes that it shows, and their size in bytes."""
 
     key: RowKey
     shown: Item
@@ -41,12 +40,12 @@ def derive(index: Index, change: ItemChange, effects: Effects) -> None:
 
 
 def _shows_the_same(index: Index, old: Item, new: Item) -> bool:
-    """Whether two images with the same index key also agree in all other shown attributes."""
+    """Whether two images with the same index key agree in all other attributes of the entry."""
     return old == new if index.projection == "ALL" else _agree(index.include, old, new)
 
 
 def _agree(names: Iterable[str], old: Item, new: Item) -> bool:
-    """Whether two images have the same values of these attributes."""
+    """Whether two images have the same values of the attributes `names`."""
     # Every write comes here, and `all` would call a generator for each name.
     for name in names:  # noqa: SIM110
         if old.get(name) != new.get(name):
@@ -87,9 +86,12 @@ def _move(index: Index, change: ItemChange, effects: Effects) -> None:
 
 
 def settle(index: Index, change: ItemChange, sizes: dict[kv.Key, int], effects: Effects) -> None:
-    """Like `derive`, but does not assume that the index has the entry of the old image and no
-    other. `sizes` has the sizes of the existing entries that the change concerns, by space and
-    key."""
+    """Like `derive`, but for an index in which the old image may have no entry, or a later image
+    one.
+
+    `sizes` has the sizes in bytes of the existing entries that the change may affect, by space and
+    key. It is updated.
+    """
     gone, come = entries_of(index, change)
     if gone and (come is None or come.key.key != gone.key.key):
         size = sizes.pop((index.space, gone.key.key), None)
@@ -136,9 +138,9 @@ def check(table: Table, index: Index, key: RowKey, item: Row) -> Fetch[Checked]:
 
 
 def _holds(value: bytes, entry: Entry) -> bool:
-    """Whether a row holds the entry; the order of the attributes does not matter.
+    """Whether a row contains the entry. The order of the attributes does not matter.
 
-    Writing an item with its attributes in another order changes no entry.
+    A write that only changes the order of an item's attributes does not rewrite the entry.
     """
     try:
         row = Row(value)
@@ -171,23 +173,24 @@ def entry_of(table: Table, index: Index, owner: RowKey, item: Item, size: int) -
 
 
 def _project(table: Table, index: Index, item: Item) -> Item:
-    """The attributes of an item that an index shows, for an index that does not show all of
-    them."""
+    """The attributes of an item that are in its entry, if the projection is not ALL."""
     names = {*table.key, *index.key, *index.include}
     return {name: value for name, value in item.items() if name in names}
 
 
 def _put(index: Index, entry: Entry, json: bytes | None) -> kv.Put:
-    """The write of an entry's row; `json` is the entry's item as it is stored, if that is known."""
+    """The write of an entry's row. `json` is the stored form of the entry's item; None if not
+    known."""
     if json is None:
         json = encode_item(entry.shown)
     return kv.Put(index.space, entry.key.key, encode_row(entry.key.raw, json, entry.size))
 
 
 def local_size(table: Table, key: RowKey, item: Item, size: int) -> int:
-    """The size in bytes of the entries that an item of `size` bytes has in local indexes.
+    """The total size in bytes of an item's entries in local indexes. `size` is the size of the
+    item.
 
-    They count towards the 400 KB that an item may have.
+    The total counts towards the item's limit of 400 KB.
     """
     entries = (entry_of(table, index, key, item, size) for index in table.indexes if index.local)
     return sum(entry.size for entry in entries if entry)

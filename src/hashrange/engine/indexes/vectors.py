@@ -1,7 +1,7 @@
 """Vector indexes: a row for each item with a vector and, if the index has one, a HASH attribute.
 
 `engine.vectors.entries` defines the format of the rows. Each change of a row's content is also
-noted in the index's log, from which searches learn which rows to read again.
+recorded in the index's log, which tells searches which rows to read again.
 """
 
 from collections.abc import Sequence
@@ -64,8 +64,10 @@ def _put(index: VectorIndex, entry: Entry, effects: Effects) -> None:
 
 
 def build(table: Table, index: VectorIndex, items: Sequence[Row], effects: Effects) -> None:
-    """Make the entries of items. From now on, the table's size counts the vectors of these items in
-    their packed form."""
+    """Add the rows of the next items of the build.
+
+    From now on, the table's size counts the vectors of these items in their packed form.
+    """
     for row in items:
         key = table_key(table, row.item).key
         growth = stored_size(table, row.item) - stored_size(table, row.item, key)

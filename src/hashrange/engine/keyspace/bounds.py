@@ -1,8 +1,7 @@
-"""One function per kind of bound: each gives the rows start <= key < end (end None: to the end).
+"""The bounds of rows for each kind of condition: start <= key < end; `end` None: to the last row.
 
 `prefix` is the digest of the partition key and the components of the sort attributes that are
-tested for equality. `value`, `low` and `high` are values of the next sort attribute. The segments
-of a parallel Scan are ranges of the digest.
+tested for equality. `value`, `low` and `high` are values of the next sort attribute.
 """
 
 from msgspec import Struct
@@ -67,7 +66,8 @@ SORT_BOUNDS = {
 
 
 def segment(number: int, total: int) -> Bounds:
-    """The bounds of one of the `total` segments of a parallel Scan: a range of digests."""
+    """The bounds of segment `number` of the `total` segments of a parallel Scan: a range of
+    digests."""
     step = 1 << 64
     start, end = number * step // total, (number + 1) * step // total
     return Bounds(
@@ -77,7 +77,7 @@ def segment(number: int, total: int) -> Bounds:
 
 
 def resume(bounds: Bounds, key: bytes, reverse: bool) -> Bounds:
-    """The rest of the bounds after the row at `key`, which has been read."""
+    """The bounds that remain after the row at `key` has been read."""
     if reverse:
         return Bounds(bounds.start, key if bounds.end is None else min(key, bounds.end))
     return Bounds(max(key + b"\x00", bounds.start), bounds.end)

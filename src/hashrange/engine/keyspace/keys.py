@@ -4,12 +4,12 @@
     index row   digest(index hash attributes) | component(range attribute)* | digest(table key)
     collection  digest(partition key)
 
-A component marks its own end, so that keys of several parts keep their order and `sort = "a"`
-never matches `"ab"`. The table key's digest at the end of an index row's key breaks ties.
+A component marks its own end, so that keys of several parts keep their order and `sort = "a"` never
+matches `"ab"`. The digest of the table key makes the keys of index rows unique.
 
-The digest is taken over typed, length-prefixed canonical bytes, so that 1 and 1.0 are one key.
-The same bytes are kept in each row as its *raw key*: a row whose raw key is not the
-requested one is reported as damage, never returned.
+A digest is computed from typed, length-prefixed canonical bytes, so that 1 and 1.0 are one key. The
+same bytes are kept in each row as its *raw key*. If a row has another raw key than the requested
+one, it is reported as damage, never returned.
 """
 
 from base64 import b64decode, b64encode
@@ -26,15 +26,13 @@ from hashrange.model.tables import Index, Table, TableOrIndex
 from hashrange.model.values import AttributeValue, Item
 
 _EXPONENT_BIAS = 200
-"""Added to each exponent of a legal number (-129 to 126), so that it is positive and fits two
-bytes."""
+"""Added to the exponent of a number, which is -129 to 126, so that the sum is never negative."""
 _NEGATIVE, _ZERO, _POSITIVE = b"\x00", b"\x01", b"\x02"
 _TYPES = {"S": b"S", "N": b"N", "B": b"B"}
 _head = Struct(">cI").pack
 _COMPLEMENT = bytes(255 - byte for byte in range(256))
 _digest_of_nothing = blake2b(digest_size=PARTITION_BYTES)
-"""A hash object without input. It is copied for each digest, because a copy takes half the time of
-a new object."""
+"""A hash object without input. Copying it for each digest takes half the time of a new object."""
 
 
 def canonical(value: AttributeValue) -> bytes:
@@ -45,7 +43,7 @@ def canonical(value: AttributeValue) -> bytes:
 
 
 def length_bytes(value: AttributeValue) -> int:
-    """The length of a key value as the limits count it. Numbers never reach the limits."""
+    """The length in bytes of a key value, for comparison with the limits; 1 for any number."""
     [(type_, content)] = value.items()
     if type_ == "S":
         return len(content) if content.isascii() else len(content.encode())
@@ -57,7 +55,7 @@ def raw_key(values: Iterable[AttributeValue]) -> bytes:
 
 
 def parse_raw(raw: bytes) -> list[AttributeValue]:
-    """The key values that a raw key was made of."""
+    """The key values in a raw key."""
     values: list[AttributeValue] = []
     at = 0
     while at < len(raw):
@@ -69,7 +67,7 @@ def parse_raw(raw: bytes) -> list[AttributeValue]:
 
 
 def first_of_raw(raw: bytes, count: int) -> bytes:
-    """The part of a raw key that holds its first `count` values."""
+    """The part of a raw key that has its first `count` values."""
     end = 0
     for _ in range(count):
         end += 5 + int.from_bytes(raw[end + 1 : end + 5], "big")
@@ -83,7 +81,7 @@ def digest(raw: bytes) -> bytes:
 
 
 def ordered_number(text: str) -> bytes:
-    """Encode a canonical number so that the encodings sort as the numbers do.
+    """Encode a canonical number so that the encodings have the order of the numbers.
 
     An encoding has the sign, the exponent, pairs of digits, and an end. In a negative number every
     byte after the sign is complemented. No encoding is a prefix of another.
@@ -109,16 +107,16 @@ def ordered_number(text: str) -> bytes:
 
 
 def prefix_component(value: AttributeValue) -> bytes:
-    """The start of every component whose value begins with this S or B."""
+    """The common start of the components of all values that begin with this S or B."""
     [(type_, content)] = value.items()
     data: bytes = b64decode(content) if type_ == "B" else content.encode()
     return data.replace(b"\x00", b"\x00\xff")
 
 
 def component(value: AttributeValue) -> bytes:
-    """Bytes that keep the order of values and mark their own end.
+    """The encoding of a value, which keeps the order of values and marks its own end.
 
-    An S or B has each 00 escaped as 00 FF, and ends with 00 01.
+    In an S or B, each byte 00 is escaped as 00 FF. The end is 00 01.
     """
     if "S" in value:
         data: bytes = value["S"].encode()
@@ -129,7 +127,8 @@ def component(value: AttributeValue) -> bytes:
 
 
 class RowKey(msgspec.Struct, gc=False):
-    """The place of a row: `key` (digest and sort bytes), and its raw key, which names the item."""
+    """The place of a row: `key` (digest and sort bytes), and its raw key, which identifies the
+    item."""
 
     key: bytes
     raw: bytes
@@ -140,7 +139,7 @@ def partition(values: Sequence[AttributeValue]) -> bytes:
 
 
 def table_key(table: Table, item: Item) -> RowKey:
-    """The row key of an item (or of its key) in its table."""
+    """The row key in the table of an item with at least the key attributes."""
     raw = canonical(item[table.hash[0]])
     key = digest(raw)
     if table.range:
@@ -156,17 +155,19 @@ def owner_key(table: Table, raw: bytes) -> RowKey:
 
 
 def collection_key(table: Table, key: RowKey) -> kv.Key:
-    """The key of the row that holds the size of the item's collection. The table must have local
-    indexes."""
+    """The key of the row that has the size of the item's collection.
+
+    The table must have local indexes.
+    """
     assert table.collections is not None
     return table.collections, key.key[:PARTITION_BYTES]
 
 
 def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey | None:
-    """The row key of an item's entry in an index.
+    """The row key of an item's entry in an index. `owner` is the row key of the item.
 
     None if the item lacks a key attribute of the index, or has a value in it that cannot be a key.
-    (An item may be older than the index.) `owner` is the row key of the item.
+    An item that was written before the index was added may have such a value.
     """
     types, raw, sort = table.types, b"", b""
     for name in index.hash:
@@ -188,14 +189,14 @@ def index_key(table: Table, index: Index, item: Item, owner: RowKey) -> RowKey |
 
 
 def _are_short(index: Index, item: Item) -> bool:
-    """Whether an item's key attributes of an index are within the limits of keys."""
+    """Whether an item's values for the key attributes of an index are within the size limits."""
     longest = max(length_bytes(item[name]) for name in index.hash)
     total = sum(length_bytes(item[name]) for name in index.range)
     return longest <= PARTITION_KEY_BYTES_MAX and total <= SORT_KEY_BYTES_MAX
 
 
 def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
-    """The key of the row that an ExclusiveStartKey or LastEvaluatedKey of `source` names."""
+    """The key of the row that an ExclusiveStartKey or LastEvaluatedKey of `source` identifies."""
     owner = table_key(table, key)
     if not isinstance(source, Index):
         return owner.key
@@ -205,14 +206,13 @@ def start_key(table: Table, source: TableOrIndex, key: Item) -> bytes:
 
 
 def key_item(table: Table, source: TableOrIndex, raw: bytes) -> Item:
-    """The key attributes that a raw key holds. The raw key of an index entry also holds the table's
-    key."""
+    """The key attributes in a raw key. The raw key of an index entry also has the table's key."""
     names = source.key + table.key if isinstance(source, Index) else table.key
     return dict(zip(names, parse_raw(raw), strict=True))
 
 
 def owner_raw(source: TableOrIndex, raw: bytes) -> bytes:
-    """The part of an index entry's raw key that is the raw key of its item in the table."""
+    """The raw key of an item, which is the end of its index entry's raw key."""
     at = 0
     for _ in source.key:
         at += 5 + int.from_bytes(raw[at + 1 : at + 5], "big")

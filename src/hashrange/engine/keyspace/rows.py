@@ -1,7 +1,7 @@
 """The value of a row: crc32 (4) | weight (4) | raw key's length (2) | raw key | item as JSON.
 
-The checksum covers all that follows it. The weight is the size in bytes of the item, or of the
-index entry, by DynamoDB's rules; storage reads nothing else of a value.
+The checksum covers everything after it. The weight is the size in bytes of the item, or of the
+index entry, by DynamoDB's rules. It is the only part of a value that stores read.
 """
 
 import struct
@@ -20,7 +20,7 @@ _HEAD = struct.Struct(">IIH")
 _RAW_AT = _HEAD.size
 _head = _HEAD.unpack_from
 encode_item: Callable[[Item], bytes] = msgspec.json.Encoder().encode
-"""An item as the JSON of a row's value."""
+"""Encodes an item as the JSON that a row stores."""
 _decode = msgspec.json.Decoder(dict[str, dict[str, Any]]).decode
 
 
@@ -34,7 +34,7 @@ class DamagedRow(Exception):
 
 
 def check(value: bytes) -> None:
-    """Raises DamagedRow unless the checksum at the head of a value covers the rest of it."""
+    """Raises DamagedRow unless the checksum at the start of a value is that of the other bytes."""
     if crc32(value[4:]) != int.from_bytes(value[:4], "big"):
         raise _wrong_checksum()
 
@@ -48,8 +48,7 @@ def _cut_short() -> DamagedRow:
 
 
 class Row:
-    """A row as read. `json` is the stored text of the item; `item` is decoded when it is first
-    asked for.
+    """A stored row. `json` is the item as stored; `item` is decoded when it is first needed.
 
     The constructor raises DamagedRow.
     """
@@ -83,14 +82,14 @@ class Row:
         return self._item
 
     def forget(self) -> None:
-        """Free the decoded item. It is decoded again if it is asked for."""
+        """Free the decoded item. It is decoded again when it is needed."""
         self._item = None
 
 
 def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw]]:
-    """The sizes of stored rows by DynamoDB's rules, and the items of the rows as JSON.
+    """The sizes of stored rows by DynamoDB's rules, in bytes, and the items of the rows as JSON.
 
-    A page may have thousands of rows, so no `Row` is made of each.
+    This is faster than making a `Row` of each row; a page may have thousands of rows.
     """
     sizes, items = [], []
     try:
@@ -106,7 +105,10 @@ def contents(stored: Sequence[tuple[bytes, bytes]]) -> tuple[list[int], list[Raw
 
 
 def row_at(key: RowKey, value: bytes | None) -> Row | None:
-    """The row at `key`; None without a value. Raises DamagedRow for the value of another row."""
+    """The row with the key `key` and this value; None if the value is None.
+
+    Raises DamagedRow if the value is that of another row.
+    """
     if value is None:
         return None
     row = Row(value)

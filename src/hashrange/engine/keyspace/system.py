@@ -5,7 +5,7 @@
     L<milliseconds><digest>    the same tokens by time, for trimming
     S<table name>/<label>      a stream, JSON
     F<table name>/<label>      a Kinesis destination whose feed has this label, JSON
-    P<table name>/<label>      how far that feed has come: a key of the log for each slot, JSON
+    P<table name>/<label>      the position of that feed: a key of the log for each slot, JSON
     J<kind>/[~]<id>            an import, an export or a bulk put, JSON; with ~ while in progress
     B<id>/<table name>         a backup, JSON
     C<table name>/<label>/<reader>/<shard id>
@@ -14,15 +14,14 @@
                                only that the reader has begun
     upkeep                     which process does the upkeep, and until when, JSON
     kinesis, imports, exports, bulk-operations, trigger-<reader>
-                               the same for the process that does this work
+                               which process has this duty, and until when, JSON
     catalog                    the version of the table definitions, 8 random bytes
     spaces                     the number of spaces ever created, 8 bytes
     format                     the version of the stored rows, 8 bytes
 
-A system row's value is crc32 | weight 0 | content. Counters hold only statistics and the clock. A
-number that decisions rely on is a row, because a row that a transaction has read is unchanged when
-the transaction commits. A counter may have changed by then, because a store may keep it as a sum of
-numbers in several places.
+A system row's value is crc32 | weight 0 | content. Counters are only for statistics and the clock.
+If decisions rely on a number, it must be a row: a row that a transaction has read is unchanged when
+the transaction commits, but a counter may have changed.
 """
 
 from typing import Any, TypeVar
@@ -37,11 +36,11 @@ from hashrange.engine.keyspace.rows import check
 CATALOG_VERSION = kv.CATALOG
 """The version of the table definitions. Each commit that changes a definition changes it.
 
-It is random and only compared for equality: after a store has lost its last commits, a counter
-could reach the same number again with other definitions.
+It is random. A counter would not do: if a store loses its last commits, the counter could reach the
+same number again, with other definitions.
 """
 SPACES: kv.Key = (kv.SYSTEM_SPACE, b"spaces")
-"""The number of spaces ever created. The next id is one higher."""
+"""The number of spaces that have ever been created. The id of the next space is one higher."""
 FORMAT: kv.Key = (kv.SYSTEM_SPACE, b"format")
 """The version of the stored rows: see `hashrange.engine.upgrade`."""
 CLOCK = kv.CLOCK
@@ -56,12 +55,12 @@ T = TypeVar("T")
 
 
 def item_count(space: int, partition: int) -> bytes:
-    """The name of the counter of a partition's rows; `partition` is the partition's number."""
+    """The name of the counter of the rows in the partition with the number `partition`."""
     return b"n%d.%d" % (space, partition) if partition else b"n%d" % space
 
 
 def size_bytes(space: int, partition: int) -> bytes:
-    """The name of the counter of a partition's bytes."""
+    """The name of the counter of the bytes in the partition with the number `partition`."""
     return b"s%d.%d" % (space, partition) if partition else b"s%d" % space
 
 
@@ -86,7 +85,7 @@ def stream_row(table_name: str, label: str) -> bytes:
 
 
 def stream_rows(table_name: str | None) -> tuple[bytes, bytes]:
-    """Start and end of the rows of one table's streams; of all streams if the name is None."""
+    """Start and end of the rows of one table's streams, or of all streams if the name is None."""
     if table_name is None:
         return b"S", b"T"
     return stream_row(table_name, ""), b"S%s0" % table_name.encode()
@@ -105,13 +104,13 @@ def feed_position_row(table_name: str, label: str) -> bytes:
 
 
 def job_row(kind: str, id_: str, in_progress: bool) -> bytes:
-    """The row of a job. Rows of jobs in progress are together, after the rows of the other jobs of
-    their kind."""
+    """The row of a job. The rows of a kind's jobs in progress come after those of its other
+    jobs."""
     return b"J%s/%s%s" % (kind.encode(), b"~" if in_progress else b"", id_.encode())
 
 
 def job_rows(kind: str, in_progress: bool) -> tuple[bytes, bytes]:
-    """Start and end of the rows of all jobs of a kind, or of those in progress."""
+    """Start and end of the rows of all jobs of a kind, or only of its jobs in progress."""
     return job_row(kind, "", in_progress), b"J%s0" % kind.encode()
 
 
@@ -124,7 +123,7 @@ def backup_row(id_: str, table_name: str) -> bytes:
 
 
 def checkpoint_rows(table_name: str, label: str, reader: str | None = None) -> tuple[bytes, bytes]:
-    """Start and end of the rows of a stream's checkpoints; with `reader`, of this reader's only."""
+    """Start and end of the rows of a stream's checkpoints, or only of one reader's checkpoints."""
     start = b"C%s/%s/" % (table_name.encode(), label.encode())
     if reader is not None:
         start += reader.encode() + b"/"
@@ -136,12 +135,12 @@ def checkpoint_row(table_name: str, label: str, reader: str, shard_id: str) -> b
 
 
 def lease(duty: str) -> kv.Key:
-    """The row of a lease, which says which of the processes that share a database has a duty."""
+    """The row of a lease, which names the process that has a duty."""
     return kv.SYSTEM_SPACE, duty.encode()
 
 
 def new_version(random: bytes) -> kv.Put:
-    """A write that gives the catalog a new version: the 8 bytes `random`."""
+    """A write that gives the catalog a new version; `random` is 8 random bytes."""
     return kv.Put(*CATALOG_VERSION, _with_head(random))
 
 
@@ -150,7 +149,7 @@ def encode_number(number: int) -> bytes:
 
 
 def decode_number(value: bytes | None) -> int:
-    """The number in a row; 0 if there is no row."""
+    """The number in a row's value; 0 if there is no row."""
     if value is None:
         return 0
     check(value)

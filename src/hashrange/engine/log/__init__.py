@@ -3,6 +3,8 @@
 records      records of changes: appended by writes, read in order, trimmed
 sequencer    the order of a slot's records, and their times and numbers
 shards       the division of a stream's records into shards
-streams      lookup of streams, and the pages that GetRecords reads
+streams      lookup of streams, and the pages of GetRecords
 views        the records as a stream shows them
+checkpoints  the stored positions of a stream's readers
+feeds        the records that are sent to Kinesis
 """

@@ -1,7 +1,7 @@
-"""Checkpoints: the positions of a stream's reader, which the server stores.
+"""Checkpoints: the stored positions of a stream's readers.
 
-A row for each shard holds the sequence number of the last record that was handled. A row without a
-shard says that the reader has begun.
+For each shard, a row has the sequence number of the last record that a reader has handled. A row
+without a shard says that the reader has begun.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from hashrange.engine.log.shards import Shard
 from hashrange.model.streams import Stream
 
 BEGUN = ""
-"""The shard id of the row that says that a reader has begun."""
+"""The shard id in the key of the row that says that a reader has begun."""
 
 
 def of_reader(stream: Stream, reader: str) -> Fetch[dict[str, str]]:
-    """For each shard, by id, the sequence number of the last record that the reader has handled."""
+    """For each shard id, the sequence number of the last record that the reader has handled."""
     start, end = system.checkpoint_rows(stream.table_name, stream.label, reader)
     rows = yield from _rows(start, end)
     return {key[len(start) :].decode(): system.decode(value, str) for key, value in rows}
@@ -32,8 +32,7 @@ def of_stream(stream: Stream) -> Fetch[list[bytes]]:
 
 
 def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
-    """For each shard, by id, the sequence number of its last record. A shard without records is
-    left out."""
+    """For each id of a shard that has records, the sequence number of its last record."""
     numbers: dict[str, str] = {}
     for shard in shards:
         last = yield from records.latest(stream.log, shard.first_key, shard.end_key)
@@ -43,8 +42,11 @@ def ends(stream: Stream, shards: Iterable[Shard]) -> Fetch[dict[str, str]]:
 
 
 def kept(stream: Stream, reader: str, handled: dict[str, str | None]) -> Checkpoints:
-    """The change that stores the sequence number of the last handled record of each shard. A shard
-    with None is forgotten."""
+    """The change that stores a reader's checkpoints.
+
+    `handled` has the sequence number of the last handled record of each shard, by shard id. If it
+    is None, the checkpoint is deleted.
+    """
     return Checkpoints(
         {
             system.checkpoint_row(stream.table_name, stream.label, reader, shard): number

@@ -1,12 +1,12 @@
 """Feeds: readers of a table's change log whose records are sent to a Kinesis data stream.
 
-A feed is a `Stream` that no client sees, with one shard for each slot of the log. Its position is
-stored in a row. This row is written after the records were sent, so each record is sent at least
-once. The records of an item are sent in order: they are in one slot, and a slot that succeeds
-another one waits until its predecessor has been read to its end.
+A feed is a `Stream` that clients do not see, with one shard for each slot of the log. Its position
+is stored in a row after records have been sent, so each record is sent at least once. The records
+of an item are sent in order: they are in one slot and, after a split, in the slot that succeeds it.
+This slot is read only when its predecessor has been read to its end.
 
-A record has the members of the service's records, which a report about the Kinesis Client Library
-shows: binary values are encoded as base64 twice, times are in milliseconds or microseconds.
+A record has the members of the service's records. Binary values are encoded as base64 twice, and
+times are in milliseconds or microseconds. Source: a report about the Kinesis Client Library.
 """
 
 from base64 import b64encode
@@ -30,9 +30,9 @@ from hashrange.model.tables import KinesisDestination
 from hashrange.model.values import Item
 
 SHARD_MILLISECONDS = 1 << 52
-"""The length of a shard of a feed, which is so long that such a shard never rolls over."""
+"""The length of a feed's shards. It is so long that they never roll over."""
 RECORDS_MAX = 500
-"""The largest number of records that are sent at a time: the limit of PutRecords."""
+"""The largest number of records in a batch: the limit of PutRecords."""
 FEEDS_MAX = 10_000
 
 _decode_item = Decoder(Item).decode
@@ -40,11 +40,10 @@ _encode = Encoder().encode
 
 
 class Batch(NamedTuple):
-    """The next records of a feed, each with its partition key, and the feed's position after they
-    have been sent.
+    """The next records of a feed, each with its partition key.
 
-    If `ended`, the feed was disabled, and no records will follow these. If `more`, the log may
-    already have further records.
+    `positions` is the feed's position after these records. If `ended`, the feed was disabled, and
+    no records follow. If `more`, the log may already have further records.
     """
 
     records: list[dict[str, Any]]
@@ -54,8 +53,10 @@ class Batch(NamedTuple):
 
 
 def find(table_name: str, label: str) -> Fetch[KinesisDestination | None]:
-    """The destination whose feed has this label. It is kept until the last record of the feed has
-    been sent."""
+    """The destination whose feed has this label.
+
+    It is found until the last record of its feed has been sent.
+    """
     return (yield from fetch.system_row(system.feed_row(table_name, label), KinesisDestination))
 
 
@@ -67,19 +68,19 @@ def listed() -> Fetch[list[tuple[KinesisDestination, Stream]]]:
 
 
 def positions(feed: Stream) -> Fetch[dict[int, bytes]]:
-    """For each slot that has been read from, the key in the log at which to go on."""
+    """For each slot that has been read, the key of the log at which to read on."""
     row = system.feed_position_row(feed.table_name, feed.label)
     return (yield from fetch.system_row(row, dict[int, bytes])) or {}
 
 
 def later(some: dict[int, bytes], others: dict[int, bytes]) -> dict[int, bytes]:
-    """For each slot, the later of two positions. Thus a slow process never moves a feed back."""
+    """For each slot, the later of two positions, so that a slow process never moves a feed back."""
     slots = some.keys() | others.keys()
     return {slot: max(some.get(slot, b""), others.get(slot, b"")) for slot in sorted(slots)}
 
 
 def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) -> Fetch[Batch]:
-    """The records after the positions of a feed, in an order in which they may be sent."""
+    """The records after the stored position of a feed, in an order in which they may be sent."""
     now = int(moment.now * 1000)
     latest = yield from streams.latest_commit()
     settled = streams.settled(latest, moment)
@@ -112,7 +113,7 @@ def next_batch(destination: KinesisDestination, feed: Stream, moment: Moment) ->
 
 
 class KinesisView(StreamView):
-    """Renders records of the log in the form in which the service sends them to Kinesis."""
+    """Renders records of the log as DynamoDB sends them to Kinesis."""
 
     __slots__ = ("_per_millisecond", "_precision", "_table_name")
 
@@ -125,8 +126,10 @@ class KinesisView(StreamView):
         self._per_millisecond = 1000 if precision == "MICROSECOND" else 1
 
     def render(self, record: Record) -> tuple[dict[str, Any], int]:
-        """The record, with the partition key that it has in Kinesis, and the size of the record.
-        The partition key is a hash, the same for all records of an item."""
+        """The record with its partition key in Kinesis, and the size of the record in bytes.
+
+        The partition key is a hash. All records of an item have the same.
+        """
         shown, size = super().render(record)
         key = md5(record.row.raw, usedforsecurity=False).hexdigest().upper()
         return {"Key": key, "Data": shown}, size
@@ -158,7 +161,7 @@ class KinesisView(StreamView):
 
 
 def _with_binary_twice(image: Any) -> Any:
-    """The item with its binary values encoded once more, as the service does in its records."""
+    """The item with its binary values encoded as base64 once more."""
     if not isinstance(image, Raw):
         return {name: _value(value) for name, value in image.items()}
     if b'"B' not in bytes(image):

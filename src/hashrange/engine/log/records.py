@@ -2,7 +2,7 @@
 
 A record is a row. Its key is built in `engine.keyspace.logs`, its raw key is that of the item, its
 weight is the size in bytes of its images, and its content is `Logged` as JSON. A log is written
-while it has a reader (`Table.log`), and with images while one of its readers wants them
+while it has a reader (`Table.log`). The images are included while one of its readers needs them
 (`Table.logs_images`).
 """
 
@@ -24,18 +24,17 @@ from hashrange.model.streams import RETENTION_SECONDS, Log
 from hashrange.model.values import equal
 
 CHUNK_BYTES = 1024 * 1024
-"""A read of a log ends with the record at which the weights of the records that it has read reach
-this sum. Then other requests get a turn."""
+"""A read of a log ends when the total weight of its records reaches this, so that other requests
+get a turn."""
 TRIM_ROWS = 500
 NO_IMAGE = Raw(b"")
 NOTHING_READ: Mapping[int, bytes] = {}
 
 
 class Logged(Struct, omit_defaults=True, gc=False):
-    """The content of a record: the images as they are stored, the items' sizes, and the cause.
+    """The content of a record: the stored images of the item, their sizes in bytes, and the cause.
 
-    Both images are absent if no reader wants them. Every item has a key, so a size of 0 means
-    that there was no item.
+    Both images are empty if no reader needs them. The size is 0 if there was no item.
     """
 
     old: Raw = NO_IMAGE
@@ -61,7 +60,7 @@ _decode = Decoder(Logged).decode
 
 
 def append(log: Log, change: ItemChange, effects: Effects) -> None:
-    """Add the record of a change to the table's log, unless the change leaves the item as it is."""
+    """Add the record of a change to the table's log, unless the item stays the same."""
     old, new = change.old, change.new
     if old is None and new is None:
         return
@@ -84,7 +83,8 @@ def append(log: Log, change: ItemChange, effects: Effects) -> None:
 
 
 def read(log: Log, start: bytes, end: bytes, records_max: int) -> Fetch[tuple[list[Record], bool]]:
-    """The first records of a slot between two keys, and whether these are all."""
+    """The first records of a slot between two keys, and whether there are no others between
+    them."""
     page: kv.Page = yield kv.Range(
         log.space, start, end, rows_max=records_max, weight_max=CHUNK_BYTES
     )
@@ -93,21 +93,21 @@ def read(log: Log, start: bytes, end: bytes, records_max: int) -> Fetch[tuple[li
 
 
 def latest(log: Log, start: bytes, end: bytes) -> Fetch[Place | None]:
-    """The place of the last record of a slot between two keys."""
+    """The place of the last record of a slot between two keys; None if there is no record."""
     page: kv.Page = yield kv.Range(log.space, start, end, reverse=True, rows_max=1)
     return Place.of(page.rows[0][0]) if page.rows else None
 
 
 def oldest_wanted(now: int) -> int:
-    """The time of the oldest records that may still be read. Times are in milliseconds."""
+    """The time before which records are no longer needed. Times are in milliseconds."""
     return max(now - RETENTION_SECONDS * 1000, 0)
 
 
 def trim(log: Log, now: int, read: Mapping[int, bytes] = NOTHING_READ) -> Fetch[Trim | None]:
-    """The deletion of some records of one slot that are no longer needed; None if there are none.
+    """Delete some old or read records of one slot. None if there are none.
 
-    Such records are too old, or every reader has read them: their keys are before the key that
-    `read` has for their slot.
+    `now` is in milliseconds. `read` has a key for each slot, by number: every reader has read the
+    records before this key.
     """
     for slot in log.slots:
         oldest = logs.prefix(slot.number, oldest_wanted(now))

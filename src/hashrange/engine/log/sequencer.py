@@ -1,14 +1,13 @@
 """The order of the records in a slot of a log, and the time and number of each.
 
-Readers of a shard rely on three properties: records are in the order of their commits, a record
-that is added later comes after all records that could be read before, and times and numbers never
-decrease.
+Readers of a shard rely on three properties: records are in the order of their commits, a new record
+comes after all records that could already be read, and times and numbers never decrease.
 
 A store with a single writer has these properties itself: it numbers all appended rows in one
 sequence, and the time of a commit never decreases. So the order of the keys is the order of the
-records, a number identifies a record, and the sequencer changes nothing. A store with many writers,
-which only promises that the numbers of one slot rise, needs a sequencer that gives records their
-places after they are committed. No other module knows where places come from.
+records, and a number identifies a record. The sequencer changes nothing. If a store with many
+writers only ensures that the numbers within a slot increase, it needs a sequencer that assigns the
+places of records after their commits. No other module knows how places are assigned.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from hashrange.engine.keyspace import logs
 from hashrange.model.streams import Log
 
 _SLOT_BITS = 8
-"""A slot of a log has a number below 256 (`SLOTS_MAX`)."""
+"""The number of a slot has 8 bits, because it is below 256 (`SLOTS_MAX`)."""
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -46,7 +45,7 @@ class Place(Struct, frozen=True, gc=False):
     def event_id(self, space: int) -> str:
         """An id that no other record of the database has; `space` is the space of the log.
 
-        The id contains the space and the slot, because each slot of a log is numbered separately.
+        It includes the space and the slot, because each slot of a log is numbered separately.
         """
         return f"{space:08x}{self.slot:08x}{self.number:016x}"
 
@@ -59,8 +58,10 @@ def append(log: Log, key: bytes, milliseconds: int, value: bytes) -> kv.Append:
 
 
 def postponed(record: kv.Append, milliseconds: int) -> kv.Append:
-    """The record with this time, unless its own is later, for a change that is committed later than
-    it was decided."""
+    """The record for a change that is committed at the given time, later than it was decided.
+
+    If the record's own time is later than `milliseconds`, it is kept.
+    """
     decided = logs.time_of(record.prefix)
     prefix = logs.prefix(record.slot, max(milliseconds, decided))
     return kv.Append(record.space, record.slot, prefix, record.value)
@@ -80,15 +81,15 @@ def in_order(rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[Place, bytes]]:
 def sequence_number(milliseconds: int, number: int, slot: int) -> str:
     """A text of 21 to 40 digits, which no other record of the stream has.
 
-    The sequence numbers of a shard have the order of its commits.
+    The sequence numbers of a shard increase in the order of its commits.
     """
     return str((milliseconds << 64) + (number << _SLOT_BITS) + slot)
 
 
 def parse_sequence_number(text: str) -> tuple[int, int] | None:
-    """(milliseconds, number), or None if the text is not a sequence number.
+    """The (milliseconds, number) in a sequence number; None if the text is not a sequence number.
 
-    Earlier versions wrote no slot into the text. A consumer that has kept such a text reads some
+    Texts from earlier versions have no slot. A consumer that has stored such a text reads some
     records of one millisecond again, but misses none.
     """
     if not text.isdecimal() or not text.isascii():

@@ -1,9 +1,9 @@
 """The division of a stream's records into shards.
 
-A shard is one slot of the log for one period: shards roll over at a fixed pace, and end when their
-slot is closed because its partition was split. The list of shards, their parents, and which of them
-are closed are computed from the stream's slots and the time of the latest commit, so nothing is
-stored when a shard rolls over. Source: shapes StreamDescription and Shard.
+A shard is one slot of the log for one period. Shards roll over at fixed intervals. A shard also
+ends when its slot is closed because a partition is split. Nothing is stored when a shard rolls
+over: the list of shards, their parents and their ends are computed from the stream's slots and the
+time of the latest commit. Source: shapes StreamDescription and Shard.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from hashrange.model.streams import Slot, Stream
 class Shard(NamedTuple):
     """One slot of the log for one period: records with start <= milliseconds < end.
 
-    `sealed` says that the slot was closed, so that nothing can be added.
+    If it is `sealed`, its slot was closed, and no record can be added.
     """
 
     start: int
@@ -52,10 +52,10 @@ def shard_id(start: int, slot: int) -> str:
 
 
 def shards(stream: Stream, latest: int, now: int) -> Iterator[Shard]:
-    """The shards that still have records or may get records, oldest first.
+    """The shards that still have records or may get records, the oldest first.
 
-    `latest` is the time of the latest commit. A shard that would begin after that time does not
-    exist yet, unless it is the first of its slot.
+    `latest` is the time of the latest commit, and `now` is the present time, both in milliseconds.
+    A shard that would begin after `latest` does not exist yet, unless it is the first of its slot.
     """
     horizon = oldest_wanted(now)
     return merge(*(_shards_of(stream, slot, latest, horizon) for slot in stream.slots))
@@ -76,7 +76,7 @@ def _period_of(stream: Stream, milliseconds: int) -> int:
 
 
 def _shard(stream: Stream, slot: Slot, period: int) -> Shard | None:
-    """The shard of a slot in the period of this number; None if the slot was closed before it."""
+    """The shard of a slot in the period with this number; None if the slot was closed before it."""
     start = stream.enabled_at + period * stream.shard_milliseconds
     end = start + stream.shard_milliseconds
     parent = shard_id(max(start - stream.shard_milliseconds, slot.opened_at), slot.number)
@@ -92,7 +92,7 @@ def _shard(stream: Stream, slot: Slot, period: int) -> Shard | None:
 
 
 def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
-    """The shard with this id, if it has ever existed."""
+    """The shard with this id; None if there has never been one."""
     parts = id_.split("-")
     if len(parts) != 3 or not parts[1].isdecimal():
         return None
@@ -105,13 +105,15 @@ def find_shard(stream: Stream, id_: str, latest: int) -> Shard | None:
 
 
 def last_shard_id(stream: Stream, slot: Slot, latest: int) -> str:
-    """The id of the shard to which records of an open slot belong at the time `latest`."""
+    """The id of the shard that has the records of an open slot at the time `latest`."""
     shard = _shard(stream, slot, _period_of(stream, max(latest, slot.opened_at)))
     assert shard is not None, "an open slot must have a shard at any time"
     return shard.id
 
 
 def is_closed(stream: Stream, shard: Shard, settled: int) -> bool:
-    """Whether no more records can be added to the shard, once all changes with times before
-    `settled` have been committed."""
+    """Whether no more records can be added to the shard.
+
+    All changes with times before `settled` must have been committed.
+    """
     return stream.disabled_at is not None or shard.sealed or settled >= shard.end

@@ -15,15 +15,15 @@ from hashrange.model.streams import Stream
 
 RECORDS_MAX = 1000
 VIEW_BYTES_MAX = 1024 * 1024
-"""A page ends with the record at which the size of the shown data reaches this."""
+"""A page ends when the size of the rendered records reaches this."""
 RAW_BYTES_MAX = 8 * 1024 * 1024
-"""A page also ends with the record at which the size of the log's data reaches this."""
+"""A page also ends when the size of the stored records reaches this."""
 
 
 class StreamPage(NamedTuple):
-    """A page of GetRecords: the next page starts at the key `position` of the log.
+    """A page of GetRecords. The next page starts at the key `position` of the log.
 
-    `exhausted` says that there were no more records when the page was read.
+    If it is `exhausted`, there were no more records when the page was read.
     """
 
     records: list[dict[str, Any]]
@@ -43,8 +43,7 @@ def settled(latest: int, moment: Moment) -> int:
 
 
 def find(arn: str) -> Fetch[Stream | None]:
-    """The stream with this ARN, if it is enabled or was disabled less than a day ago; otherwise
-    None."""
+    """The stream with this ARN, if it is enabled or was disabled less than a day ago; else None."""
     table_arn, _, label = arn.partition("/stream/")
     key = system.stream_row(table_arn.rpartition("/")[2], label)
     stream = yield from fetch.system_row(key, Stream)
@@ -52,9 +51,10 @@ def find(arn: str) -> Fetch[Stream | None]:
 
 
 def listed(table_name: str | None, after: str | None, limit: int) -> Fetch[list[Stream]]:
-    """At most `limit` streams of one table or of all, after the stream with the ARN `after`.
+    """At most `limit` streams of one table, or of all tables if the name is None.
 
-    The streams of a table are together, the latest first, as the service lists them.
+    The list begins after the stream with the ARN `after`. The streams of a table are together, the
+    latest first, as the service lists them.
     """
     start, end = system.stream_rows(table_name)
     streams: list[Stream] = []

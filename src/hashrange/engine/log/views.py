@@ -1,4 +1,4 @@
-"""Renders the records of a table's log in the form of its stream.
+"""Renders the records of a table's log as its stream shows them.
 
 Source: shapes Record and StreamRecord.
 """
@@ -17,8 +17,10 @@ _decode_members = Decoder(dict[str, Raw]).decode
 
 
 class StreamView:
-    """Renders records of the log in the form of GetRecords. `service` is shown as the user who
-    deletes expired items."""
+    """Renders records of the log for GetRecords.
+
+    `service` is the user identity in the records of deleted expired items.
+    """
 
     __slots__ = ("_key", "_new", "_old", "_region", "_space", "_type")
 
@@ -33,7 +35,7 @@ class StreamView:
         self._region = stream.table_arn.split(":")[3]
 
     def render(self, record: Record) -> tuple[dict[str, Any], int]:
-        """The stream record, with SizeBytes: the size of the images and keys that it shows."""
+        """The stream record, and its SizeBytes: the size of the images and keys that it shows."""
         raw = record.row.raw
         if not raw:
             return self._render_first_format(record)
@@ -58,10 +60,10 @@ class StreamView:
         return shown, size
 
     def _render_first_format(self, record: Record) -> tuple[dict[str, Any], int]:
-        """The stream record for a record of a file of format 1, which has no raw key.
+        """The stream record for a record that was written by a database of format 1.
 
-        Such a record was rendered when it was written. It is at most a day old, so records of this
-        format are read as they are rather than rewritten.
+        Such a record has no raw key, and was rendered when it was written. It is at most a day old,
+        so it need not be rewritten.
         """
         members = _decode_members(record.row.json)
         content = _decode_members(members["dynamodb"])

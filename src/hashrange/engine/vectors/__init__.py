@@ -1,6 +1,6 @@
-"""Vector indexes: their rows, and the search for the nearest ones.
+"""Vector indexes: their rows, and the search for the nearest rows.
 
-written     checks of attributes that a write gives to an item
+written     checks of the attributes that a write gives to an item
 entries     the row of an item in an index, and the log of changed rows
 sizes       the size of an item whose vectors are counted in their packed form
 distances   the three distance functions, computed exactly

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def numpy() -> Any:
-    """The library numpy, or None if it is not installed. It is imported when first needed."""
+    """The module numpy, or None if it is not installed. It is imported when it is first needed."""
     try:
         import numpy
     except ImportError:
@@ -14,13 +14,12 @@ def numpy() -> Any:
 
 
 def sums(np: Any, terms: Any) -> list[float]:
-    """The sum of each row of a two-dimensional array of 64-bit numbers, rounded only once. The
-    array is overwritten.
+    """The sum of each row of a two-dimensional array of 64-bit numbers, rounded only once.
 
-    Each round takes the leading bits off all terms: so few bits that their sums are exact in any
-    order (Rump, Ogita and Oishi, Accurate Floating-Point Summation, 2008). It takes two or three
-    rounds until nothing is left, or fifteen if the terms have all magnitudes that products of
-    32-bit numbers can have.
+    The array is overwritten. Each round splits the leading bits off all terms. These are so few
+    bits that their sum is exact in any order (Rump, Ogita and Oishi, Accurate Floating-Point
+    Summation, 2008). Two or three rounds are usual. There are fifteen if the terms have all
+    magnitudes that products of 32-bit numbers can have.
     """
     spare_bits = (terms.shape[1] + 1).bit_length()
     parts: list[list[float]] = []

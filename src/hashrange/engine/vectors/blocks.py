@@ -1,11 +1,11 @@
-"""Rows of a vector index in memory: up to a thousand together, which never change.
+"""Blocks: up to 1024 rows of a vector index in memory, which never change.
 
-With numpy, a block finds which of its rows may be among the nearest by 32-bit arithmetic. The error
+With numpy, a block uses 32-bit arithmetic to find the rows that may be among the nearest. The error
 of this arithmetic has a proven bound: the computed dot product of x and q differs from the true one
 by at most g |x| |q|, where g = d u / (1 - d u) for d dimensions and u = 2^-24, plus d times the
-smallest number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Where the
-products could overflow, 64 bits are used. Rows that 32 bits cannot tell apart get closer bounds
-from their differences in 64 bits. Without numpy every row is a candidate.
+smallest number (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). If the
+products could overflow, 64 bits are used. If 32 bits do not distinguish rows, closer bounds are
+computed from their differences in 64 bits. Without numpy, every row is a candidate.
 """
 
 from collections.abc import Sequence
@@ -18,25 +18,27 @@ from hashrange.model.tables import VectorIndex
 
 ROWS_MAX = 1024
 NUMBERS_MAX = 256 * 1024
-"""A block has at most this many numbers, so that it is prepared in about two milliseconds. During
-this time, other requests wait."""
+"""The largest number of vector elements in a block. Other requests wait while a block is prepared,
+which takes about two milliseconds."""
 Filters = Sequence[tuple[str, Any] | None]
 """For each filter attribute, the type and content of its value; None if it is absent."""
 
 _ROUNDING_32, _ROUNDING_64 = 2.0**-24, 2.0**-53
 _SMALLEST_32, _SMALLEST_64 = 2.0**-149, 2.0**-1074
 _COSINE_ROUNDING = 64 * _ROUNDING_64
-"""An upper bound of the error with which `closer` or `Query.scores` computes the cosine distance of
-near vectors. For other vectors the error grows with the distance."""
+"""An upper bound of the error of the cosine distance in `closer` and `Query.scores`, for near
+vectors. For other vectors the error grows with the distance."""
 _SAFE = 1e37
 """While the product of the norms is below this, no partial sum of 32-bit products overflows."""
 _OVERHEAD_BYTES = 400
-"""The memory of a row without its vector: its key, raw key, filters and their objects."""
+"""The memory of a row without its vector, in bytes: its key, raw key, filters and their objects."""
 
 
 class Candidates(NamedTuple):
-    """Rows of a block, by number, each with the lowest and the highest rank that it can have (see
-    `Query.rank`). Without numpy, these bounds are unknown."""
+    """Rows of a block, by number, each with the lowest and the highest rank that it can have.
+
+    See `Query.rank`. Without numpy, these bounds are None.
+    """
 
     rows: Sequence[int]
     low: Any = None
@@ -53,7 +55,7 @@ class StoredVector(NamedTuple):
 
 
 class Block:
-    """One or more rows of an index. Their vectors are kept as one sequence of bytes."""
+    """One or more rows of an index. Their packed vectors are joined."""
 
     def __init__(self, rows: Sequence[StoredVector]) -> None:
         self._packed = b"".join([row.packed for row in rows])
@@ -78,8 +80,10 @@ class Block:
         return len(self._packed) + _OVERHEAD_BYTES * len(self)
 
     def candidates(self, query: Query, wanted: Filters | None, dead: frozenset[int]) -> Candidates:
-        """The rows that pass the filters, except `dead` rows, which are no longer in the view. A
-        filter of None in `wanted` is not checked."""
+        """The rows that pass the filters `wanted`; None for a filter that is not to be checked.
+
+        The `dead` rows, which are no longer in the view, are left out.
+        """
         rows: Sequence[int] = range(len(self))
         if dead:
             rows = [number for number in rows if number not in dead]
@@ -95,10 +99,10 @@ class Block:
         return Candidates(rows, low, high)
 
     def closer(self, query: Query, candidates: Candidates) -> Candidates:
-        """The same rows with closer bounds of their ranks, tight even for near duplicates.
+        """The same rows with closer bounds of their ranks, which distinguish even near duplicates.
 
         The bounds are computed from copies of the rows in 64 bits. For the Euclidean and the cosine
-        distance, they follow from sums of squared differences, whose relative error is small.
+        distance, they are computed from sums of squared differences, whose relative error is small.
         """
         np = numpy()
         numbers, vector = self._matrix[candidates.rows].astype(np.float64), query.array
@@ -130,7 +134,7 @@ class Block:
 
     @cached_property
     def _norms(self) -> Any:
-        """The norm of each row in 64 bits."""
+        """The norm of each row, computed in 64 bits."""
         # `einsum` converts portions, so it makes no 64-bit copy of the whole matrix.
         np = numpy()
         return np.sqrt(np.einsum("ij,ij->i", self._matrix, self._matrix, dtype=np.float64))
@@ -172,7 +176,7 @@ class Block:
 
 
 def _squares(np: Any, numbers: Any, vector: Any) -> Any:
-    """The squared distance of each row to a vector. The numbers are overwritten."""
+    """The squared distance of each row to a vector. The array `numbers` is overwritten."""
     numbers -= vector
     return np.einsum("ij,ij->i", numbers, numbers)
 

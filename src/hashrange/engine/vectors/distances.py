@@ -1,4 +1,4 @@
-"""The distance of two vectors of 32-bit numbers, as exact as a 64-bit number can be.
+"""The distance of two vectors of 32-bit numbers, computed exactly and then rounded to 64 bits.
 
 The product of two 32-bit numbers is exact in 64 bits, and a sum is rounded only once. So a score
 does not depend on the order of the elements, nor on the way in which a vector was found.
@@ -15,7 +15,7 @@ from hashrange.model.floats import unpack
 from hashrange.model.tables import DistanceFunction
 
 _NO_DIRECTION = 1.0
-"""The cosine distance if one of the vectors is zero (an assumption)."""
+"""The cosine distance if one of the vectors is zero. This value is an assumption."""
 
 _SQUARING = 2.0**-50
 """An upper bound of the relative error of a score's square."""
@@ -38,8 +38,10 @@ class Query:
         return self.array.astype("f4")
 
     def scores(self, packed: Sequence[bytes]) -> list[float]:
-        """The scores that the API returns for packed vectors, of which there is at least one:
-        1 - cosine, the Euclidean distance, or the dot product."""
+        """The scores that the API returns for one or more packed vectors.
+
+        A score is 1 - cosine, the Euclidean distance, or the dot product.
+        """
         np = numpy()
         if np is None:
             return [self._score(unpack(each)) for each in packed]
@@ -73,8 +75,8 @@ class Query:
     def bounds(self, score: float) -> tuple[float, float]:
         """The lowest and the highest rank that a row with this score can have in a block.
 
-        In a block, the Euclidean distance is squared. The square of the score is rounded, so that
-        the two ranks differ.
+        They differ only for the Euclidean distance: a block ranks by the squared distance, and the
+        square of the score is rounded.
         """
         if self.distance != "EUCLIDEAN":
             return self.rank(score), self.rank(score)

@@ -7,10 +7,10 @@
     log key    slot of the store (2) | number (8), see `engine.keyspace.logs`
     log value  as in every row: the key of the changed row as raw key, then the time (8)
 
-A row does not repeat the item: a search reads the items that it returns. With a HASH attribute, the
-log record of a row is in the slot of the row's HASH value, so that a search reads one slot. Without
-a HASH attribute, the records are in sixteen slots, so that writers seldom wait for each other and a
-search reads few slots.
+A row does not contain the item: a search reads the items that it returns from the table. With a
+HASH attribute, the log record of a row is in the slot of the row's HASH value, so that a search
+reads one slot. Without a HASH attribute, the records are in sixteen slots. These are enough for
+writers seldom to wait for each other, and few enough for a search to read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,8 +47,10 @@ class Content(Struct, gc=False):
 
 
 def entry_of(table: Table, index: VectorIndex, owner: RowKey, item: Item) -> Entry | None:
-    """The entry of an item; None if it has none. An item that is older than the index may not fit
-    it."""
+    """The entry of an item; None if the item has none.
+
+    An item that was written before the index was added may have an unsuitable vector or HASH value.
+    """
     packed = vector_in(index, item)
     group = group_of(table, index, item)
     if packed is None or group is None:
@@ -60,7 +62,7 @@ def entry_of(table: Table, index: VectorIndex, owner: RowKey, item: Item) -> Ent
 
 
 def vector_in(index: VectorIndex, item: Item) -> bytes | None:
-    """The packed vector of an item; None if it has none that fits the index."""
+    """The packed vector of an item; None if the item has no vector that fits the index."""
     value = item.get(index.attribute)
     numbers = None if value is None else floats.numbers_of(value)
     if numbers is None or len(numbers) != index.dimensions or not floats.fits(numbers):
@@ -84,14 +86,15 @@ def group_of(table: Table, index: VectorIndex, item: Item) -> bytes | None:
 
 
 def group_with(values: Iterable[AttributeValue]) -> bytes:
-    """The start of the keys of all rows with a HASH value. `values` has this value, or is empty if
-    the index has no HASH attribute."""
+    """The start of the keys of all rows with a HASH value.
+
+    `values` has the HASH value. It is empty if the index has no HASH attribute.
+    """
     return b"".join(digest(canonical(value)) for value in values)
 
 
 def projected(table: Table, index: VectorIndex, item: Item) -> Item:
-    """The attributes of an item that an index shows, for an index that does not show all of
-    them."""
+    """The attributes of an item that are in its entry, if the projection is not ALL."""
     names = {*table.key, index.attribute, *index.hash, *index.filters, *index.include}
     return {name: value for name, value in item.items() if name in names}
 
@@ -108,7 +111,7 @@ def _filter(table: Table, name: str, item: Item) -> AttributeValue | None:
 
 
 def owner(table: Table, raw: bytes) -> RowKey:
-    """The key of the item that a row with this raw key belongs to."""
+    """The key of the item to which a row with this raw key belongs."""
     return owner_key(table, raw)
 
 
@@ -125,23 +128,25 @@ def content_of(index: VectorIndex, row: Row) -> Content:
 
 
 def slots(index: VectorIndex, group: bytes) -> tuple[int, ...]:
-    """The slots of the log with the records of a group: of all rows with one HASH value or, without
-    a HASH attribute, of all rows."""
+    """The slots of the log that have the records of a group.
+
+    A group is all rows with one HASH value or, without a HASH attribute, all rows.
+    """
     return (kv.slot_of(group),) if index.hash else SLOTS_WITHOUT_HASH
 
 
 def record(index: VectorIndex, key: bytes, milliseconds: int) -> kv.Append:
-    """The record that says that the row `key` has changed."""
+    """The write of a log record which says that the row `key` has changed."""
     slot = kv.slot_of(key if index.hash else bytes([key[0] & _LANE_BITS]))
     value = encode_row(key, milliseconds.to_bytes(8, "big"), 0)
     return kv.Append(index.log, slot, logs.index_prefix(slot), value)
 
 
 def changed_key(value: bytes) -> bytes:
-    """The key of the row that a record is about."""
+    """The key of the row that a log record is about."""
     return Row(value).raw
 
 
 def time_of(value: bytes) -> int:
-    """The time of a record, in milliseconds."""
+    """The time of a log record, in milliseconds."""
     return int.from_bytes(Row(value).json, "big")

@@ -16,14 +16,15 @@ from hashrange.model.errors import ValidationException
 from hashrange.model.tables import VectorIndex
 
 PLAIN_ROWS_MAX = 10_000
-"""Without numpy, a search looks at no more rows than this. Each takes about 60 microseconds for 768
-dimensions."""
+"""The largest number of rows of a search without numpy. A row of 768 dimensions takes about 60
+microseconds."""
 NUMBERS_MAX = 1 << 30
-"""A search looks at no more numbers than this: 1.4 million vectors of 768 dimensions."""
+"""The largest number of vector elements of a search: 1.4 million vectors of 768 dimensions."""
 _NUMBERS_PER_PAUSE = 8 * 1024
-"""About this many numbers are scored exactly between two pauses, which takes half a millisecond."""
+"""The number of vector elements that are scored exactly between two pauses. This takes about half a
+millisecond."""
 _HELD_ROWS_MAX = 1024
-"""If more rows than this may be among the nearest, all of them are scored exactly."""
+"""If more rows than this may be among the nearest, these rows are scored exactly at once."""
 NEEDS_NUMPY = (
     f"A search through more than {PLAIN_ROWS_MAX:,} vectors needs numpy on this server: "
     "pip install 'hashrange[vectors]'"
@@ -36,9 +37,9 @@ class Match(NamedTuple):
 
 
 class _Best:
-    """The rows that may be among the nearest `top` of all rows that were considered.
+    """The rows that may be among the nearest `top` of all rows considered so far.
 
-    It holds at most `_HELD_ROWS_MAX` rows and the rows of one block, even if more are equally near.
+    It has at most `_HELD_ROWS_MAX` rows and the rows of one block, even if more are equally near.
     """
 
     def __init__(self, query: Query, filters: Filters | None, top: int) -> None:
@@ -49,7 +50,7 @@ class _Best:
         self._low: list[float] = []
         self._high: list[float] = []
         self._limit = float("inf")
-        """No row of a higher rank is among the nearest."""
+        """No row with a higher rank than this is among the nearest."""
 
     def consider(self, part: Part) -> Fetch[None]:
         block = part.block
@@ -82,8 +83,10 @@ class _Best:
         self._high += high
 
     def _bound(self, more: Any = ()) -> float:
-        """An upper bound of the rank of the row at place `top`. `more` has an upper bound for each
-        of some further rows."""
+        """An upper bound of the rank of the row at place `top`.
+
+        `more` has upper bounds of the ranks of further rows.
+        """
         np = numpy()
         high = np.concatenate((np.array(self._high), more))
         if len(high) <= self._top:
@@ -104,7 +107,8 @@ class _Best:
         self._low, self._high = ([each[at] for at in kept] for each in (self._low, self._high))
 
     def matches(self) -> Fetch[list[Match]]:
-        """The nearest rows, scored exactly. Rows at the same distance are in the order of keys."""
+        """The nearest rows, scored exactly. Rows at the same distance are in the order of their
+        keys."""
         if self._low:
             self._leave_out()
         query, rows = self._query, self._rows
@@ -145,18 +149,20 @@ def nearest(
 
 
 def check_cost(index: VectorIndex, rows: int) -> None:
-    """Raises ValidationException if `rows` are too many for a search of the index."""
+    """Raises ValidationException if a search of the index would have to look at too many rows."""
     if rows > PLAIN_ROWS_MAX and numpy() is None:
         raise ValidationException(NEEDS_NUMPY)
     if rows * index.dimensions > NUMBERS_MAX:
         raise ValidationException(
             f"A search looks at no more than {NUMBERS_MAX // index.dimensions:,} vectors of "
-            f"{index.dimensions} dimensions: give the index a HASH attribute that divides them"
+            f"{index.dimensions} dimensions: create an index with a HASH attribute, so that each "
+            "search looks at the vectors of one HASH value"
         )
 
 
 def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
-    """How many rows a search has to look at; 0 if that is not known before they are read."""
+    """The number of rows that a search has to look at; 0 if it is not known before they are
+    read."""
     if view is not None:
         return sum([len(part.block) for part in view.parts])
     if index.hash:
@@ -168,9 +174,8 @@ def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
 def _load(index: VectorIndex, group: bytes, best: _Best, moment: Moment) -> Fetch[View | None]:
     """Read all rows of a group, and let `best` consider them.
 
-    The rows are kept as a view if memory for it can be reserved.
-
-    If another search has kept a usable view in the meantime, that view is returned at once.
+    The rows are kept as a view if memory for it can be reserved. The result is None, unless another
+    search has kept a usable view in the meantime: then this view is returned at once.
     """
     place = index.space, group
     known = moment.views.kept(place)

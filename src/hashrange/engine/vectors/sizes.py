@@ -1,7 +1,7 @@
 """The size of an item as its table stores it: an indexed vector has four bytes per dimension.
 
-Writes and TableSizeBytes use this size. Reads, and the limit of 400 KB, count the numbers of the
-list as they were sent. Seen on the service in October 2026.
+Writes and TableSizeBytes use this size. For reads, and for the limit of 400 KB, a vector has the
+size of a list of numbers. Seen on the service in October 2026.
 """
 
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from hashrange.model.values import Item, text_size, value_size
 
 
 def stored_size(table: Table, item: Item, key: bytes | None = None) -> int:
-    """The size in bytes of an item, or of the part of it that an index shows.
+    """The size in bytes of an item, or of the attributes of its index entry.
 
     `key` is the key of the item's row. An index that is being built affects the size only if the
-    build has reached this row. Without a key, every index affects the size.
+    build has passed this row. Without a key, every index affects the size.
     """
     size = sum(text_size(name) + value_size(value) for name, value in item.items())
     counted: dict[str, int] = {}
@@ -29,8 +29,7 @@ def stored_size(table: Table, item: Item, key: bytes | None = None) -> int:
 
 
 def former(table: Table, name: str) -> tuple[FormerVectors, ...]:
-    """The remains of deleted vector indexes that the table has after its index `name` is
-    deleted."""
+    """The deleted vector indexes that still affect sizes after the index `name` is deleted too."""
     left = [each for index, each in _of_indexes(table) if index == name]
     return tuple(dict.fromkeys((*table.former_vectors, *left)))
 
@@ -57,8 +56,10 @@ def _all_vectors(table: Table) -> Iterator[FormerVectors]:
 
 
 def _has_entry(vectors: FormerVectors, item: Item) -> bool:
-    """Whether the item has, or had, an entry in the vector index that `vectors` describes. This
-    index may have been deleted."""
+    """Whether the item has an entry in the vector index that `vectors` describes.
+
+    If the index was deleted: whether the item had an entry.
+    """
     elements = item.get(vectors.attribute, {}).get("L", ())
     return len(elements) == vectors.dimensions and all(
         item.get(name, {}).get(kind) for name, kind in vectors.hash

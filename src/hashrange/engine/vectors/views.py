@@ -1,12 +1,13 @@
 """The rows of one HASH value, or of a whole index, as of one moment.
 
-A view is loaded from the index's rows and kept in memory. A later search reads the log after the
-view's position and rereads the rows that have changed. This gives it a view of its own snapshot,
-which shares the unchanged blocks with the earlier view. A view is only used if the record at its
-position is in the snapshot, so no search sees rows that are newer than its snapshot.
+A view is loaded from the index's rows and kept in memory. A later search reads the records after
+the view's position in the index's log, and rereads the rows that have changed. The result is a view
+of the search's own snapshot, which shares unchanged blocks with the earlier view. A view is used
+only if the record at its position is in the snapshot, so no search sees rows that are newer than
+its snapshot.
 
-Records older than a day are trimmed, except the last one of a slot. A view that has not been used
-for half a day is loaded again.
+Records older than a day are trimmed, except the last record of a slot. So a view that was made more
+than half a day ago is not used.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,12 +27,12 @@ from hashrange.engine.vectors.blocks import Block, StoredVector, blocks_of, rows
 from hashrange.model.tables import VectorIndex
 
 KEPT_SECONDS = 24 * 60 * 60
-"""The time for which records of changes are kept."""
+"""How long log records are kept."""
 _IDLE_SECONDS_MAX = KEPT_SECONDS / 2
 _TRIMMED_MAX = 500
 """The number of records that one step of trimming examines."""
 _CHANGES_MAX = 10_000
-"""If more rows than this have changed since a view was current, the view is loaded again."""
+"""If a slot has at least this many new records, the view is loaded again."""
 
 
 class Part(NamedTuple):
@@ -45,7 +46,7 @@ class View(Struct, frozen=True):
     """The rows of a group, in `parts`, as of one moment.
 
     `positions` has the key of the last log record of each slot; an empty key if there was none.
-    `seen_at` is the time at which the view was last found to be current, in epoch seconds.
+    `seen_at` is the time at which the view was made, in epoch seconds.
     """
 
     positions: tuple[bytes, ...]
@@ -54,8 +55,10 @@ class View(Struct, frozen=True):
 
 
 def current(index: VectorIndex, group: bytes, moment: Moment) -> Fetch[View | None]:
-    """The view of a group as of the snapshot, made from a kept view; None if no kept view can be
-    used."""
+    """The view of a group as of the snapshot, made from a kept view.
+
+    None if no kept view is usable.
+    """
     place = index.space, group
     for view in moment.views.kept(place):
         if moment.now - view.seen_at > _IDLE_SECONDS_MAX:
@@ -86,10 +89,9 @@ def heads(index: VectorIndex, group: bytes) -> Fetch[tuple[bytes, ...]]:
 def _changes(
     index: VectorIndex, group: bytes, view: View
 ) -> Fetch[tuple[tuple[bytes, ...], set[bytes]] | None]:
-    """The present position in each slot of the index's log, and the keys of the rows that have
-    changed since the view.
+    """The position in each slot of the index's log, and the keys of rows changed since the view.
 
-    None if the view is of a later moment, or if there are too many changes.
+    None if the view is newer than the snapshot, or if there are too many changes.
     """
     keys: set[bytes] = set()
     positions = []
@@ -106,7 +108,7 @@ def _changes(
 
 
 def _rows(index: VectorIndex, keys: Sequence[bytes]) -> Fetch[dict[bytes, StoredVector | None]]:
-    """The rows with these keys as they are now."""
+    """The rows with these keys, as of the snapshot; None if there is no such row."""
     vectors: dict[bytes, StoredVector | None] = {}
     for at in range(0, len(keys), fetch.CHUNK_ROWS):
         some = keys[at : at + fetch.CHUNK_ROWS]
@@ -117,9 +119,9 @@ def _rows(index: VectorIndex, keys: Sequence[bytes]) -> Fetch[dict[bytes, Stored
 
 
 def outdated(index: VectorIndex, now: float) -> Fetch[list[bytes]]:
-    """The keys of some records of the log that no view needs; the last one of a slot is kept.
+    """The keys of some old records of the log. The last record of a slot is never among them.
 
-    Each call begins in another slot, so that all slots get their turn.
+    Each call begins in another slot, so that every slot is reached.
     """
     milliseconds = int(now * 1000)
     oldest = milliseconds - KEPT_SECONDS * 1000
@@ -143,7 +145,7 @@ def stored(index: VectorIndex, key: bytes, value: bytes) -> StoredVector:
 
 
 def page(index: VectorIndex, bounds: Bounds) -> Fetch[tuple[list[StoredVector], Bounds | None]]:
-    """The next rows of a group, and the bounds that are left."""
+    """The next rows of a group, and the remaining bounds; None at the end."""
     rows, left = yield from fetch.stored_rows(index, bounds, False, None, None)
     return [stored(index, key, value) for key, value in rows], left
 
@@ -158,8 +160,10 @@ def bounds_of(group: bytes) -> Bounds:
 def _with(
     index: VectorIndex, parts: Iterable[Part], rows: Mapping[bytes, StoredVector | None]
 ) -> tuple[Part, ...]:
-    """The parts of a view, in which each of `rows` replaces the row with its key. None removes the
-    row."""
+    """The parts of a view after each of `rows` has replaced the row with its key.
+
+    None removes the row.
+    """
     most = rows_max(index)
     kept: list[Part] = []
     loose = [row for row in rows.values() if row is not None]

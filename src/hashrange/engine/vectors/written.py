@@ -1,8 +1,9 @@
-"""Checks of the attributes that a write gives to an item, for the table's vector indexes.
+"""Checks the attributes that a write gives to an item, for the table's vector indexes.
 
-An item without the vector or the HASH attribute is not indexed, but filter attributes may be
-absent. If an existing attribute is wrong, the write is refused. An update is only checked for the
-attributes that it changes. The messages were captured on the service in August 2026.
+A write is refused if a vector, a HASH attribute or a filter attribute has an unsuitable value. An
+absent attribute is no error, but an item without a vector or a HASH attribute is not indexed. For
+an update, only changed attributes are checked. The messages were captured on the service in August
+2026.
 """
 
 from collections.abc import Container
