@@ -171,7 +171,7 @@ def test_the_console_acts_by_the_new_generation(tmp_path: Path) -> None:
     [
         ("x = 1", "the file: unknown member 'x'"),
         ("[groups]\na = 1", "groups.a: must be an array of strings"),
-        ("[groups]\na = ['b']", "'b' is neither a file that ends with .json nor a known managed"),
+        ("[groups]\na = ['b']", "'b' is neither a file that ends with .json nor one of the"),
         ("[[principals]]", "principals[1].arn: must be the ARN of a user"),
         (f"[[principals]]\narn='{USER}a'\nkey=['A']", "principals[1]: unknown member 'key'"),
         (f"[[principals]]\narn='{USER}a'\ngroups=['b']", "there is no group 'b'"),
@@ -243,7 +243,7 @@ def test_a_key_that_no_principal_has_stops_the_start(tmp_path: Path) -> None:
     arguments = given(tmp_path)
     keys_file(tmp_path, "eve")
     ended = run("serve", *arguments, "--port", 0)
-    assert "access.toml: the access key EVE belongs to no principal" in ended.stderr
+    assert "access.toml: the access key 'EVE' belongs to no principal" in ended.stderr
 
 
 def test_tables_of_another_account_stop_the_start(tmp_path: Path) -> None:

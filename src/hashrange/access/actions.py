@@ -58,8 +58,8 @@ _GLOBAL = """
 
 OWN_KEYS = frozenset(f"{SERVICE}:{name}".lower() for name in _OWN.split())
 GLOBAL_KEYS = frozenset(f"aws:{name}".lower() for name in _GLOBAL.split())
-"""The global condition keys. Some of them, such as `aws:SourceVpc`, never occur in requests here;
-for conditions they are absent."""
+"""The global condition keys. In requests to this server, some keys are always absent, such as
+`aws:SourceVpc`."""
 
 TAG_KEYS = ("aws:principaltag/", "aws:requesttag/", "aws:resourcetag/")
 
@@ -69,7 +69,7 @@ def check_key(key: str) -> None:
     lower = key.lower()
     service, colon, name = lower.partition(":")
     if not colon or not name:
-        raise ValueError(f"{key!r} is not a condition key, such as dynamodb:LeadingKeys")
+        raise ValueError(f"{key!r} is not a condition key, which is like dynamodb:LeadingKeys")
     known = lower in OWN_KEYS or lower in GLOBAL_KEYS
     tagged = any(lower.startswith(tag) and lower != tag for tag in TAG_KEYS)
     if service in ("aws", SERVICE) and not (known or tagged):

@@ -2,8 +2,8 @@
 
 Each finding is about one Allow with a condition on partition keys or attributes. Either the
 condition does not restrict an action, because requests for it have no such keys or attributes, or
-another Allow of the policy lacks the condition. What a Deny forbids is not a finding. Source:
-developer guide, "Using IAM policy conditions for fine-grained access control".
+another Allow of the policy lacks the condition. An action that a Deny forbids is not a finding.
+Source: developer guide, "Using IAM policy conditions for fine-grained access control".
 """
 
 import re
@@ -37,7 +37,7 @@ _ATTRIBUTES = frozenset({"dynamodb:attributes"})
 
 
 def findings(policy: Policy) -> list[str]:
-    """One line for each finding, with its statement."""
+    """One line for each finding. It begins with the place of the statement."""
     allows = [each for each in policy.statements if each.allows]
     denials = [each for each in policy.statements if not each.allows]
     return [
@@ -48,13 +48,13 @@ def findings(policy: Policy) -> list[str]:
 
 
 def allowed_actions(statement: Statement) -> set[str]:
-    """DynamoDB's actions that a statement names."""
+    """DynamoDB's actions that match the actions of a statement."""
     return {each for each in ACTIONS if statement.names_action(f"{SERVICE}:{each}".lower())}
 
 
 class _Allow:
-    """An Allow, and the other statements of its policy, which may allow more or forbid a part of
-    it."""
+    """An Allow, and the other statements of its policy, which may allow or forbid further
+    requests."""
 
     def __init__(
         self, statement: Statement, allows: list[Statement], denials: list[Statement]
@@ -70,7 +70,7 @@ class _Allow:
         statement, actions = self._statement, self._left(self._statement)
         if statement.but_actions:
             count = len(actions)
-            yield f"NotAction with Allow allows {count} actions, and all actions added later"
+            yield f"NotAction with Allow allows {count} actions, and all that AWS adds later"
         if actions == ACTIONS and not statement.conditions:
             yield "it allows every action"
         if _LEADING & self._keys:
@@ -83,7 +83,7 @@ class _Allow:
             yield from self._of_tags(actions)
 
     def _left(self, statement: Statement) -> set[str]:
-        """The actions that a statement allows and no Deny forbids."""
+        """The actions that a statement allows and that no Deny forbids."""
         return {
             action
             for action in allowed_actions(statement)
@@ -93,9 +93,12 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """Lines for what the policy's other statements about the same tables allow without this
-        statement's condition on `keys`, which the lines call `what`. Each action in `more` gets a
-        line of its own, with a reason."""
+        """Lines for actions that other statements about the same tables allow without a condition
+        on `keys`.
+
+        The lines call these condition keys `what`. Each action in `more` gets a line of its own,
+        with a reason.
+        """
         for other in self._others:
             if keys & _keys(other):
                 continue
@@ -127,8 +130,10 @@ def _keys(statement: Statement) -> set[str]:
 
 
 def _overlap(one: Statement, other: Statement) -> bool:
-    """Whether two statements may be about the same table. A statement with NotResource is about
-    almost any table."""
+    """Whether two statements may be about the same table.
+
+    This is assumed if one of them has a NotResource.
+    """
     if one.but_resources or other.but_resources:
         return True
     return any(
@@ -151,8 +156,11 @@ def _covers(pattern: Pattern, other: Pattern) -> bool:
 
 
 def _takes_back(denial: Statement, action: str, statement: Statement) -> bool:
-    """Whether a Deny forbids an action that a statement allows: in every request or, if the Deny
-    depends on leading keys alone, in every request without leading keys."""
+    """Whether a Deny forbids an action that a statement allows.
+
+    It must forbid the action in every request. If the Deny depends only on leading keys, it is
+    enough if it forbids the action in requests that have no leading keys.
+    """
     if not denial.names_action(f"{SERVICE}:{action}".lower()) or denial.but_resources:
         return False
     if statement.but_resources or not all(

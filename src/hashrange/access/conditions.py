@@ -1,7 +1,7 @@
 """The conditions of a statement, all of which must hold.
 
 A key with one value is simply compared. A key whose value is a set, such as `dynamodb:LeadingKeys`,
-needs ForAllValues or ForAnyValue: without these, a positive operator never matches a set with
+needs ForAllValues or ForAnyValue. Without these, a positive operator never matches a set with
 several members. Source: IAM user guide, "Set operators for multi-valued context keys".
 """
 
@@ -32,11 +32,11 @@ SET_KEYS = frozenset(
         *("dynamodb:fourthpartitionkeyvalues", "aws:tagkeys"),
     }
 )
-"""Keys whose values are sets, even if a set has a single member."""
+"""Keys whose values are sets, even if they have a single member."""
 
 
 class ConditionError(Exception):
-    """A Condition element is invalid. `place` is the place of the error in this element."""
+    """A Condition element is invalid. `place` is the place of the error within this element."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(message)
@@ -44,10 +44,10 @@ class ConditionError(Exception):
 
 
 class Condition(Struct, frozen=True):
-    """One line of a Condition element: an operator (`name`), a condition key, and values. It is
-    enough if one value matches.
+    """One line of a Condition element: an operator, a condition key, and values.
 
-    `quantifier` is ForAllValues, ForAnyValue, or empty.
+    `name` is the name of the operator. It is enough if one value matches. `quantifier` is
+    ForAllValues, ForAnyValue, or empty.
     """
 
     name: str
@@ -62,13 +62,16 @@ class Condition(Struct, frozen=True):
 
     @property
     def asks(self) -> frozenset[str]:
-        """The condition keys that the condition depends on."""
+        """The condition keys on which the condition depends."""
         return frozenset((self.key, *(key for each in self.values for key in each.variables)))
 
     @property
     def fits_at_once(self) -> bool:
-        """Whether one function, which `Operator.fixed` makes of the values, decides the condition
-        for a single value of the key. Then one such function can test for several conditions."""
+        """Whether a function made by `Operator.fixed` can decide the condition for a key with one
+        value.
+
+        Such a function can decide several conditions at once.
+        """
         operator = self.operator
         fixed = operator.fixed is not None and not operator.negated
         return fixed and bool(self.quantifier) and not any(each.varies for each in self.values)
@@ -80,8 +83,8 @@ class Condition(Struct, frozen=True):
     def test(self, lenient: bool) -> Callable[[Context], bool]:
         """A fast function that tells whether a request meets the condition.
 
-        If a policy variable has no value, a condition of a Deny is assumed to hold (`lenient`), and
-        a condition of an Allow is assumed not to hold.
+        If a policy variable has no value, the condition is assumed to hold if the test is
+        `lenient`, as for a Deny, and otherwise not to hold.
         """
         key, fits = self.key, self._fits()
         if self.name == NULL:
@@ -127,9 +130,9 @@ class Condition(Struct, frozen=True):
 
 
 def parse(element: Any, check_key: Callable[[str], None], variables: bool) -> tuple[Condition, ...]:
-    """The conditions of a Condition element. `check_key` raises ValueError for an unknown key.
+    """The conditions of a Condition element. Raises ConditionError.
 
-    Raises ConditionError.
+    `check_key` raises ValueError for an unknown key.
     """
     if not isinstance(element, dict):
         problem = "must be an object of operators, each with condition keys and values"

@@ -39,11 +39,10 @@ def _no_keys() -> Keys:
 
 
 class RequestContext:
-    """The condition keys of a request: those of its principal, of its items, and of its
-    surroundings.
+    """The condition keys of a request: of its principal, its items, and its surroundings.
 
     The keys of the items and of the surroundings are computed when they are first needed. `leading`
-    has the leading keys if they are known without the other keys of the items.
+    has the leading keys; None if they are computed with the other keys of the items.
     """
 
     __slots__ = ("_around", "_items", "_leading", "_of_items", "_of_surroundings", "_principal")
@@ -94,15 +93,17 @@ def evaluate(
     context: RequestContext,
     resource_policy: Policy | None = None,
 ) -> Verdict:
-    """The verdict on a principal's action, such as `dynamodb:GetItem`, on a resource: an ARN or
-    `*`."""
+    """The verdict on an action of a principal, such as `dynamodb:GetItem`.
+
+    The resource is an ARN or `*`.
+    """
     return plan(principal, action, resource, resource_policy).decide(context)
 
 
 def plan(
     principal: Principal, action: str, resource: str, resource_policy: Policy | None = None
 ) -> Plan:
-    """The plan for an action on a resource. It is made once and remembered."""
+    """The plan for an action on a resource. It is made once for each principal, and remembered."""
     asked = (action, resource, resource_policy.text if resource_policy else "")
     result: Plan | None = principal.remembered.get(asked)
     if result is None:
@@ -112,8 +113,10 @@ def plan(
 
 
 def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
-    """The statements of a policy, with the principal's values in place of variables. All plans of
-    the principal share them."""
+    """The statements of a policy, with the principal's values in place of variables.
+
+    All plans of the principal share these statements.
+    """
     asked = (policy.name, policy.text)
     candidates: list[Candidate] | None = principal.remembered.get(asked)
     if candidates is None:
@@ -130,9 +133,11 @@ def _bound(principal: Principal, policy: Policy) -> list[Candidate]:
 def _about(
     principal: Principal, policies: Iterable[Policy], action: str, resource: str
 ) -> list[Candidate]:
-    """The statements of policies that may be about the resource. If the resources of a statement
-    have variables, the statement gets a test that decides later whether it is about the
-    resource."""
+    """The statements of policies that may be about the action and the resource.
+
+    If the resources of a statement have variables, the statement gets a test that decides for each
+    request whether the statement is about the resource.
+    """
     return [
         replace(each, tests=needs(each.statement, resource))
         if each.statement.has_variable_resources
@@ -193,7 +198,9 @@ def _names_itself(principal: Principal, statement: Statement) -> bool:
 
 
 def _grants(principal: Principal, statement: Statement) -> bool:
-    """Whether a statement of a resource's policy is enough to allow the principal. A statement that
-    names only the account is not enough: it leaves the decision to the policies of the account's
-    identities."""
+    """Whether a statement of a resource's policy is enough to allow the principal.
+
+    A statement that names only the account is not enough, because it leaves the decision to the
+    policies of the account's identities.
+    """
     return any(each in ("*", principal.role_arn) for each in statement.principals)

@@ -38,12 +38,14 @@ _MEMBERS = frozenset(
 
 
 class AccessError(ValueError):
-    """The access file cannot be used; the message is one line that names the place."""
+    """The access file cannot be used. The message is one line that names the place of the error."""
 
 
 class Access(Struct, frozen=True):
-    """A generation of an access file. `by_key` has the principal of each access key. A principal
-    without a key makes no requests, but you can ask what it would be allowed to do."""
+    """A generation of an access file. `by_key` has the principal of each access key.
+
+    A principal without a key makes no requests, but its permissions can be evaluated.
+    """
 
     account: str
     principals: tuple[Principal, ...]
@@ -60,13 +62,15 @@ class Access(Struct, frozen=True):
         """Raises AccessError if an access key that the server accepts belongs to no principal."""
         for access_key in access_keys:
             if access_key not in self.by_key:
-                raise AccessError(f"the access key {access_key} belongs to no principal")
+                raise AccessError(
+                    f"the access key {access_key!r} belongs to no principal of the access file"
+                )
 
 
 def read(document: Mapping[str, Any], text_of: Callable[[str], str]) -> Access:
     """The generation that a document describes. `text_of` reads the file of a policy by its name.
 
-    Raises AccessError, and what `text_of` raises.
+    Raises AccessError, and the errors of `text_of`.
     """
     _check_members(document, frozenset({"account", "principals", "groups"}), "the file")
     return _Reader(document, text_of).access()
@@ -169,8 +173,8 @@ class _Reader:
                     text = self._text_of(name)
                 else:
                     raise AccessError(
-                        f"{place}: {name!r} is neither a file that ends with .json nor a known "
-                        f"managed policy: {', '.join(managed.NAMES)}"
+                        f"{place}: {name!r} is neither a file that ends with .json nor one of the "
+                        f"managed policies {', '.join(managed.NAMES)}"
                     )
                 self._policies[name] = policy.parse(text, name)
             except PolicyError as fault:

@@ -1,6 +1,6 @@
 """AWS's managed policies for programs that use DynamoDB, by their names.
 
-Policies for many services are reduced to what concerns DynamoDB. Source: AWS managed policy
+A policy for many services is reduced to the parts that concern DynamoDB. Source: AWS managed policy
 reference guide.
 """
 

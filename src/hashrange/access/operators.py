@@ -1,4 +1,4 @@
-"""The condition operators: each compares one value of a request with one of a policy.
+"""The condition operators: each compares a value of a request with a value of a policy.
 
 Source: IAM user guide, "IAM JSON policy elements: Condition operators".
 """
@@ -23,11 +23,10 @@ Fits = Callable[[str, Context], Known]
 
 
 class Operator(Struct, frozen=True):
-    """A condition operator. `test` is the operator without its negation; if the operator is
-    `negated`, the result of the test is inverted.
+    """A condition operator. If it is `negated`, the result of `test` is inverted.
 
-    `check` raises ValueError for a value that is not allowed in a policy. `fixed` takes several
-    values without variables, and returns a faster test for all of them.
+    `check` raises ValueError for a value that is not allowed in a policy. `fixed` makes a faster
+    test for several values without variables.
     """
 
     test: Test
@@ -64,7 +63,8 @@ def _like_one_of(values: Sequence[Pattern]) -> Fits:
 
 
 def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> Test:
-    """A test that compares two values as `read` converts them. An invalid value matches none."""
+    """A test that compares two values after `read` has converted them. An invalid value never
+    matches."""
 
     def test(value: str, wanted: Pattern, context: Context) -> bool:
         try:
@@ -76,17 +76,17 @@ def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> 
 
 
 _DIGITS_MAX = 400
-"""The largest number of digits in a number: longer ones take time, and no condition key has
-them."""
+"""The largest number of digits in a number. Longer numbers take much time, and no condition key has
+such a number."""
 
 
 def _number(text: str) -> Decimal:
     try:
         number = Decimal(text.strip()) if len(text) <= _DIGITS_MAX else Decimal("nan")
     except InvalidOperation:
-        raise ValueError("it is not a number") from None
+        raise ValueError("the value is not a number") from None
     if not number.is_finite() or abs(number.adjusted()) > _DIGITS_MAX:
-        raise ValueError("it is not a number")
+        raise ValueError("the value is not a number")
     return number
 
 
@@ -99,13 +99,13 @@ def _date(text: str) -> datetime:
             return datetime.fromtimestamp(int(text), UTC)
         moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
     except (ValueError, OverflowError, OSError):
-        raise ValueError("it is not a date such as 2026-01-31T12:00:00Z") from None
+        raise ValueError("the value is not a date such as 2026-01-31T12:00:00Z") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError("it is neither true nor false")
+        raise ValueError("the value is neither true nor false")
     return text.lower() == "true"
 
 
@@ -113,14 +113,14 @@ def _binary(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (Base64Error, ValueError):
-        raise ValueError("it is not base64") from None
+        raise ValueError("the value is not base64") from None
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError:
-        raise ValueError("it is not an address or a range such as 10.0.0.0/8") from None
+        raise ValueError("the value is not an address or a range such as 10.0.0.0/8") from None
 
 
 def _in_network(value: str, wanted: Pattern, context: Context) -> bool:
@@ -135,7 +135,7 @@ _ARN = re.compile(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:.+|\*", re.DOTALL)
 
 def _arn(text: str) -> None:
     if not _ARN.fullmatch(text):
-        raise ValueError("it is not an ARN, which has six parts between colons")
+        raise ValueError("the value is not an ARN, which has six parts between colons")
 
 
 def _ordered(name: str, read: Callable[[str], Any]) -> dict[str, Operator]:
@@ -151,7 +151,7 @@ def _ordered(name: str, read: Callable[[str], Any]) -> dict[str, Operator]:
 
 
 NULL = "Null"
-"""The operator that tells whether a request lacks a key. It compares no values, so `conditions`
+"""The operator that tests whether a request lacks a key. It compares no values, so `conditions`
 handles it separately."""
 
 OPERATORS = {

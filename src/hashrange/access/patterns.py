@@ -1,8 +1,9 @@
 """Patterns: texts of policies with wildcards and policy variables.
 
-`*` stands for any characters and `?` for one; `${aws:username}` stands for the value of a condition
-key, and `${*}`, `${?}` and `${$}` for the characters themselves. The value of a variable is never
-read as a wildcard. Source: IAM user guide, "IAM policy elements: Variables and tags".
+`*` stands for any characters and `?` for one character. `${aws:username}` stands for the value of a
+condition key, and `${*}`, `${?}` and `${$}` for the characters `*`, `?` and `$` themselves. The
+value of a variable is never read as a wildcard. Source: IAM user guide, "IAM policy elements:
+Variables and tags".
 """
 
 import re
@@ -18,7 +19,7 @@ _LITERALS = frozenset("*?$")
 
 
 class PatternError(Exception):
-    """The text is not a valid pattern. The message does not repeat the text."""
+    """The text is not a valid pattern."""
 
 
 class MissingVariable(Exception):
@@ -30,7 +31,7 @@ Known = bool | None
 
 
 def any_of(each: Iterable[Known]) -> Known:
-    """Whether one of the truth values is true; None if none of them is true, but one is unknown."""
+    """Whether one of the truth values is true; None if none is true, but one is unknown."""
     unknown = False
     for one in each:
         if one:
@@ -43,8 +44,8 @@ class Context(Protocol):
     """The condition keys of a request."""
 
     def values(self, key: str, /) -> tuple[str, ...]:
-        """The values of a key, whose name is in lower case; empty if the request does not have
-        it."""
+        """The values of a key, whose name is in lower case; empty if the request does not have the
+        key."""
         ...
 
 
@@ -87,7 +88,8 @@ Part = str | Variable | Wildcard
 
 
 class Pattern:
-    """A text of a policy, in parts. The wildcards of an `arn` do not match its colons."""
+    """A text of a policy, in parts. In an `arn`, wildcards do not match the colons between
+    segments."""
 
     __slots__ = ("_plain", "_regex", "arn", "parts", "text")
 
@@ -110,8 +112,8 @@ class Pattern:
 
     @property
     def prefix(self) -> str | None:
-        """The text before a star at the end, if every text that begins with it matches; otherwise
-        None."""
+        """The text before the star in a pattern such as `text*`; None for other patterns and for
+        ARNs."""
         match self.parts:
             case (str(text), Wildcard("*")) if not self.arn:
                 return text
@@ -125,7 +127,7 @@ class Pattern:
         return Pattern(self.text, tuple(_joined(filled)), self.arn)
 
     def matches(self, text: str, context: Context) -> Known:
-        """Whether the whole text matches."""
+        """Whether the whole text matches; None if a variable has no value."""
         if self._plain is not None:
             return text == self._plain
         try:
@@ -135,7 +137,7 @@ class Pattern:
         return regex.fullmatch(text) is not None
 
     def value(self, context: Context) -> str:
-        """The text with the values of its variables; wildcards are ordinary characters in it.
+        """The text with the values of its variables. Wildcards are ordinary characters.
 
         Raises MissingVariable.
         """
@@ -151,19 +153,20 @@ class Pattern:
 
 
 COLONS = 5
-"""The number of colons of an ARN that separate its segments. The last segment may have further
-colons, as in the labels of streams."""
+"""The number of colons that separate the segments of an ARN. The last segment may have further
+colons, for example in the label of a stream."""
 
 
 @lru_cache(maxsize=4096)
 def _compiled(parts: tuple[str | Wildcard, ...], arn: bool) -> re.Pattern[str]:
-    """A regular expression that is fast for every text. Before the fifth colon of an ARN, a star
-    matches within its segment only, unless it is the last character of the segment: then it may go
-    beyond the colon.
+    """A regular expression that needs no long backtracking for any text.
 
-    A part between two stars that match anything has a fixed number of colons, so its first match is
-    also the one that ends first. Such a part becomes an atomic group, which is matched only once;
-    so does a part between two stars of one segment. Only the last star needs backtracking.
+    Before the fifth colon of an ARN, a star matches only within its segment. But a star at the end
+    of a segment may match colons too.
+
+    The part between two stars that match anything has a fixed number of colons, so its first match
+    is also the match that ends first. Such a part becomes an atomic group, which is matched only
+    once. So does a part between two stars of one segment. Only the last star needs backtracking.
     """
     groups, colons = [[""]], 0
     for at, part in enumerate(parts):
@@ -192,7 +195,9 @@ def _ends_segment(parts: tuple[str | Wildcard, ...], at: int) -> bool:
 
 def _within(pieces: list[str], ends: bool = False) -> str:
     """A regular expression for pieces of a text, separated by stars that do not match colons.
-    `ends` says that the text to match ends after the last piece."""
+
+    If `ends`, nothing follows the last piece.
+    """
     first, *others = pieces
     if others and ends:
         others, last = others[:-1], f"[^:]*{others[-1]}"
@@ -202,9 +207,9 @@ def _within(pieces: list[str], ends: bool = False) -> str:
 
 
 def parse(text: str, variables: bool = True, arn: bool = False) -> Pattern:
-    """A pattern from the text of a policy; `variables` is false before Version 2012-10-17.
+    """A pattern from the text of a policy. Raises PatternError.
 
-    Raises PatternError.
+    `variables` is false for a policy whose Version is older than 2012-10-17.
     """
     parts: list[Part] = []
     end = 0
@@ -236,7 +241,7 @@ def _wild(text: str) -> list[Part]:
 
 
 def _joined(parts: list[Part]) -> list[Part]:
-    """The parts, in which adjacent texts are joined."""
+    """The parts, with adjacent texts joined."""
     joined: list[Part] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):

@@ -1,10 +1,9 @@
-"""Plans: the statements that decide about an action of a principal on a resource, prepared for many
-requests.
+"""Plans: prepared statements of policies, which decide about many requests.
 
-A plan has the statements about the action and the resource. Conditions that depend only on the
-principal are decided when the plan is made, and `Plan.settled` decides conditions on keys whose
-values many requests share. If only the leading key remains to be tested, the plan has the function
-`by_key`, which looks up this key among the values of all statements at once.
+A plan is for one action of a principal on a resource, and has the statements about them. Conditions
+that depend only on the principal are decided when the plan is made. `Plan.settled` decides
+conditions on keys whose values many requests share. If only the leading key remains to be tested,
+the plan has the function `by_key`, which looks it up among the values of all statements at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,8 +32,8 @@ class Source(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Whether a request is allowed. `because` completes the message of a denial; it is empty if the
-    request is allowed."""
+    """Whether a request is allowed. `because` ends the message of a denial; it is empty if
+    allowed."""
 
     because: str
     source: Source | None = None
@@ -48,7 +47,7 @@ Keys = Mapping[str, tuple[str, ...]]
 
 LEADING = "dynamodb:leadingkeys"
 LEADINGS = frozenset({LEADING, "dynamodb:firstpartitionkeyvalues"})
-"""The two names of one condition key."""
+"""The two names of the leading keys."""
 
 
 class _OneKey(Struct, frozen=True):
@@ -61,10 +60,11 @@ class _OneKey(Struct, frozen=True):
 
 
 class Test(Struct, frozen=True):
-    """Tells whether a statement may apply to a request, as far as these `keys` decide it.
+    """Tells whether a statement may apply to a request, as far as the condition keys `keys` decide
+    it.
 
-    `condition` is set if one comparison is enough for a single value of the key: the condition
-    holds if and only if the value matches one of the policy's values.
+    If `condition` is set and the key has a single value, one comparison is enough: the test passes
+    if and only if the value matches one of the policy's values.
     """
 
     keys: frozenset[str]
@@ -73,8 +73,10 @@ class Test(Struct, frozen=True):
 
 
 def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]:
-    """The tests of whether a statement applies to a request: all must hold. With `resource`, one of
-    the tests is about the resource."""
+    """The tests of whether a statement applies to a request. All of them must pass.
+
+    With `resource`, one of the tests is about the resource.
+    """
     lenient = not statement.allows
     tests = [
         Test(each.asks, each.test(lenient), each if each.fits_at_once else None)
@@ -87,9 +89,9 @@ def needs(statement: Statement, resource: str | None = None) -> tuple[Test, ...]
 
 
 class Candidate(Struct, frozen=True):
-    """A statement about an action and a resource, which applies if all tests pass.
+    """A statement about an action and a resource. It applies if all tests pass.
 
-    `verdict` is the verdict on the request if the statement is an Allow and applies.
+    If the statement is an Allow and applies, `verdict` is the verdict on the request.
     """
 
     statement: Statement
@@ -103,8 +105,10 @@ class Candidate(Struct, frozen=True):
         return True
 
     def settled(self, known: Context, knows: Callable[[str], bool]) -> "Candidate | None":
-        """The candidate with the tests that remain if some keys are known; None if it does not
-        apply."""
+        """The candidate with the tests that remain if some keys are known; None if it cannot apply.
+
+        `knows` tells whether a key is known, and `known` has the known values.
+        """
         left = []
         for each in self.tests:
             if not all(map(knows, each.keys)):
@@ -123,15 +127,16 @@ class Group:
             key for each in self.candidates for test in each.tests for key in test.keys
         )
         self.by_key = _by_key(self.candidates) if self.keys <= LEADINGS else None
-        """Tells whether one of the candidates applies to a request with a single leading key. None
-        if tests need other keys."""
+        """Tells whether a candidate applies to a request with a single leading key.
+
+        None if the tests need other keys."""
 
     @property
     def varies(self) -> bool:
         return any(each.tests for each in self.candidates)
 
     def first(self, context: Context) -> Verdict | None:
-        """The verdict of the first candidate that applies."""
+        """The verdict of the first candidate that applies; None if none applies."""
         if self.by_key is not None:
             values = context.values(LEADING)
             if len(values) == 1 and not self.by_key(values[0], context):
@@ -184,13 +189,13 @@ def _applies_to_key(candidate: Candidate, text: str, context: Context) -> bool:
 
 
 class Plan(Struct):
-    """The statements that decide about an action. `by_name` has the Allows of the resource's policy
-    that name the principal. `boundary` and `session` are None if there is no such policy.
+    """The statements that decide about an action.
 
-    `verdict` is set if every request gets the same verdict. `by_key` is set if only the leading key
-    matters: it tells whether a request with a single leading key is allowed. `asks_items` says that
-    the plan depends only on the items of a request. `shapes` is a cache of settled plans, which the
-    callers fill.
+    `by_name` has the Allows of the resource's policy that name the principal. `boundary` and
+    `session` are None if there is no such policy. `verdict` is set if every request gets the same
+    verdict. `by_key` is set if only the leading key matters: it tells whether a request with a
+    single leading key is allowed. `asks_items` says that the verdict depends on the items of a
+    request, and on nothing else. Callers store settled plans in the cache `shapes`.
     """
 
     action: str

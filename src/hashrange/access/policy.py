@@ -1,4 +1,4 @@
-"""Policies: JSON documents with statements, which are checked completely when they are read.
+"""Policies: JSON documents with statements. A policy is checked completely when it is read.
 
 Source: IAM user guide, "IAM JSON policy elements reference" and "Grammar of the IAM JSON policy
 language".
@@ -21,14 +21,14 @@ CURRENT, FIRST = "2012-10-17", "2008-10-17"
 
 
 class PolicyError(Exception):
-    """The document is not a valid policy; the message begins with the place."""
+    """The document is not a valid policy. The message begins with the place of the error."""
 
 
 class Statement(Struct, frozen=True):
-    """A statement of a policy. `place` is its number and Sid, for messages. `actions` are in lower
-    case.
+    """A statement of a policy.
 
-    `principals` are those of a resource policy: ARNs, account numbers and `*`.
+    `place` is its number and Sid, for messages. `actions` are in lower case. `principals` are those
+    of a resource's policy: ARNs, account numbers and `*`.
     """
 
     place: str
@@ -42,8 +42,7 @@ class Statement(Struct, frozen=True):
     but_principals: bool = False
 
     def names_action(self, action: str) -> bool:
-        """Whether the statement is about this action, which is in lower case:
-        `dynamodb:getitem`."""
+        """Whether the statement is about this action, in lower case, such as `dynamodb:getitem`."""
         named = any(each.matches(action, NOTHING) for each in self.actions)
         return named is not self.but_actions
 
@@ -61,20 +60,21 @@ class Statement(Struct, frozen=True):
         return any(each.varies for each in self.resources)
 
     def names_resource(self, resource: str, context: Context) -> Known:
-        """Whether the statement is about this resource; None if that depends on a variable without
-        a value."""
+        """Whether the statement is about this resource; None if a variable has no value."""
         named = patterns.any_of(each.matches(resource, context) for each in self.resources)
         return None if named is None else named is not self.but_resources
 
     def applies_to(self, resource: str, context: Context) -> bool:
-        """Whether the statement applies to this resource. If that depends on a variable without a
-        value, a Deny applies, and an Allow does not."""
+        """Whether the statement applies to this resource.
+
+        If the answer depends on a variable without a value, a Deny applies, and an Allow does not.
+        """
         named = self.names_resource(resource, context)
         return not self.allows if named is None else named
 
 
 class Policy(Struct, frozen=True):
-    """A policy. `name` says where the policy comes from, and `text` is its JSON."""
+    """A policy. `name` says where it comes from, and `text` is its JSON."""
 
     name: str
     statements: tuple[Statement, ...]
@@ -82,7 +82,10 @@ class Policy(Struct, frozen=True):
 
 
 def parse(text: str, name: str, of_resource: bool = False) -> Policy:
-    """The policy in a JSON text. Only a policy of a resource has principals. Raises PolicyError."""
+    """The policy in a JSON text. Raises PolicyError.
+
+    Only if it is the policy of a resource may it have principals.
+    """
     return Policy(name, tuple(_Reader(_decoded(text), of_resource).statements()), text)
 
 
@@ -175,7 +178,7 @@ class _Reader:
     def _principals(self, statement: dict[str, Any], place: str) -> tuple[tuple[str, ...], bool]:
         if not self._of_resource:
             if "Principal" in statement or "NotPrincipal" in statement:
-                raise PolicyError(f"{place}.Principal: a policy of an identity cannot have one")
+                raise PolicyError(f"{place}.Principal: an identity-based policy cannot have one")
             return (), False
         name = "Principal" if "Principal" in statement else "NotPrincipal"
         if name not in statement or len({"Principal", "NotPrincipal"} & statement.keys()) > 1:
@@ -201,8 +204,10 @@ def _check_members(members: dict[str, Any], known: set[str], place: str) -> None
 
 
 def _either(statement: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
-    """The texts of the element `name`, such as Action, or of its opposite, such as NotAction, and
-    whether they are of the opposite."""
+    """The texts of the element `name` or, with Not before the name, of the opposite element.
+
+    Also returns whether the texts are of the opposite element.
+    """
     present = [each for each in (name, f"Not{name}") if each in statement]
     if len(present) != 1:
         raise PolicyError(f"{place}: must have either {name} or Not{name}")
@@ -224,10 +229,9 @@ def _read(read: Callable[[str], Pattern], text: str, place: str) -> Pattern:
 
 
 def _action(text: str) -> Pattern:
-    """The pattern of an action, in lower case. Actions of other services are accepted, and match
-    nothing.
+    """The pattern of an action, in lower case. Raises ValueError.
 
-    Raises ValueError.
+    Actions of other services are accepted. Their patterns match no action of DynamoDB.
     """
     service, colon, name = text.partition(":")
     if text != "*" and (not colon or not name):

@@ -9,9 +9,9 @@ REMEMBERED_MAX = 4096
 
 
 class Principal:
-    """A user or a session of a role. `policies` are its own and those of its groups.
+    """A user or a session of a role. `policies` are its own policies and those of its groups.
 
-    A request must also be allowed by the `boundary` and the `session` policy, if there are any.
+    The `boundary` and the `session` policies, if there are any, must also allow a request.
     `expires_at` is in epoch seconds. For a principal with `full_access`, no policy is evaluated.
     Principals never change: a new generation of the access file has new principals.
     """
@@ -34,8 +34,8 @@ class Principal:
         self.expires_at = expires_at
         self.full_access = full_access
         self.remembered: dict[Any, Any] = {}
-        """Results, at most `REMEMBERED_MAX`. Each depends only on the principal and on its key in
-        this dict."""
+        """Remembered results, at most `REMEMBERED_MAX`. Each depends only on the principal and on
+        its key in this dict."""
 
     def remember(self, asked: Hashable, answer: Any) -> None:
         if len(self.remembered) >= REMEMBERED_MAX:
@@ -43,8 +43,7 @@ class Principal:
         self.remembered[asked] = answer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the principal, for a request that is evaluated in another process. The remembered
-        results are left out."""
+        """Pickle the principal without the remembered results, for use in another process."""
         return type(self), (
             *(self.arn, self.policies, self.boundary, self.session),
             *(self.tags, self.expires_at, self.full_access),
@@ -56,20 +55,19 @@ class Principal:
 
     @property
     def is_session(self) -> bool:
-        """Whether the principal is a session of a role,
-        `arn:aws:sts::1:assumed-role/ROLE/SESSION`."""
+        """Whether this is a session of a role: `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION`."""
         return ":assumed-role/" in self.arn
 
     @property
     def role_arn(self) -> str:
-        """The value of `aws:PrincipalArn`: for a session, the ARN of its role."""
+        """The value of `aws:PrincipalArn`: the ARN, or for a session the ARN of its role."""
         if not self.is_session:
             return self.arn
         partition, role = self.arn.split(":")[1], self.arn.split("/")[1]
         return f"arn:{partition}:iam::{self.account}:role/{role}"
 
     def keys(self) -> dict[str, tuple[str, ...]]:
-        """The condition keys about the principal, by their names in lower case."""
+        """The condition keys that describe the principal, by their names in lower case."""
         keys: dict[str, tuple[str, ...]] = {
             "aws:principalarn": (self.role_arn,),
             "aws:principalaccount": (self.account,),

@@ -1,8 +1,7 @@
-"""Policies of tables and streams: which of them the service accepts, and the form in which it
-stores them.
+"""Policies of tables and streams: the checks and the stored form of the service.
 
-Source: developer guide, "Resource-based policies for DynamoDB" and its considerations. Not all of
-the service's messages have been seen in full.
+Source: developer guide, "Resource-based policies for DynamoDB" and its considerations. Some of the
+service's messages are known only in part.
 """
 
 import re
@@ -15,7 +14,7 @@ from hashrange.access.policy import FIRST, Policy, PolicyError, Statement
 from hashrange.access.principals import Principal
 
 POLICY_BYTES_MAX = 20_480
-"""The largest size of a policy. White space is counted too."""
+"""The largest size of a policy, including white space."""
 
 PUT = f"{SERVICE}:PutResourcePolicy"
 
@@ -36,7 +35,7 @@ _STATEMENT_ORDER = (
 
 
 class LockOutError(Exception):
-    """The new policy would keep the caller from changing the policy again."""
+    """The new policy would prevent the caller from changing the policy again."""
 
 
 def checked(text: str, name: str) -> Policy:
@@ -79,8 +78,8 @@ def _check_principals(statement: Statement) -> None:
 
 
 def canonical(text: str) -> str:
-    """The policy as the service returns it: without white space, and with a single text in place of
-    a list of one."""
+    """The policy as the service returns it: without white space, with a list of one text as a
+    text."""
     import json  # imported late: a server without policies does not need it
 
     document = json.loads(text)
@@ -110,7 +109,7 @@ def _unlisted(value: Any) -> Any:
 
 
 def check_no_lock_out(new: Policy, caller: Principal, resource: str) -> None:
-    """Raises LockOutError if the new policy denies the caller the right to change it."""
+    """Raises LockOutError if the new policy denies the caller the right to change it again."""
     allowed_else = Principal(caller.arn, tags=caller.tags, policies=(_EVERYTHING,))
     context = RequestContext(caller.keys())
     if not evaluate(allowed_else, PUT, resource, context, new).allowed:
