@@ -102,7 +102,7 @@ def test_beyond_a_limit_the_log_is_not_kept(
                 ship(database)
         log_bytes = database.figures()["wal_bytes"]
         assert log_bytes < 1_000_000, "it does not begin again"
-        assert "commits that were not archived yet cannot be restored" in caplog.text
+        assert "commits that are not in the archive yet will never be restorable" in caplog.text
         in_bucket.clock.advance(5)
         s3.fault = present
         put(database, "after")

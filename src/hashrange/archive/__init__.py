@@ -6,10 +6,13 @@
     snapshots/G/N              a copy: its parts, and the segments that it needs
 
 G and N are numbers with leading zeros, ID is the id of a copy. The segments of a generation have
-consecutive numbers, and each names the SHA-256 of the segment before it. The parts of a copy are
-read while the file changes, so they are from different moments. The segments from `start` to
-`through`, two numbers in the copy's object, have every page that changed during this time, and are
-applied after the parts. If the chain breaks, another generation begins with a copy.
+consecutive numbers, and each names the SHA-256 of the segment before it. If this chain breaks,
+another generation begins, with a copy.
+
+The parts of a copy are read while the file changes, so they are from different moments. Therefore a
+restore applies segments after the parts. They include every page that changed while the parts were
+read. The object of the copy has the numbers of the first of these segments (`start`) and of the
+last (`through`).
 """
 
 from hashrange.archive.contents import Contents

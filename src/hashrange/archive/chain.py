@@ -14,7 +14,7 @@ _ATTEMPTS = 100
 
 
 class Waiting(NamedTuple):
-    """A segment to be written, and its bytes."""
+    """A segment that has not been written yet, and its bytes."""
 
     segment: Segment
     body: bytes
@@ -23,7 +23,7 @@ class Waiting(NamedTuple):
 class Chain:
     """The end of a generation, where segments are added.
 
-    `add` makes a segment of frames that have been read. It is in the archive when `write` has
+    `add` makes a segment from frames of the log. It is in the archive only when `write` has
     returned.
     """
 
@@ -42,7 +42,7 @@ class Chain:
 
     @classmethod
     def begun(cls, objects: Objects, now: float, reason: str) -> "Chain":
-        """Begin a new generation. `reason` says why, and is stored."""
+        """Begin a new generation. The `reason` is stored."""
         number = Contents(objects).last_generation() + 1
         record = Generation(f.VERSION, f.stamped(now), reason, os.urandom(8).hex())
         for generation in range(number, number + _ATTEMPTS):
@@ -66,23 +66,24 @@ class Chain:
 
     @property
     def start(self) -> int:
-        """The number of the first segment that a copy of the file, read from now on, may need.
+        """The number of the first segment that a copy of the file may need if it is read from now
+        on.
 
-        No earlier segment is needed, because all frames whose pages are not in the file yet belong
-        to the present log.
+        All frames whose pages are not in the file yet belong to the present log, so no segment from
+        before this log is needed.
         """
         assert self.last is not None
         return max(self.last.log_begins, self._settled)
 
     def settle(self) -> None:
-        """Note that the file has all pages of the segments up to the last one."""
+        """Note that the file has all pages of the segments that were added."""
         assert self.last is not None
         self._settled = self.last.number
 
     def add(self, frames: Frames, page_bytes: int, now: float) -> None:
         """Add a segment with the transactions that follow the last segment.
 
-        `now` must be a time after they were read.
+        `now` must be a time after the transactions were read.
         """
         last, end = self.last, frames.end
         number = last.number + 1 if last else 1
@@ -145,10 +146,10 @@ class Copying:
         return len(self._parts) * f.PART_BYTES < self._size
 
     def finish(self) -> Snapshot:
-        """Write the snapshot.
+        """Write the snapshot. All parts must have been copied.
 
-        Call this after the last part has been read, and when the archive has all transactions that
-        were committed before this last read.
+        The archive must already have all transactions that were committed before the last part was
+        read.
         """
         last = self._chain.last
         assert last is not None

@@ -1,4 +1,4 @@
-"""What is in an archive, read from its objects."""
+"""Reads the objects of an archive."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _STORED_MAX = f.SEGMENT_BYTES_MAX + (1 << 20)
 
 
 class Read(NamedTuple):
-    """A segment, as read. `digest` is the SHA-256 of its object."""
+    """A segment that was read. `digest` is the SHA-256 of its object."""
 
     segment: Segment
     frames: bytes
@@ -19,8 +19,11 @@ class Read(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The moments of one generation that can be restored: its first copy of the file, and the
-    state after each later segment up to `last`."""
+    """The moments of one generation that can be restored.
+
+    These are the moment of its first copy of the file, and the end of each later segment up to
+    `last`.
+    """
 
     number: int
     generation: Generation
@@ -29,7 +32,7 @@ class Span(NamedTuple):
 
 
 class Contents:
-    """Reads an archive. Its methods raise `ArchiveError` for damage, and `ObjectError`."""
+    """Reads an archive. Its methods raise `ObjectError`, and `ArchiveError` for damage."""
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
@@ -52,8 +55,10 @@ class Contents:
         return [self._snapshot(each.name) for each in self.objects.list(below)]
 
     def segment(self, generation: int, number: int) -> Read | None:
-        """The segment with this number; None if there is none. Its place in the chain is not
-        checked."""
+        """The segment with this number; None if there is none.
+
+        Its place in the chain is not checked.
+        """
         name = f.segment_name(generation, number)
         try:
             body = self._get(name, _STORED_MAX)
@@ -63,7 +68,8 @@ class Contents:
         return Read(segment, frames, f.digest_of(body))
 
     def segment_sizes(self, generation: int, after: int = 0) -> list[tuple[int, int]]:
-        """(number, stored size in bytes) of each segment after the segment `after`, in order."""
+        """The (number, stored size in bytes) of each segment after the segment `after`, in
+        order."""
         name = f.segment_name(generation, after)
         below = f"{f.LOG}{generation:08}/"
         listed = self.objects.list(below, name)
@@ -76,9 +82,9 @@ class Contents:
         return self.segment(generation, numbers[-1] if numbers else last)
 
     def chain(self, generation: int, start: int) -> Iterator[Read]:
-        """The segments from `start` on. Each is checked to follow the segment before it.
+        """The segments from the number `start` on. Each is checked to follow the segment before it.
 
-        Raises `ArchiveError`, for example if a segment is missing but later ones are there.
+        Raises `ArchiveError` for damage, for example if a segment is missing before a later one.
         """
         before: Read | None = None
         number = start

@@ -1,4 +1,5 @@
-"""The objects of an archive: their names, and their bytes, which are not trusted until decoded."""
+"""The names and the bytes of the objects of an archive. Bytes that are read are checked for
+damage."""
 
 import zlib
 from datetime import UTC, datetime
@@ -35,7 +36,7 @@ PageBytes = Annotated[int, Meta(ge=512, le=65_536, multiple_of=512)]
 
 
 class ArchiveError(Exception):
-    """The archive cannot be used as requested. The message is one line, which names the object."""
+    """The archive cannot be used as requested. The message is one line that names the object."""
 
 
 class Generation(Struct, forbid_unknown_fields=True, frozen=True):
@@ -43,15 +44,14 @@ class Generation(Struct, forbid_unknown_fields=True, frozen=True):
     time: Time
     reason: Annotated[str, Meta(max_length=1000)]
     id: Hex
-    """The id differs between servers, so that two servers that begin a generation at the same time
-    write different objects."""
+    """A random id. If two servers begin a generation at the same time, their objects differ."""
 
 
 class Segment(Struct, forbid_unknown_fields=True, frozen=True):
     """The first line of a segment.
 
     The segment has the frames after number `first`, up to number `frame`, of the log with the salts
-    `log`, except frames whose page is also in a later frame of the segment. `sums` is the checksum
+    `log`. A frame is left out if the segment has a later frame of its page. `sums` is the checksum
     of the last frame. `before` is the SHA-256 of the previous segment, empty in the first segment.
     All commits of the segment were made at or before `time`. `commits` is the number of commits in
     the generation up to the end of the segment. `log_begins` is the number of the first segment
@@ -75,9 +75,10 @@ class Segment(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Snapshot(Struct, forbid_unknown_fields=True, frozen=True):
-    """A copy of the file, of `size` bytes. It is consistent after the segments from `start` to
-    `through` have been applied. `digest` and `time` are the SHA-256 and the time of the segment
+    """A copy of the file, of `size` bytes. A restore must apply the segments from `start` to
     `through`.
+
+    `digest` and `time` are the SHA-256 and the time of the segment `through`.
     """
 
     format: Annotated[int, Meta(ge=VERSION, le=VERSION)]
@@ -91,7 +92,7 @@ class Snapshot(Struct, forbid_unknown_fields=True, frozen=True):
     id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
     parts: list[Digest]
     stored: Annotated[int, Meta(ge=0)]
-    """The stored size of all parts together."""
+    """The stored size of all parts together, in bytes."""
 
 
 T = TypeVar("T", bound=Struct)
@@ -122,7 +123,7 @@ def number_in(name: str) -> int:
 
 
 def encode(manifest: Struct) -> bytes:
-    """An object's first line: JSON, a space, and the SHA-256 of the JSON."""
+    """The first line of an object: JSON, a space, and the SHA-256 of the JSON."""
     line = msgspec.json.encode(manifest)
     return line + b" " + digest_of(line).encode() + b"\n"
 
@@ -162,8 +163,10 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(name: str, packed: bytes, size: int, digest: str) -> bytes:
-    """The decompressed bytes of `packed`. Raises `ArchiveError` unless there are `size` bytes with
-    the SHA-256 `digest`. At most one byte more than `size` is decompressed."""
+    """The decompressed bytes of `packed`. At most one byte more than `size` is decompressed.
+
+    Raises `ArchiveError` unless there are `size` bytes with the SHA-256 `digest`.
+    """
     unpacking = zlib.decompressobj()
     try:
         data = unpacking.decompress(packed, size + 1)
@@ -181,11 +184,11 @@ def digest_of(data: bytes) -> str:
 
 
 def stamped(now: float) -> float:
-    """`now`, rounded up to whole milliseconds, so that its text is exact."""
+    """The time `now`, rounded up to whole milliseconds, so that its text is exact."""
     return ceil(now * 1000) / 1000
 
 
 def written(time: float) -> str:
-    """A time as text for people, which the option `--at` accepts."""
+    """A time as text for users. The option `--at` accepts this text."""
     moment = datetime.fromtimestamp(time, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -21,9 +21,10 @@ from hashrange.storage.sqlite.tail import FRAME, FRAME_HEADER_BYTES
 
 
 class Restored(NamedTuple):
-    """The state to which a file was restored: the state after the commits of `segment`.
+    """The result of a restore: the file has the commits up to the end of `segment`.
 
-    If the archive may lack commits between this state and the requested moment, `gap` says why.
+    If the archive may lack commits between this state and the requested moment, `gap` is the
+    reason; otherwise it is empty.
     """
 
     segment: Segment
@@ -39,12 +40,10 @@ class Restored(NamedTuple):
 
 
 def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
-    """Build the new file `path` as of the last archived commit at or before the time `at`.
+    """Build the new file `path`, with the commits up to the time `at` that are in the archive.
 
-    By default, this is the latest archived commit.
-
-    Raises `ArchiveError` and `ObjectError`, and `StoreError` if the file exists. After an error,
-    there is no new file.
+    `at` is in epoch seconds; None for all archived commits. Raises `ArchiveError` and
+    `ObjectError`, and `StoreError` if the file exists. After an error, there is no new file.
     """
     path = os.path.abspath(path)
     check_folder(path)
@@ -65,7 +64,7 @@ def restore(objects: Objects, path: str, at: float | None = None) -> Restored:
 
 
 def build(objects: Objects, path: str, at: float | None = None) -> Restored:
-    """Write the pages as of the time `at` to the existing file `path`, and sync it."""
+    """Write the pages as of the time `at` to the existing file `path`, and sync the file."""
     contents = Contents(objects)
     generations = contents.generations()
     snapshot, until = _base(contents, generations, at)
@@ -86,8 +85,8 @@ def _base(
 ) -> tuple[Snapshot, float]:
     """The copy of the file to begin with, and the time after which no segment is applied.
 
-    Segments that were added to a generation after the next generation had begun are not part of
-    the history: the server that wrote them did not know yet that another server had replaced it.
+    If a segment was added to a generation after the next generation had begun, it is not part of
+    the history. It is from a server that did not know yet that another server had replaced it.
     """
     if not generations:
         raise ArchiveError(f"{contents.objects.address}: there is no archive here")
@@ -163,9 +162,9 @@ def write_frames(segment: Segment, frames: bytes, file: BinaryIO) -> int:
 
 @contextmanager
 def _announced(objects: Objects) -> Iterator[None]:
-    """Keep the archive's objects from being deleted while the block runs.
+    """Prevent the deletion of objects from the archive while the block runs.
 
-    The block runs without this protection if the process may not write to the archive.
+    If the process may not write to the archive, the block runs without this protection.
     """
     name = f"{f.RESTORES}{uuid4().hex}-{int(time.time())}"
     with suppress(ObjectError):

@@ -1,6 +1,6 @@
 """Deletes objects that are not needed to restore any of the kept moments.
 
-An object that names other objects is deleted before these. So a reader of the archive finds either
+An object that names other objects is deleted before them. So a reader of the archive finds either
 all parts of a copy, or no copy.
 """
 
@@ -11,14 +11,14 @@ from hashrange.archive.contents import Contents
 from hashrange.archive.format import ArchiveError, Snapshot
 
 _RESTORE_SECONDS_MAX = 86_400
-"""A running restore leaves a mark in the archive. An older mark than this is ignored."""
+"""A running restore has a mark in the archive. A mark is ignored if it is older than this."""
 
 
 def delete_old(contents: Contents, now: float, seconds: float) -> Iterator[None]:
-    """Delete objects, but none that is needed to restore a moment of the last `seconds`.
+    """Delete objects that are not needed to restore any moment of the last `seconds`.
 
     While a restore runs, nothing is deleted. Yields after each deletion. If the generator is not
-    resumed, a later call deletes the rest.
+    resumed, a later call deletes the remaining objects.
     """
     if _restores_run(contents, now):
         return
@@ -48,10 +48,10 @@ def _restores_run(contents: Contents, now: float) -> bool:
 
 
 def _delete_parts(contents: Contents, first: Snapshot, needed: set[str]) -> Iterator[None]:
-    """Delete the parts of all copies but those with an id in `needed`.
+    """Delete the parts of copies, except copies with an id in `needed`.
 
-    Only the generation of `first` and earlier generations are searched. In these, no copy may be in
-    progress, since incomplete copies are deleted.
+    Later generations than that of `first` are not searched. No copy of the other generations may be
+    in progress, because the parts of an incomplete copy are deleted too.
     """
     for each in list(contents.objects.list(f.PARTS)):
         _, generation, snapshot_id, _ = each.name.split("/")

@@ -1,7 +1,7 @@
-"""Ships the log of a database file to its archive, in a thread, while requests are served.
+"""Copies the log of a database file to its archive, in a thread, while requests are served.
 
-Only one of the processes that use the file does this. No other process moves pages from the log
-into the file.
+Only one of the processes that use the file does this. Meanwhile, no other process moves pages from
+the log into the file.
 """
 
 import logging
@@ -41,10 +41,10 @@ class Limits(NamedTuple):
 
 
 class Shipper(Background):
-    """The thread that ships the log. `now` returns the time of the database.
+    """The thread that copies the log to the archive. `now` returns the time of the database.
 
-    If it is no longer known what is on the disk, nothing more may be written: the thread then calls
-    `refuse` with the reason.
+    If a failure makes it uncertain what is on the disk, nothing more may be written. The thread
+    then calls `refuse` with the reason.
     """
 
     name = "hashrange-archive"
@@ -77,7 +77,7 @@ class Shipper(Background):
     def check(self) -> None:
         """Check that objects can be stored. Raises `ObjectError`.
 
-        An object store that cannot be reached is no error, because it may come back.
+        An object store that cannot be reached is no error, because it may become reachable later.
         """
         try:
             probe(self._objects)
@@ -108,7 +108,7 @@ class Shipper(Background):
         return EVERY_SECONDS
 
     def close(self) -> None:
-        """Ship everything that is committed, unless the object store cannot be reached."""
+        """Copy all commits to the archive, unless the object store cannot be reached, and stop."""
         super().close()
         if not self._failures:
             self.run_once()
@@ -116,7 +116,7 @@ class Shipper(Background):
             self._tail.close()
 
     def before_fork(self) -> None:
-        """Close the connections to SQLite, because a child must not inherit them."""
+        """Close the connections to SQLite, because a child process must not inherit them."""
         self._stepping.acquire()
         self._tail.pause()
 
@@ -145,7 +145,7 @@ class Shipper(Background):
             self._tail.pause()
         else:
             if self._failures and not (self._discards or self._ended):
-                _log.warning("the archive can be written again, after %d failures", self._failures)
+                _log.warning("the archive can be written again; failures: %d", self._failures)
                 self._failures = 0
 
     def _step(self) -> None:
@@ -266,7 +266,8 @@ class Shipper(Background):
             self._ship_if_due()
 
     def _ship_if_due(self) -> None:
-        """Ship the log if a second has passed. Long work, such as a copy, calls this regularly."""
+        """Copy the log to the archive if a second has passed. Long work must call this
+        regularly."""
         if monotonic() >= self._complete_at + EVERY_SECONDS:
             self._ship()
             self._move_pages()
@@ -274,7 +275,7 @@ class Shipper(Background):
     # ---- failures ----
 
     def _look_for_others(self) -> None:
-        """Raise `Taken` if another server has replaced this one: it began a later generation."""
+        """Raise `Taken` if a later generation exists: another server has replaced this one."""
         if self._chain is not None and monotonic() >= self._look_at:
             self._look_at = monotonic() + _LOOK_SECONDS
             last = self._contents.last_generation()
@@ -296,9 +297,11 @@ class Shipper(Background):
         return self._tail.log_bytes() > self._limits.log_bytes_max
 
     def _break_chain(self, reason: str) -> None:
-        """Give up the present log, while writes continue. The archive will lack the commits that
-        have not been shipped."""
-        _log.error("commits that were not archived yet cannot be restored: %s", reason)
+        """Give up archiving the present log, while writes continue.
+
+        Commits that have not been copied to the archive will be missing from it.
+        """
+        _log.error("commits that are not in the archive yet will never be restorable: %s", reason)
         self._chain = None
         self._discards = reason
         self._tail.pause()
@@ -312,7 +315,7 @@ class Shipper(Background):
         self._discard()
 
     def _discard(self) -> None:
-        """Let the log restart, although its end has not been shipped."""
+        """Let the log restart, although its end has not been copied to the archive."""
         try:
             if not self._tail.is_open:
                 self._tail.open(None)
