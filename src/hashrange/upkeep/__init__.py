@@ -1,1 +1,1 @@
-"""Scheduled work, and the search for damage."""
+"""Upkeep in the background, and the search for damage."""

@@ -1,5 +1,4 @@
-"""`hashrange check`: computes every index and counter again from the tables, and compares it with
-the stored one."""
+"""`hashrange check`: compares stored indexes and counters with values computed from the tables."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,15 +21,14 @@ from hashrange.runtime import source
 
 CHUNK_ROWS = 1000
 CHUNK_BYTES = 1024 * 1024
-"""The largest total size of the items that are checked together, as a page. Their index entries are
-read together."""
+"""The largest total size of a page of items. Their index entries are read together."""
 
 _Check = tuple[AnyIndex, Fetch[Checked]]
 """An index, and the check of its row for one item. The check has not begun yet."""
 
 
 def problems(store: kv.Store) -> Iterator[str]:
-    """Yield one line for each problem; the check is as of one moment."""
+    """Yield one line for each problem in the database. The check is as of one moment."""
     snapshot = store.snapshot()
     try:
         for _, value in _rows(snapshot, kv.SYSTEM_SPACE, system.TABLES, system.AFTER_TABLES):
@@ -58,8 +56,7 @@ def _pages(
 
 
 class TableCheck:
-    """Checks one table: its items, and that its indexes have the rows for these items and no
-    others.
+    """Checks one table: its items, and that each index has exactly the rows for these items.
 
     An index that is updated from a log is compared with the items as they were before the changes
     that still wait in the log. If it is still being built from the log, only its existing entries
@@ -74,7 +71,7 @@ class TableCheck:
         self._expected: Counter[int] = Counter()
         """The number of rows that each space should have."""
         self._counters: Counters = defaultdict(int)
-        """The correct values of counters and of the sizes of item collections."""
+        """The correct values of the counters, and of the sizes of item collections."""
 
     def problems(self) -> Iterator[str]:
         for rows in _pages(self.snapshot, self._table.space):
@@ -94,7 +91,7 @@ class TableCheck:
             yield f"table {self._table.name}, {problem}"
 
     def item_problems(self, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[str]:
-        """Check some rows of the table, and the rows of its indexes that belong to them."""
+        """Check some rows of the table, and the index rows of their items."""
         checks: list[_Check] = []
         for key, value in rows:
             yield from self._row_problems(key, value, checks)
@@ -114,7 +111,7 @@ class TableCheck:
                 yield f"{_name(index)}: {checked.problem}"
 
     def _row_problems(self, key: bytes, value: bytes, checks: list[_Check]) -> Iterator[str]:
-        """Check a row of the table, and add the checks of its rows in indexes to `checks`."""
+        """Check a row of the table, and add the checks of its item's index rows to `checks`."""
         where, table = f"row {key.hex()}", self._table
         try:
             row = Row(value)
@@ -136,7 +133,7 @@ class TableCheck:
                 checks.append(self._check(index, owner, row))
 
     def entry_problems(self, index: AnyIndex, key: bytes, value: bytes) -> Iterator[str]:
-        """Check that a row of an index belongs to an item, and is the row that the item should
+        """Check that a row of an index belongs to an item, and is the row that this item should
         have."""
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:
@@ -154,26 +151,31 @@ class TableCheck:
 
     @cached_property
     def _checked(self) -> tuple[AnyIndex, ...]:
-        """The indexes that are checked for missing rows. An index that is being built from the log
-        does not have all rows yet."""
+        """The indexes that are checked for missing rows.
+
+        An index that is being built from the log is left out, because it does not have all rows
+        yet.
+        """
         table = self._table
         return tuple(index for index in table.maintained if index not in table.built_from_log)
 
     @cached_property
     def _shown(self) -> dict[kv.Key, tuple[RowKey, Row | None]]:
-        """The items of which an index still shows an older state: see `propagation.shown`."""
+        """The items that an index still shows in an older state: see `propagation.shown`."""
         log = self._table.index_log
         return {} if log is None else propagation.shown(self._table, _rows(self.snapshot, log))
 
     def _row_shown(self, index: AnyIndex, owner: RowKey) -> Row | None:
-        """The row of the item with the key `owner`, as the index should show it."""
+        """The row of the item with the key `owner`, as the index should show it; None if there is
+        none."""
         if (index.space, owner.key) in self._shown:
             return self._shown[index.space, owner.key][1]
         stored = source.row(self.snapshot, self._table.space, owner.key)
         return None if stored is None else Row(stored)
 
     def _answers(self, checks: Sequence[Fetch[Checked]]) -> list[Checked]:
-        """Run checks in parallel: the rows that they request next are read together."""
+        """Run checks together: in each round, one read gets the rows that all of them request
+        next."""
         results: dict[int, Checked] = {}
         replies: dict[int, Any] = dict.fromkeys(range(len(checks)))
         while replies:
@@ -191,7 +193,7 @@ class TableCheck:
         return [results[number] for number in range(len(checks))]
 
     def _count_problems(self) -> Iterator[str]:
-        """Find spaces with too many or too few rows."""
+        """Yield the spaces that have too many or too few rows."""
         for view in (self._table, *self._checked):
             if view is self._table:
                 count = self._items
@@ -215,7 +217,7 @@ class TableCheck:
             [stored] = source.counters(self.snapshot, name)
             if stored != self._counters[name]:
                 shown = name.decode("latin-1")
-                yield f"counter {shown} is {stored}, not {self._counters[name]}"
+                yield f"counter {shown} is {stored}, but should be {self._counters[name]}"
 
     def _collection_problems(self) -> Iterator[str]:
         space = self._table.collections
@@ -232,7 +234,7 @@ class TableCheck:
                 yield f"{where}: {problem}"
                 continue
             if stored_size != size:
-                yield f"{where} has {size} bytes, not {stored_size}"
+                yield f"{where}: the size in bytes is {stored_size}, but should be {size}"
 
 
 def _stored_size(table: Table, row: Row, key: bytes) -> int:

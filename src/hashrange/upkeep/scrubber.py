@@ -1,12 +1,12 @@
 """A thread that looks for damage in the background, slowly, and stops all writes if it finds some.
 
 A damaged page of a file rarely causes an error. More often a row is no longer found, and a read
-answers as if the item did not exist. Only comparisons reveal that: between items and the entries of
-their indexes, in both directions, and between the two trees that a store keeps of each space.
-Nothing should be written to a damaged file, so the database becomes read-only when damage is found.
+answers as if the item did not exist. Only comparisons reveal such damage: of items with the entries
+of their indexes, in both directions, and of the two trees that a store keeps of each space. Nothing
+should be written to a damaged file, so the database becomes read-only when damage is found.
 
-The work is done in parts of a few milliseconds, each on a snapshot of its own, so that no
-checkpoint has to wait. Between parts the thread pauses, so that it uses a small share of one core.
+The work is done in parts of a few milliseconds. Each part has its own snapshot, so that it does not
+delay checkpoints. The thread pauses between parts, so that it uses a small share of one core.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,12 +28,10 @@ SHARE = 0.02
 
 PART_SECONDS = 0.002
 PASS_SECONDS_MIN = 60.0
-"""The least time from the beginning of a pass over everything to the beginning of the next pass.
-This time is longer if a pass takes longer."""
+"""The shortest interval between the beginnings of two passes over everything."""
 
 ELECTION_SECONDS = 2.0
-"""While another process does the search, the interval at which this process asks whether it has
-been elected to do it."""
+"""The interval at which a process checks whether the store has elected it to do the search."""
 
 _ROWS = 50
 _BYTES = 256 * 1024
@@ -46,8 +44,10 @@ class RefusesWrites(Protocol):
 
 
 class Scrubber(forks.Forkable):
-    """Searches a store for damage in a thread. Call `start` once. `close` returns when the current
-    part is done."""
+    """Searches a store for damage in a thread.
+
+    Call `start` once. `close` returns when the current part is done.
+    """
 
     def __init__(self, store: kv.Store, runtime: RefusesWrites) -> None:
         self._store = store
@@ -68,8 +68,10 @@ class Scrubber(forks.Forkable):
                 self._thread.start()
 
     def on_damage(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with one line about damage as soon as damage is found, in any thread. If
-        damage has been found already, call it now."""
+        """Call `tell` with one line about the damage when damage is found.
+
+        The call may come from any thread. If damage has already been found, `tell` is called now.
+        """
         with self._lock:
             self._tell = tell
             problem = self._problem
@@ -127,8 +129,8 @@ class Scrubber(forks.Forkable):
 
     def _report(self, problem: str) -> None:
         reason = (
-            f"damage was found: {problem}; nothing is written any more: run hashrange check, and "
-            "restore a backup"
+            f"damage was found: {problem}; the database is now read-only: run `hashrange check`, "
+            "and restore a backup"
         )
         self._runtime.refuse_writes(reason)
         _log.critical("%s", reason)
@@ -138,8 +140,7 @@ class Scrubber(forks.Forkable):
 
 
 def scrub(store: kv.Store, seconds: float) -> Iterator[list[str]]:
-    """Search for damage in parts of about this many seconds, and yield the problems of each
-    part."""
+    """Search for damage in parts of about this many seconds. Yields the problems of each part."""
     return chain(store.scrub(seconds), _table_parts(store, seconds))
 
 
@@ -179,8 +180,10 @@ class _Walk:
 
     def _part(self, index: AnyIndex | None, start: bytes, problems: list[str]) -> bytes | None:
         """Search a part of the index, or of the table if `index` is None, from the key `start` on.
-        Adds its problems to `problems`. Returns the key where the next part begins, None at the
-        end."""
+
+        Adds the problems to `problems`. Returns the key at which the next part begins; None at the
+        end.
+        """
         end = perf_counter() + self._seconds
         snapshot = self._store.snapshot()
         try:

@@ -2,8 +2,8 @@
 
 If several processes use one file, each does the work that its own changes cause, at once. Scheduled
 work, such as the deletion of expired items, is done only by the process that the store has elected,
-so that the rate does not depend on the number of processes. A database on another machine elects no
-process: there the upkeep takes a lease.
+so that the rate does not depend on the number of processes. If the database is on another machine,
+no process is elected. Instead, the upkeep takes a lease.
 """
 
 from collections import Counter
@@ -20,19 +20,19 @@ PAUSE_SECONDS = 2.0
 
 ROUND_SECONDS = 45.0
 """The interval at which the thread looks for work in a shared database if no process has asked for
-work. It is long, because looking for work takes several statements there."""
+it. It is long, because the search takes several statements."""
 
 RETRY_GROWTH = 1.1
-"""A partition that could not be split is tried again when it has grown by this factor, because each
-attempt reads half of it to find the middle of its bytes."""
+"""If a partition could not be split, a split is tried again when it has grown by this factor. Each
+attempt reads half of the partition."""
 
 
 class Upkeep(Background):
-    """The thread of upkeep of one database.
+    """The thread that does the upkeep of one database.
 
     `asked` returns steps to do in addition to those that the database needs. `elected` tells
     whether this process does the scheduled work. If the database is `shared`, only the process with
-    the lease works. `timer` counts seconds: see `Duty`.
+    the lease works. `timer` returns a time in seconds: see `Duty`.
     """
 
     name = "hashrange-upkeep"
@@ -51,8 +51,7 @@ class Upkeep(Background):
         self._shared = shared
         self._next_round = 0.0  # a time of the timer
         self._seen = 0.0
-        """The time when another process had last asked for work (`Duty.asked`), as of the last look
-        that found no work."""
+        """The value that `Duty.asked` had when this thread last found no work."""
         self._asked = asked
         self._timer = timer
         self._runtime = runtime
@@ -60,8 +59,8 @@ class Upkeep(Background):
         self.expired: Counter[str] = Counter()
         """The number of expired items that were deleted, by table."""
         self._resume: dict[tuple[str, str], dict[str, Any]] = {}
-        """The progress of each build of an index, as members to add to the body of its next step.
-        The keys are table and index."""
+        """The progress of index builds, by table and index: members for the body of the next
+        step."""
         self._expire_from = 0.0  # a time of the timer; until then no expired item is deleted
         self._retry_from: dict[tuple[str, str | None, int], float] = {}
         super().__init__()
@@ -76,10 +75,10 @@ class Upkeep(Background):
         self._duty.end()
 
     def run_once(self, expire: bool = True) -> bool:
-        """Do one step of each kind of waiting work. Returns whether there was any.
+        """Do one step of each kind of waiting work. Returns whether there was any work.
 
-        Threads take turns: if another thread did the same steps in between, it would look as if
-        there were no work.
+        Only one thread does this at a time. Otherwise a thread might find no work because another
+        thread was just doing it.
         """
         with self._stepping:
             return self._run_once(expire)
@@ -110,8 +109,7 @@ class Upkeep(Background):
                 return self._call(operation, step["Body"])
 
     def _build(self, step: dict[str, Any]) -> dict[str, Any]:
-        """Find the next items for an index that is built from the log, and have their records
-        appended."""
+        """Find the next items for an index that is built from the log, and append their records."""
         body = step["Body"]
         index = body["TableName"], body["IndexName"]
         found = self._call(step["Operation"], body | self._resume.pop(index, {}))
@@ -122,7 +120,7 @@ class Upkeep(Background):
         return found
 
     def _halve(self, step: dict[str, Any]) -> dict[str, Any]:
-        """Split a large partition. If that is impossible, it is tried again when the partition has
+        """Split a large partition. If that is impossible, try again when the partition has
         grown."""
         body = step["Body"]
         place = body["TableName"], body["IndexName"], body["Number"]
