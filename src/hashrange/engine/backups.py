@@ -61,8 +61,8 @@ def begin(
     """Begin a backup of the table as it is now. The rows are copied in later steps.
 
     Returns the backup, the table's changed definition, and the changes that store both. `restoring`
-    is the table that is restored from the backup; None if there is none. The backup does not use
-    the next `spaces` ids of spaces, because the same decision needs them for other spaces.
+    is the table that is restored from the backup; None if there is none. `spaces` is the number of
+    new ids of spaces that the backup must leave to the other changes of the same decision.
     """
     [(items, size)] = yield from fetch.statistics([table])
     own, other = (yield from fetch.new_spaces(spaces + 2))[spaces:]
@@ -114,10 +114,10 @@ def copy_step(backup: Backup) -> Fetch[list[AnyChange]]:
 
 
 def _released(backup: Backup, copying: Copying) -> Fetch[tuple[tuple[int, ...], list[AnyChange]]]:
-    """The spaces and changes that are left over when a copy is complete or deleted.
+    """The spaces to drop, and the changes to make, when a copy is complete or deleted.
 
-    Returns the spaces that only this copy still uses. If nothing else needs the table's history,
-    also returns a change of the definition that ends the history.
+    The spaces are those that only this copy still uses. If nothing else needs the table's history,
+    a change of the definition ends the history.
     """
     others = [each for each in (yield from listed()) if each.arn != backup.arn]
     if any(each.copying and each.copying.source == copying.source for each in others):

@@ -70,7 +70,7 @@ class Receipt(Struct, gc=False):
 
     `returned` is the number of items that Query, Scan or SELECT returned. `collections` has each
     item collection that was written to, by the table's name and the partition digest: its key
-    attributes, and its size in bytes after the changes. It is None if there are none.
+    attributes, and its size in bytes after the changes. None if no collection was written to.
     """
 
     transactional: bool = False

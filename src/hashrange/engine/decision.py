@@ -98,7 +98,7 @@ class Propagate(NamedTuple):
     """Changes of items that are carried over from a table's index log to its global indexes.
 
     `records` are the first records of their slots, in order, each with its key. `sizes` has the
-    sizes in bytes of existing index entries, by space and key, for early records only.
+    sizes in bytes of the existing entries that early records may change, by space and key.
     """
 
     table: Table
@@ -130,7 +130,7 @@ class Trim(NamedTuple):
 class Recount(NamedTuple):
     """Rows that are counted in another partition of their space from now on.
 
-    The number of `rows` and their `size` in bytes are subtracted from the counters of the partition
+    `rows`, their number, and `size`, in bytes, are subtracted from the counters of the partition
     number `taken_from`, and added to those of the partition number `added_to`.
     """
 

@@ -147,16 +147,14 @@ def table(name_or_arn: str, moment: Moment) -> Fetch[Table]:
 
 
 def usable(table: Table | None, moment: Moment) -> Table:
-    """The table. Raises ResourceNotFoundException if there is none, or if it is still being
-    created."""
+    """The table. Raises ResourceNotFoundException if it is missing or still being created."""
     if table is None or moment.now < table.active_at:
         raise ResourceNotFoundException("Requested resource not found")
     return table
 
 
 def described_table(name_or_arn: str) -> Fetch[Table]:
-    """The table, in whatever state. Raises a ResourceNotFoundException with its name if it is
-    missing."""
+    """The table in any state. Raises ResourceNotFoundException, with its name, if it is missing."""
     definition = yield from find_table(name_or_arn)
     if definition is None:
         name = plain_name(name_or_arn)
@@ -268,8 +266,8 @@ def statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[tuple[int, int]]]:
 
 
 def partition_statistics(sources: Sequence[TableOrIndex]) -> Fetch[list[list[tuple[int, int]]]]:
-    """The (number, size in bytes) of the rows in each partition of each of these tables and
-    indexes."""
+    """For each of these tables and indexes, the (number, size in bytes) of the rows per
+    partition."""
     names: list[bytes] = []
     for source in sources:
         for partition in source.partitions:

@@ -97,8 +97,7 @@ class Change(NamedTuple):
 def changes(
     table: Table, after: int, until: int | None, page: Callable[[kv.Range], kv.Page]
 ) -> Iterator[list[Change]]:
-    """Lists of the changes after the time `after` and, unless `until` is None, up to the time
-    `until`.
+    """Lists of the changes after the time `after`, up to the time `until` unless it is None.
 
     Times are in milliseconds. The lists are in the order of the commits. The function `page`
     answers the reads. A table without a history has no changes.
@@ -124,8 +123,8 @@ def _before(table: Table, row: Row) -> tuple[bytes, bytes | None]:
 
 
 def trim(history: History, oldest: int) -> Fetch[Trim | None]:
-    """Delete some records from before the time `oldest`, in milliseconds. None if there are
-    none."""
+    """Delete some records from before the time `oldest`, in milliseconds. None if there are no such
+    records."""
     end = logs.prefix(history.slot, max(oldest, 0))
     page: kv.Page = yield kv.Range(
         history.space, b"", end, rows_max=STEP_ROWS, weight_max=STEP_BYTES

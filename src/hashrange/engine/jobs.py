@@ -104,11 +104,10 @@ def new_id(moment: Moment) -> str:
 def page(
     jobs: list[Job], moment: Moment, table_arn: str | None, limit: int, token: str | None
 ) -> tuple[list[Job], str | None]:
-    """A page of `jobs`, and the token of the next page: at most `limit` jobs, none older than 90
-    days.
+    """A page of at most `limit` jobs, and the token of the next page.
 
-    Unless `table_arn` is None, the page has only jobs of this table. Raises ValidationException if
-    `token` cannot be the token of a page.
+    The page has those of `jobs` that are younger than 90 days and, unless `table_arn` is None, of
+    this table. Raises ValidationException if `token` cannot be the token of a page.
     """
     wanted = [
         job

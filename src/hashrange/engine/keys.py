@@ -118,7 +118,7 @@ def check_none_empty(table: Table, item: Item) -> None:
 def check_none_emptied(table: Table, literals: Iterable[tuple[str, AttributeValue]]) -> None:
     """Raises ValidationException if an update gives an index's key attribute an empty value.
 
-    `literals` are the attributes whose new values are literal in the update.
+    `literals` has the attributes whose new values are literals of the update, with these values.
     """
     for name, value in literals:
         if name in table.index_keys:

@@ -37,8 +37,7 @@ class Found(NamedTuple):
 
 
 def source(table: Table, index_name: str | None) -> Table | Index | None:
-    """The table if the name is None; else its global index with this name, or None if there is
-    none."""
+    """The table if the name is None; else its global index with this name, if there is one."""
     if index_name is None:
         return table
     index = table.index(index_name)
@@ -63,8 +62,7 @@ def sources(table: Table) -> list[Table | Index]:
 
 
 def with_partitions(table: Table, owner: Table | Index, partitions: Sequence[Partition]) -> Table:
-    """The table with these partitions of `owner`, which is the table itself or one of its
-    indexes."""
+    """The table with these partitions of `owner`, which is the table or one of its indexes."""
     return table.with_changed(replace(owner, partitions=tuple(partitions)))
 
 
@@ -112,8 +110,8 @@ def _with_slot_split(reader: Stream, readers: Sequence[Stream], at: bytes, lates
     """A reader of the log, with the slot that has the key `at` replaced by two open slots.
 
     A slot is split only between item collections, because readers rely on the order of an item's
-    records, and only if numbers for two more slots are free. All `readers` of the log must have the
-    same slots. No record of the log has a time after `latest`.
+    records, and only if numbers for two more slots are free. All `readers` of the log get the same
+    slots. No record of the log has a time after `latest`.
     """
     taken = {slot.number for each in readers for slot in each.slots}
     free = [number for number in range(SLOTS_MAX) if number not in taken]
@@ -161,8 +159,8 @@ def middle(place: Found, size: int) -> Fetch[bytes | None]:
     """The key that halves a partition of `size` bytes; None if there is no such key.
 
     The key is the start of an item collection, unless the first collection has half of the bytes.
-    Then the key divides this collection. In a table with local indexes, or in a provisioned table
-    with a change log, there is no such key.
+    Then the key divides this collection. It must not be divided in a table with local indexes, or
+    in a provisioned table with a change log: there, the result is None.
     """
     table, owner, partition = place
     start, end, before = partition.start, end_of(owner, partition), 0

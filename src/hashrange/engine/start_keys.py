@@ -50,8 +50,7 @@ def check_sort(table: Table, source: TableOrIndex, key: Item) -> None:
 
 
 def check_table(table: Table, source: TableOrIndex, key: Item) -> None:
-    """Checks that a start key has the table's key, and only attributes of this key or the index's
-    key."""
+    """Checks the table's key in a start key, and the number of attributes of the start key."""
     if len(key) != _length(table, source) or not all(
         name in key and is_key_value(table.types[name], key[name]) for name in table.key
     ):
@@ -74,8 +73,7 @@ def _check(table: Table, names: Sequence[str], key: Item) -> None:
 def resume_query(
     table: Table, source: TableOrIndex, query: KeyQuery, bounds: Bounds, key: Item, reverse: bool
 ) -> Bounds:
-    """The bounds of the rows that a Query still has to read after a key whose types have been
-    checked.
+    """The rest of a Query's bounds after a start key whose types have been checked.
 
     Raises ValidationException if the key is not within the bounds.
     """
@@ -103,7 +101,7 @@ def resume_scan(
     segment: int | None,
     total: int | None,
 ) -> Bounds:
-    """The bounds of the rows that a Scan still has to read after a start key that has been checked.
+    """The rest of the bounds of a Scan's segment after a start key that has been checked.
 
     Raises ValidationException if the key is not in the segment.
     """
@@ -117,7 +115,7 @@ def resume_scan(
 
 
 def resume(table: Table, source: TableOrIndex, bounds: Bounds, key: Item, reverse: bool) -> Bounds:
-    """Check a start key, and find the bounds of the rows that are still to be read after it.
+    """Check a start key, and return the rest of the bounds after it.
 
     Raises ValidationException if the key is invalid or outside the bounds.
     """

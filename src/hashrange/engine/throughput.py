@@ -113,8 +113,8 @@ def admit_some(every: Sequence[Admit]) -> Fetch[list[ApiError | None]]:
 
 
 def error(limits: Sequence[Limit], *, transactional: bool = False) -> ApiError:
-    """The service's error for limits that have been reached. Its kind depends on the first
-    limit."""
+    """The service's error for limits that have been reached. The first limit determines its
+    type."""
     first = limits[0]
     reasons = [limit.reason for limit in limits]
     if first.kind == "AccountLimit":

@@ -179,8 +179,7 @@ def _stream(change: StreamChange) -> list[kv.Write]:
 
 
 def _job(change: JobChange) -> list[kv.Write]:
-    """The writes for a change of a job. The row of a job has another key while it is in
-    progress."""
+    """The writes for a change of a job. Its row has another key while the job is in progress."""
     writes: list[kv.Write] = []
     old, new = (
         job and system.job_row(job.kind, job.id, job.in_progress)

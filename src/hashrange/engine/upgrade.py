@@ -120,8 +120,7 @@ def _version_lost() -> kv.Damaged:
 
 
 def _with_slots(stored: dict[str, Any]) -> Stream:
-    """The stream with the slots of its log, which divide the first byte of the hash into equal
-    ranges."""
+    """The stream with the slots of its log: equal ranges of the first byte of the hash."""
     count = stored.get("slots", 4)
     starts = [bytes([-(-256 * number // count)]) for number in range(1, count)]
     slots = first_slots([b"", *starts], stored["enabled_at"])

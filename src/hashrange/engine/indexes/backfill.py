@@ -40,8 +40,7 @@ def next_keys(table: Table, start: bytes) -> Fetch[tuple[Sequence[bytes], bytes 
 def items_of_one_slot(
     table: Table, keys: Sequence[bytes]
 ) -> Fetch[tuple[Sequence[Row], Sequence[bytes]]]:
-    """Read the first items of `keys`, as far as they are in one slot. Also returns the remaining
-    keys."""
+    """Read the first items of `keys` that are in one slot. Also returns the remaining keys."""
     slot = kv.slot_of(keys[0])
     first = list(takewhile(lambda key: kv.slot_of(key) == slot, keys))
     values = yield kv.Get(tuple([(table.space, key) for key in first]))

@@ -68,8 +68,7 @@ def count(
 
 
 def _expires_at(value: AttributeValue | None) -> int | None:
-    """The expiry, in epoch seconds, that an attribute's value means; None if the item never
-    expires."""
+    """The time of expiry, in epoch seconds; None if the item never expires."""
     number = None if value is None else value.get("N")
     if number is None:
         return None

@@ -27,7 +27,7 @@ class Maintainer(Protocol):
     """The module of one kind of index. The argument `index` is the definition of an index."""
 
     def derive(self, index: Any, change: ItemChange, effects: Effects, /) -> None:
-        """Update the index for a change of an item that is in the built part of the index."""
+        """Update the index for a change of an item that the build of the index has passed."""
         ...
 
     def build(self, table: Table, index: Any, items: Sequence[Row], effects: Effects, /) -> None:

@@ -23,7 +23,7 @@ item, slot by slot. Until the build has come to the last item, all records for t
 *early*: the entry of a record's old image may be missing from the index, or the index may already
 have a later entry. So a step first reads which entries of these items exist. When the last early
 record has been applied, the index is complete. Thus the progress of the build need not be in the
-table's definition, whose changes stop all writers.
+table's definition: each change of a definition stops all writers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -183,7 +183,7 @@ def shown(
 
     `rows` are rows of the log. The result is by the space of the index and the key of the item.
     Each value is the item's row key, and its row as the index shows it; None if there was no item.
-    For an early record without an old image, nothing is known.
+    From an early record without an old image, it is not known what the index shows.
     """
     items: dict[kv.Key, tuple[RowKey, Row | None]] = {}
     for _, value in rows:
@@ -269,7 +269,7 @@ def left_behind(table: Table, now: int) -> Fetch[list[bytes]]:
 
 
 def _older(rows: Sequence[tuple[bytes, bytes]], until: int) -> Iterator[bytes]:
-    """The keys of each slot's records before the first record that is not from before `until`."""
+    """For each slot, the keys of its records before its first record from `until` or later."""
     younger: set[int] = set()
     for key, value in rows:
         slot = kv.slot_of(key)
@@ -285,7 +285,7 @@ def time_of(value: bytes) -> float:
 
 
 def oldest(table: Table) -> Fetch[float | None]:
-    """The earliest time of a record in the first page of the log, in epoch seconds; None if it is
+    """The earliest time among the log's first records, in epoch seconds; None if the log is
     empty."""
     page = yield from _page(table, b"", None, RECORDS_MAX)
     return min((time_of(value) for _, value in page.rows), default=None)

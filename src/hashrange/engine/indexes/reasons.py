@@ -9,8 +9,7 @@ from hashrange.model.tables import Index
 
 
 def reasons(change: ItemChange) -> Iterator[tuple[Index, str]]:
-    """For each secondary index of the table: the index, and the effect on the item's entry, in
-    words."""
+    """For each secondary index of the table: the index, and the effect on its entry in words."""
     for index in change.table.indexes:
         if not (is_built(index, change.key) or index in change.table.built_from_log):
             yield index, "is being built and has not reached the item yet: no write"

@@ -86,8 +86,7 @@ def _move(index: Index, change: ItemChange, effects: Effects) -> None:
 
 
 def settle(index: Index, change: ItemChange, sizes: dict[kv.Key, int], effects: Effects) -> None:
-    """Like `derive`, but for an index in which the old image may have no entry, or a later image
-    one.
+    """Like `derive`, but does not assume that the index has exactly the entry of the old image.
 
     `sizes` has the sizes in bytes of the existing entries that the change may affect, by space and
     key. It is updated.
@@ -179,16 +178,14 @@ def _project(table: Table, index: Index, item: Item) -> Item:
 
 
 def _put(index: Index, entry: Entry, json: bytes | None) -> kv.Put:
-    """The write of an entry's row. `json` is the stored form of the entry's item; None if not
-    known."""
+    """The write of an entry's row. `json` is the stored form of its item; None if not known."""
     if json is None:
         json = encode_item(entry.shown)
     return kv.Put(index.space, entry.key.key, encode_row(entry.key.raw, json, entry.size))
 
 
 def local_size(table: Table, key: RowKey, item: Item, size: int) -> int:
-    """The total size in bytes of an item's entries in local indexes. `size` is the size of the
-    item.
+    """The total size in bytes of an item's entries in local indexes; the item's size is `size`.
 
     The total counts towards the item's limit of 400 KB.
     """

@@ -66,8 +66,7 @@ SORT_BOUNDS = {
 
 
 def segment(number: int, total: int) -> Bounds:
-    """The bounds of segment `number` of the `total` segments of a parallel Scan: a range of
-    digests."""
+    """The range of digests that is segment `number` of the `total` segments of a parallel Scan."""
     step = 1 << 64
     start, end = number * step // total, (number + 1) * step // total
     return Bounds(

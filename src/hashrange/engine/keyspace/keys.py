@@ -127,8 +127,7 @@ def component(value: AttributeValue) -> bytes:
 
 
 class RowKey(msgspec.Struct, gc=False):
-    """The place of a row: `key` (digest and sort bytes), and its raw key, which identifies the
-    item."""
+    """The key of a row (digest and sort bytes), and its raw key, which identifies the item."""
 
     key: bytes
     raw: bytes

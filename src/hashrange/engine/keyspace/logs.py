@@ -26,8 +26,7 @@ prefix = Struct(">BQ").pack
 
 
 def has_time(start: bytes) -> bool:
-    """Whether keys with this start have a time: keys of a change log have one, keys of an index log
-    not."""
+    """Whether keys with this start have a time. Only keys of a change log do."""
     return len(start) == _KEY.size - _NUMBER_BYTES
 
 

@@ -104,8 +104,7 @@ def feed_position_row(table_name: str, label: str) -> bytes:
 
 
 def job_row(kind: str, id_: str, in_progress: bool) -> bytes:
-    """The row of a job. The rows of a kind's jobs in progress come after those of its other
-    jobs."""
+    """The row of a job. A kind's jobs in progress come after its other jobs."""
     return b"J%s/%s%s" % (kind.encode(), b"~" if in_progress else b"", id_.encode())
 
 

@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 def find(table_name: str, label: str) -> Fetch[KinesisDestination | None]:
     """The destination whose feed has this label.
 
-    It is found until the last record of its feed has been sent.
+    A destination is stored until the last record of its feed has been sent.
     """
     return (yield from fetch.system_row(system.feed_row(table_name, label), KinesisDestination))
 
@@ -128,7 +128,7 @@ class KinesisView(StreamView):
     def render(self, record: Record) -> tuple[dict[str, Any], int]:
         """The record with its partition key in Kinesis, and the size of the record in bytes.
 
-        The partition key is a hash. All records of an item have the same.
+        The partition key is a hash, which is equal for all records of an item.
         """
         shown, size = super().render(record)
         key = md5(record.row.raw, usedforsecurity=False).hexdigest().upper()

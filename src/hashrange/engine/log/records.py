@@ -83,8 +83,7 @@ def append(log: Log, change: ItemChange, effects: Effects) -> None:
 
 
 def read(log: Log, start: bytes, end: bytes, records_max: int) -> Fetch[tuple[list[Record], bool]]:
-    """The first records of a slot between two keys, and whether there are no others between
-    them."""
+    """The first records of a slot between two keys, and whether no other record is between them."""
     page: kv.Page = yield kv.Range(
         log.space, start, end, rows_max=records_max, weight_max=CHUNK_BYTES
     )
@@ -104,10 +103,10 @@ def oldest_wanted(now: int) -> int:
 
 
 def trim(log: Log, now: int, read: Mapping[int, bytes] = NOTHING_READ) -> Fetch[Trim | None]:
-    """Delete some old or read records of one slot. None if there are none.
+    """Delete some records of one slot that are too old, or that every reader has read.
 
-    `now` is in milliseconds. `read` has a key for each slot, by number: every reader has read the
-    records before this key.
+    None if there are no such records. `now` is in milliseconds. `read` has a key for each slot, by
+    number: every reader has read the records before this key.
     """
     for slot in log.slots:
         oldest = logs.prefix(slot.number, oldest_wanted(now))

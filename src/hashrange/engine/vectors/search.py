@@ -107,8 +107,7 @@ class _Best:
         self._low, self._high = ([each[at] for at in kept] for each in (self._low, self._high))
 
     def matches(self) -> Fetch[list[Match]]:
-        """The nearest rows, scored exactly. Rows at the same distance are in the order of their
-        keys."""
+        """The nearest rows, scored exactly. Rows at the same distance are in key order."""
         if self._low:
             self._leave_out()
         query, rows = self._query, self._rows
@@ -161,8 +160,7 @@ def check_cost(index: VectorIndex, rows: int) -> None:
 
 
 def _rows(index: VectorIndex, view: View | None) -> Fetch[int]:
-    """The number of rows that a search has to look at; 0 if it is not known before they are
-    read."""
+    """The number of rows of a search; 0 if it is not known before the rows are read."""
     if view is not None:
         return sum([len(part.block) for part in view.parts])
     if index.hash:
