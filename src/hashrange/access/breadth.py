@@ -53,8 +53,7 @@ def allowed_actions(statement: Statement) -> set[str]:
 
 
 class _Allow:
-    """An Allow, and the other statements of its policy, which may allow or forbid further
-    requests."""
+    """An Allow, and the other statements of its policy."""
 
     def __init__(
         self, statement: Statement, allows: list[Statement], denials: list[Statement]
@@ -93,11 +92,10 @@ class _Allow:
     def _in_spite_of(
         self, keys: frozenset[str], what: str, more: Mapping[str, str]
     ) -> Iterator[str]:
-        """Lines for actions that other statements about the same tables allow without a condition
-        on `keys`.
+        """Lines for actions that other statements allow without a condition on `keys`.
 
-        The lines call these condition keys `what`. Each action in `more` gets a line of its own,
-        with a reason.
+        Only statements about the same tables matter. The lines call the keys `what`. Each action in
+        `more` gets a line of its own, with a reason.
         """
         for other in self._others:
             if keys & _keys(other):
@@ -150,8 +148,7 @@ def _table_of(pattern: Pattern) -> Pattern:
 
 
 def _covers(pattern: Pattern, other: Pattern) -> bool:
-    """Whether the pattern matches everything that the other pattern matches, judged by their
-    texts."""
+    """Whether the pattern matches everything that the other matches, judged by their texts."""
     return pattern.text == other.text or pattern.matches(other.text, NOTHING) is True
 
 

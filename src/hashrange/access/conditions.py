@@ -67,7 +67,7 @@ class Condition(Struct, frozen=True):
 
     @property
     def fits_at_once(self) -> bool:
-        """Whether a function made by `Operator.fixed` can decide the condition for a key with one
+        """Whether `Operator.fixed` can make a function that decides the condition for a single
         value.
 
         Such a function can decide several conditions at once.

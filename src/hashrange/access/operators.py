@@ -63,7 +63,7 @@ def _like_one_of(values: Sequence[Pattern]) -> Fits:
 
 
 def _compared(read: Callable[[str], Any], holds: Callable[[Any, Any], bool]) -> Test:
-    """A test that compares two values after `read` has converted them. An invalid value never
+    """A test that compares two values after conversion by `read`. An invalid value never
     matches."""
 
     def test(value: str, wanted: Pattern, context: Context) -> bool:

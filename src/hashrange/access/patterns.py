@@ -44,8 +44,7 @@ class Context(Protocol):
     """The condition keys of a request."""
 
     def values(self, key: str, /) -> tuple[str, ...]:
-        """The values of a key, whose name is in lower case; empty if the request does not have the
-        key."""
+        """The values of a key, given in lower case; empty if the request does not have the key."""
         ...
 
 
@@ -88,8 +87,7 @@ Part = str | Variable | Wildcard
 
 
 class Pattern:
-    """A text of a policy, in parts. In an `arn`, wildcards do not match the colons between
-    segments."""
+    """A text of a policy, in parts. In an `arn`, no wildcard matches a colon between segments."""
 
     __slots__ = ("_plain", "_regex", "arn", "parts", "text")
 
@@ -112,7 +110,7 @@ class Pattern:
 
     @property
     def prefix(self) -> str | None:
-        """The text before the star in a pattern such as `text*`; None for other patterns and for
+        """The text before the star of a pattern like `text*`; None for other patterns and for
         ARNs."""
         match self.parts:
             case (str(text), Wildcard("*")) if not self.arn:

@@ -32,8 +32,7 @@ class Source(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Whether a request is allowed. `because` ends the message of a denial; it is empty if
-    allowed."""
+    """Whether a request is allowed. `because` ends the message of a denial, else it is empty."""
 
     because: str
     source: Source | None = None
@@ -60,8 +59,7 @@ class _OneKey(Struct, frozen=True):
 
 
 class Test(Struct, frozen=True):
-    """Tells whether a statement may apply to a request, as far as the condition keys `keys` decide
-    it.
+    """Tells whether a statement may apply to a request, judged by the condition keys `keys`.
 
     If `condition` is set and the key has a single value, one comparison is enough: the test passes
     if and only if the value matches one of the policy's values.

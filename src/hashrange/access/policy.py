@@ -82,10 +82,7 @@ class Policy(Struct, frozen=True):
 
 
 def parse(text: str, name: str, of_resource: bool = False) -> Policy:
-    """The policy in a JSON text. Raises PolicyError.
-
-    Only if it is the policy of a resource may it have principals.
-    """
+    """The policy in a JSON text. Only a policy of a resource has principals. Raises PolicyError."""
     return Policy(name, tuple(_Reader(_decoded(text), of_resource).statements()), text)
 
 
@@ -204,9 +201,9 @@ def _check_members(members: dict[str, Any], known: set[str], place: str) -> None
 
 
 def _either(statement: dict[str, Any], name: str, place: str) -> tuple[list[str], bool]:
-    """The texts of the element `name` or, with Not before the name, of the opposite element.
+    """The texts of an element such as Action, or of its opposite, such as NotAction.
 
-    Also returns whether the texts are of the opposite element.
+    Also returns whether the texts are those of the opposite.
     """
     present = [each for each in (name, f"Not{name}") if each in statement]
     if len(present) != 1:

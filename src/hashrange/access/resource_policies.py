@@ -78,7 +78,7 @@ def _check_principals(statement: Statement) -> None:
 
 
 def canonical(text: str) -> str:
-    """The policy as the service returns it: without white space, with a list of one text as a
+    """The policy as the service returns it, without white space. A list of one text becomes a
     text."""
     import json  # imported late: a server without policies does not need it
 

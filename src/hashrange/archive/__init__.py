@@ -10,9 +10,9 @@ consecutive numbers, and each names the SHA-256 of the segment before it. If thi
 another generation begins, with a copy.
 
 The parts of a copy are read while the file changes, so they are from different moments. Therefore a
-restore applies segments after the parts. They include every page that changed while the parts were
-read. The object of the copy has the numbers of the first of these segments (`start`) and of the
-last (`through`).
+restore applies segments after the parts. These segments include every page that changed while the
+parts were read. The object of the copy has the numbers of the first of these segments (`start`) and
+of the last (`through`).
 """
 
 from hashrange.archive.contents import Contents

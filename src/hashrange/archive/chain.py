@@ -66,8 +66,7 @@ class Chain:
 
     @property
     def start(self) -> int:
-        """The number of the first segment that a copy of the file may need if it is read from now
-        on.
+        """The number of the first segment that a copy needs if it is read from now on.
 
         All frames whose pages are not in the file yet belong to the present log, so no segment from
         before this log is needed.

@@ -68,8 +68,7 @@ class Contents:
         return Read(segment, frames, f.digest_of(body))
 
     def segment_sizes(self, generation: int, after: int = 0) -> list[tuple[int, int]]:
-        """The (number, stored size in bytes) of each segment after the segment `after`, in
-        order."""
+        """The (number, stored size in bytes) of each segment after the segment `after`."""
         name = f.segment_name(generation, after)
         below = f"{f.LOG}{generation:08}/"
         listed = self.objects.list(below, name)

@@ -1,5 +1,4 @@
-"""The names and the bytes of the objects of an archive. Bytes that are read are checked for
-damage."""
+"""The names and bytes of the objects of an archive. Bytes that are read are checked for damage."""
 
 import zlib
 from datetime import UTC, datetime

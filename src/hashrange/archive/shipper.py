@@ -266,8 +266,8 @@ class Shipper(Background):
             self._ship_if_due()
 
     def _ship_if_due(self) -> None:
-        """Copy the log to the archive if a second has passed. Long work must call this
-        regularly."""
+        """Copy the log to the archive if a second has passed. For regular calls during long
+        work."""
         if monotonic() >= self._complete_at + EVERY_SECONDS:
             self._ship()
             self._move_pages()

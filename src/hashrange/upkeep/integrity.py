@@ -133,8 +133,7 @@ class TableCheck:
                 checks.append(self._check(index, owner, row))
 
     def entry_problems(self, index: AnyIndex, key: bytes, value: bytes) -> Iterator[str]:
-        """Check that a row of an index belongs to an item, and is the row that this item should
-        have."""
+        """Check that a row of an index is the row that its item should have."""
         where, maintainer = f"{_name(index)}: row {key.hex()}", MAINTAINERS[type(index)]
         try:
             owner = maintainer.owner(self._table, Row(value))
@@ -166,16 +165,14 @@ class TableCheck:
         return {} if log is None else propagation.shown(self._table, _rows(self.snapshot, log))
 
     def _row_shown(self, index: AnyIndex, owner: RowKey) -> Row | None:
-        """The row of the item with the key `owner`, as the index should show it; None if there is
-        none."""
+        """The row of the item with the key `owner` as the index should show it, if there is one."""
         if (index.space, owner.key) in self._shown:
             return self._shown[index.space, owner.key][1]
         stored = source.row(self.snapshot, self._table.space, owner.key)
         return None if stored is None else Row(stored)
 
     def _answers(self, checks: Sequence[Fetch[Checked]]) -> list[Checked]:
-        """Run checks together: in each round, one read gets the rows that all of them request
-        next."""
+        """Run checks together: in each round, one read gets the rows that all of them need next."""
         results: dict[int, Checked] = {}
         replies: dict[int, Any] = dict.fromkeys(range(len(checks)))
         while replies:

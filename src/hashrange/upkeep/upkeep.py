@@ -120,8 +120,7 @@ class Upkeep(Background):
         return found
 
     def _halve(self, step: dict[str, Any]) -> dict[str, Any]:
-        """Split a large partition. If that is impossible, try again when the partition has
-        grown."""
+        """Split a large partition. If it cannot be split, try again when it has grown."""
         body = step["Body"]
         place = body["TableName"], body["IndexName"], body["Number"]
         if body["Size"] < self._retry_from.get(place, 0):
