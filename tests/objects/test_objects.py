@@ -118,7 +118,7 @@ def test_the_probe_leaves_nothing(objects: Objects) -> None:
 
 def test_a_service_that_replaces_objects_is_refused(s3: FakeS3) -> None:
     s3.honours_conditions = False
-    with pytest.raises(ObjectError, match="ignores If-None-Match") as caught:
+    with pytest.raises(ObjectError, match="ignores the header If-None-Match") as caught:
         stores.probe(stores.open_objects("s3://bucket/p"))
     assert "\n" not in str(caught.value)
     assert s3.buckets["bucket"] == {}

@@ -1,6 +1,6 @@
 """Object stores: a folder, or a bucket of any S3-compatible service.
 
-An object is written once and never changed, so a writer that was interrupted, or did not get an
+An object is written once and never changed. So a writer that was interrupted, or received no
 answer, can try again without harm.
 """
 

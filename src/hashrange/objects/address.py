@@ -1,4 +1,4 @@
-"""The object store at an address."""
+"""Opens the object store at an address."""
 
 import os
 
@@ -9,10 +9,10 @@ _S3 = "s3://"
 
 
 def open_objects(address: str, *, endpoint_url: str | None = None) -> Objects:
-    """The store at `s3://bucket/prefix`, or in a folder, which is created by the first write.
+    """The store at `s3://bucket/prefix` or in a folder. The first write creates the folder.
 
     boto3 finds the region, the credentials and, without `endpoint_url`, the endpoint in the usual
-    places (such as `AWS_ENDPOINT_URL_S3`). Nothing is sent yet. Raises `ObjectError`.
+    places (such as `AWS_ENDPOINT_URL_S3`). This call sends no request. Raises `ObjectError`.
     """
     if not address.startswith(_S3):
         if "://" in address or not address:

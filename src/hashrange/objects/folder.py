@@ -1,4 +1,4 @@
-"""Objects in a folder of a file system; slashes in their names separate subfolders."""
+"""Objects in a folder of a file system. Slashes in their names separate subfolders."""
 
 import os
 import shutil
@@ -14,16 +14,18 @@ from hashrange.objects.store import Listed, NoSuchObject, ObjectError, expect_sa
 
 _CHUNK_BYTES = 8 << 20
 _UNFINISHED = ".unfinished"
-"""The folder of objects that are being written. Files that a killed process has left there are
+"""The folder of objects that are being written. Files that a killed process has left in it are
 removed after a day."""
 
 _UNFINISHED_SECONDS = 86_400
 
 
 class Folder:
-    """An object is linked to its name after all its bytes are on disk, so it exists completely or
-    not at all. Linking never replaces an existing object. Names with a part that begins with a dot
-    are not objects."""
+    """A store of objects in a folder. Names with a part that begins with a dot are not objects.
+
+    An object is linked to its name after all its bytes are on disk, so it exists completely or not
+    at all. Linking never replaces an existing object.
+    """
 
     def __init__(self, path: str) -> None:
         self.address = path
@@ -147,7 +149,7 @@ def _for_the_owner(path: str, flags: int) -> int:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting, even if it is a pipe that nobody writes to. The caller refuses a
+    """Open a file without waiting, even if it is a pipe without a writer. The caller refuses a
     pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 

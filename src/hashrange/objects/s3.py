@@ -1,4 +1,4 @@
-"""Objects in a bucket of S3, or of a service with its API, through boto3."""
+"""Objects in a bucket of S3, or of a service with the same API, through boto3."""
 
 import os
 import time
@@ -22,12 +22,12 @@ _PARTS_MAX = 10_000
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.05
 _EXISTS = frozenset({"PreconditionFailed", "412", "NoSuchUpload"})
-"""The error codes that mean that an object of this name exists already. The service sends
-NoSuchUpload if an upload is completed again because the first answer was lost."""
+"""The error codes that mean that an object of this name exists already. NoSuchUpload is one,
+because an upload that is completed a second time, after a lost answer, no longer exists."""
 
 _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted", "409"})
-"""The error codes that mean that two conditional writes of one name have met. The service wants the
-request to be sent again."""
+"""The error codes that mean that two conditional writes of one name have collided. Then the request
+must be sent again."""
 
 _PAST_THE_END = frozenset({"InvalidRange", "416"})
 
@@ -45,8 +45,8 @@ _CONFIG = Config(
 
 
 class _Piece(NamedTuple):
-    """Some bytes of an object, the size of the whole object, and a condition that makes further
-    reads fail if they would read another object of this name."""
+    """Some bytes of an object, the size of the whole object, and a condition for further reads:
+    they fail if the name has another object by then."""
 
     body: bytes
     size: int
@@ -54,9 +54,8 @@ class _Piece(NamedTuple):
 
 
 class S3:
-    """Large objects are uploaded in parts of 16 MB or more, and read in ranges of 8 MB, so that
-    only the request that fails is repeated.
-    """
+    """A store of objects in a bucket. Large objects are uploaded in parts of 16 MB or more, and
+    read in ranges of 8 MB, so that a failed request repeats only one part or range."""
 
     def __init__(self, bucket: str, prefix: str = "", endpoint_url: str | None = None) -> None:
         self.address = f"s3://{bucket}/{prefix}".rstrip("/")
@@ -124,8 +123,8 @@ class S3:
         return {"Bucket": self._bucket, "Key": self._prefix + name}
 
     def _unless_there(self, name: str, digest: bytes, write: Callable[[], object]) -> None:
-        """Write the object unless it exists. An existing object must have this digest: if the
-        answer to a request was lost, boto3 repeats the request although it has succeeded."""
+        """Write the object unless it exists. An existing object must have this digest: if an answer
+        was lost, boto3 has repeated a successful request."""
         for attempt in range(_ATTEMPTS):
             try:
                 write()
@@ -159,13 +158,15 @@ class S3:
             raise
 
     def _abort(self, upload: dict[str, str]) -> None:
-        """Abort an upload: otherwise the service would keep its parts, and charge for them."""
+        """Abort an upload. Otherwise the service would keep the uploaded parts, and charge for
+        them."""
         with suppress(BotoCoreError, ClientError):
             self._client.abort_multipart_upload(**upload)
 
     def _range(self, name: str, first: int, condition: dict[str, str]) -> _Piece:
         """Read a piece of an object, from the byte `first` on. If reading the body fails, the
-        request is repeated here: boto3 repeats failed requests, but not the reading of a body."""
+        request is repeated here, because boto3 repeats failed requests, but not failed reads of a
+        body."""
         span = f"bytes={first}-{first + _CHUNK_BYTES - 1}"
         for attempt in range(_ATTEMPTS):
             try:

@@ -1,4 +1,4 @@
-"""The interface of an object store, its errors, and a probe of its promises."""
+"""The interface of an object store, its errors, and a check of its behaviour."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,7 +12,7 @@ class ObjectError(Exception):
 
 
 class Unreachable(ObjectError):
-    """The store does not answer, or answers with internal errors. It may be back later."""
+    """The store does not answer, or answers with internal errors. A later call may succeed."""
 
 
 class NoSuchObject(ObjectError):
@@ -43,19 +43,18 @@ class Objects(Protocol):
     """A folder, or `s3://bucket/prefix`."""
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a new object, which survives a power cut after this returns.
+        """Write a new object. After the return, the object survives a power cut.
 
-        If the object exists with the same bytes, an earlier attempt has succeeded without an
-        answer, and the call returns. Raises `Taken` if it exists with other bytes.
+        If the object exists with the same bytes, an earlier attempt has succeeded, and this call
+        succeeds too. Raises `Taken` if it exists with other bytes.
         """
 
     def put_file(self, name: str, path: str) -> None:
         """Like `put`, for the content of a file of any size. It takes little memory."""
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of an object of any size, in pieces of a few megabytes. Raises `NoSuchObject`
-        when the first piece is requested, not when this function is called.
-        """
+        """The bytes of an object of any size, in pieces of a few megabytes. If the object does not
+        exist, the request for the first piece raises `NoSuchObject`; the call itself does not."""
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[Listed]:
         """The objects whose names begin with `prefix` and come after `after`, in the order of the
@@ -86,9 +85,9 @@ def expect_same(objects: Objects, name: str, digest: bytes) -> None:
 
 
 def probe(objects: Objects) -> None:
-    """Check that objects can be written, listed and deleted, and that none is ever replaced.
+    """Check that objects can be written, listed and deleted, and that no object is ever replaced.
 
-    Raises `ObjectError`. Some services accept the header If-None-Match and ignore it. With such a
+    Raises `ObjectError`. Some services accept the header If-None-Match but ignore it. With such a
     service, two writers would destroy each other's objects.
     """
     name = f"probe-{uuid4().hex}"
@@ -97,9 +96,8 @@ def probe(objects: Objects) -> None:
         with suppress(Taken):
             objects.put(name, b"other")
             raise ObjectError(
-                f"{objects.address}: this service replaces objects although it is told not to "
-                "(it ignores If-None-Match: *), so nothing can be kept there safely; use a "
-                "service that honours it"
+                f"{objects.address}: this service ignores the header If-None-Match: *, so an "
+                "object could be overwritten; use a service that supports this header"
             )
         if get(objects, name, 100) != b"one" or [e.name for e in objects.list(name)] != [name]:
             raise ObjectError(f"{objects.address}: an object that was written cannot be read back")
