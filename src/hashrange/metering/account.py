@@ -1,4 +1,4 @@
-"""The account of one request that writes or asks for admission, if throughput is measured."""
+"""The account of one request: the meter's answers to it, and whether it has been charged."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from hashrange.engine.throughput import Limit
 from hashrange.metering.buckets import Bucket
 
 Expected = dict[Bucket, float]
-"""For each bucket, the least number of units that the admitted members of a batch will consume."""
+"""For each bucket, the units that the admitted members of a batch will consume at least."""
 
 
 class Admitting(Protocol):
@@ -24,10 +24,10 @@ class Admitting(Protocol):
 
 
 class Account(Struct, gc=False):
-    """Keeps the meter's answers to one request, which say whether its reads and writes are
-    admitted. Also notes whether the request has been charged.
+    """Keeps the meter's answers to one request, and whether the request has been charged.
 
-    A request that is run again because it lost a race gets the same answers, and is charged once.
+    The answers say whether reads and writes are admitted. A request that is run again because of a
+    conflict gets the same answers, and is charged once.
     """
 
     meter: Admitting
@@ -38,8 +38,8 @@ class Account(Struct, gc=False):
     charged: bool = False
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
-        """The limits that keep a read or write from being admitted. If an earlier run of the
-        request has asked the same question, its answer is returned again."""
+        """The limits that prevent the admission of a read or write; empty if it is admitted. If the
+        request is run again, the answer of the first run is repeated."""
         number = self.asked
         self.asked = number + 1
         if number < len(self.answers):

@@ -12,7 +12,8 @@ class Bucket:
     """The units that a table, an index or a partition can serve: `rate` per second.
 
     A request is admitted while there is credit; otherwise it has reached `limit`. `credit` is as of
-    the time `at`, in epoch seconds; a debt is negative. `window` is the recent load of a partition.
+    the time `at`, in epoch seconds; a debt is negative. `window` is the recent load, if this is the
+    bucket of a partition.
     """
 
     __slots__ = ("at", "capacity", "credit", "limit", "place", "rate", "window")
@@ -29,7 +30,8 @@ class Bucket:
         self.window: Window | None = None
 
     def credit_at(self, now: float) -> float:
-        """The credit at the time `now`. From one call to the next, this time never decreases."""
+        """The credit at the time `now`, in epoch seconds. If `now` is before the time of an earlier
+        call, the later time counts."""
         if now > self.at:
             grown = self.credit + self.rate * (now - self.at)
             self.credit = grown if grown < self.capacity else self.capacity
@@ -37,7 +39,7 @@ class Bucket:
         return self.credit
 
     def pay(self, units: float, now: float) -> float:
-        """Take units off the credit. Returns the credit that is left."""
+        """Subtract units from the credit. Returns the remaining credit."""
         credit = self.credit if now <= self.at else self.credit_at(now)
         self.credit = left = credit - units
         return left

@@ -11,16 +11,16 @@ MINUTE = 60.0
 
 
 class Raise(NamedTuple):
-    """The new warm throughput in units per second, and the time from which it applies."""
+    """The new warm throughput in units per second, and the time at which it begins to apply."""
 
     units: float
     due: float
 
 
 class Growth:
-    """The load of a table or index in the present minute, either of reads or of writes.
+    """The load of a table or index in the current minute, either of reads or of writes.
 
-    `before` are the units consumed up to the beginning of this minute.
+    `before` is the number of units consumed until the beginning of this minute.
     """
 
     __slots__ = ("_before", "_growth_seconds", "_raising", "_since")
@@ -32,7 +32,7 @@ class Growth:
         self._raising: Raise | None = None
 
     def note(self, total: float, warm: float, now: float) -> int | None:
-        """Note the total of the units consumed. Returns the new warm throughput if it must be
+        """Note the total of the consumed units. Returns the new warm throughput if it must be
         raised now."""
         if now >= self._since + MINUTE:
             self._end(total, warm, now)

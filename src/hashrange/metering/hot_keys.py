@@ -1,4 +1,4 @@
-"""The keys that are used most, in bounded memory: the space-saving algorithm.
+"""The most used keys, counted in bounded memory with the space-saving algorithm.
 
 Source: Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in data
 streams" (2005). If all places are taken, a new key replaces the key with the smallest count, and
@@ -17,8 +17,8 @@ class HotKeys:
     def __init__(self) -> None:
         self._counts: dict[bytes, float] = {}
         self._order: list[tuple[float, bytes]] = []
-        """A heap with an entry for each key. The count in an entry may be out of date, because
-        counts only rise."""
+        """A heap with an entry for each key. The count in an entry may be too low, because counts
+        only rise."""
 
     def add(self, key: bytes, amount: float) -> None:
         counts = self._counts
@@ -34,7 +34,7 @@ class HotKeys:
             heapreplace(self._order, (least + amount, key))
 
     def _least(self) -> tuple[float, bytes]:
-        """The smallest count and its key, which are then at the top of the heap."""
+        """The smallest count and its key. Afterwards, they are at the top of the heap."""
         counts, order = self._counts, self._order
         while True:
             count, key = order[0]

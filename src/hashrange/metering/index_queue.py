@@ -1,9 +1,9 @@
-"""The entries of a lagging global index, which become visible as their units are served.
+"""The queue of a lagging global index: its entries become visible as their units are served.
 
 A write of an entry is charged to the buckets of the index. If that leaves a debt, the entry waits
-in a queue, and is visible when all units up to and including its own have been served. So an index
-with one write unit shows one entry of 1 KB in a second. Entries become visible in the order in
-which they were written. Source: developer guide, Global secondary indexes: propagation is
+in a queue. It becomes visible when all units up to and including its own have been served. So an
+index with one write unit shows one entry of 1 KB in a second. Entries become visible in the order
+in which they were written. Source: developer guide, Global secondary indexes: propagation is
 asynchronous. The order is assumed.
 """
 
@@ -17,8 +17,8 @@ from hashrange.metering.buckets import Bucket, Place
 class Waiting(NamedTuple):
     """An entry that has waited since `time`.
 
-    `due` has the places of buckets, each with the units that the bucket must serve before the entry
-    is visible.
+    `due` has places of buckets, each with the units that the bucket must have served before the
+    entry is visible.
     """
 
     time: float
@@ -26,7 +26,7 @@ class Waiting(NamedTuple):
 
 
 class IndexQueue:
-    """The entries of one index that wait, in the order in which they were written."""
+    """The waiting entries of one index, in the order in which they were written."""
 
     def __init__(self) -> None:
         self._paid: dict[Place, float] = {}
@@ -46,11 +46,12 @@ class IndexQueue:
             self._waiting.append((key, waiting))
 
     def is_empty(self) -> bool:
-        """Whether no entry was waiting at the last check."""
+        """Whether no entry waits. An entry counts until `oldest` finds that it is visible."""
         return not self._waiting
 
     def waiting(self, key: bytes) -> Waiting | None:
-        """The latest change of the entry at `key`, if it may still wait; otherwise None."""
+        """The latest change of the entry at `key`, if this change may still be invisible; otherwise
+        None."""
         return self._latest.get(key)
 
     def waits(
@@ -67,8 +68,8 @@ class IndexQueue:
         return False
 
     def oldest(self, buckets: Mapping[Place, Bucket], now: float) -> float | None:
-        """The time at which the oldest waiting entry was written; None if all are visible. Forgets
-        visible entries."""
+        """The time at which the oldest waiting entry was written; None if all entries are visible.
+        Visible entries are forgotten."""
         while self._waiting:
             key, entry = self._waiting[0]
             if self.waits(entry, buckets, now):

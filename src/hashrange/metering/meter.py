@@ -1,8 +1,9 @@
 """The meter of one database: it counts the units of requests, and decides their admission.
 
 Source: developer guide, Burst and adaptive capacity. A provisioned table or index has a bucket for
-its units; an on-demand one has a bucket only if OnDemandThroughput sets a maximum. Each partition
-has a bucket for the units that a partition serves. Reads and writes are counted separately.
+its units. An on-demand table or index has one only if OnDemandThroughput sets a maximum. Each
+partition has a bucket for the units that a partition can serve. Reads and writes are counted
+separately.
 
 Buckets are charged at once, because they decide the admission of the next request. Other effects of
 charges are computed later, for many charges together, which takes half the time.
@@ -27,10 +28,10 @@ from hashrange.model.settings import Settings
 from hashrange.model.tables import Index, Table, TableOrIndex
 
 CHARGES_MAX = 1024
-"""The largest number of charges that wait to be counted."""
+"""The largest number of charges that are not counted yet."""
 WAIT_SECONDS_MAX = 1.0
-"""The longest time that charges wait if throughput is enforced, so that partitions and on-demand
-throughput follow the load."""
+"""The longest time that charges remain uncounted if throughput is enforced, so that partitions and
+on-demand throughput follow the load."""
 
 SEED = 0
 """The seed of random choices, so that the same load has the same splits and counts."""
@@ -39,9 +40,10 @@ NO_LIMITS: Sequence[Limit] = ()
 
 
 class Meter:
-    """Answers and charges the requests of one process, from any thread.
+    """Decides the admission of the requests of one process and charges them. Any thread may call
+    it.
 
-    The state consists of numbers only: if a request is charged twice or not at all, because two
+    The state consists of numbers only. If a request is charged twice or not at all because two
     threads ran at once, no user can see the difference.
     """
 
@@ -52,11 +54,12 @@ class Meter:
         seed: int = SEED,
     ) -> None:
         self.asks = self.enforced = settings.throughput == "enforced"
-        """`asks`: whether operations ask for admission. `enforced`: whether it can be refused."""
+        """`asks`: whether operations ask for admission. `enforced`: whether a request can be
+        refused."""
         self.has_indexes = False
-        """Whether the meter knows a global index. The entries of such an index may have to wait."""
+        """Whether the meter knows a global index, whose entries may have to wait."""
         self.late: set[int] = set()
-        """The spaces of the global indexes that possibly do not show all of their entries yet."""
+        """The spaces of the global indexes that may not show all of their entries yet."""
         self.tells = False
         """Whether each response includes the consumption of its request (`Metered`)."""
         self._usage = Usage(seed)
@@ -76,8 +79,8 @@ class Meter:
         return self._usage
 
     def take_steps(self, now: float) -> list[dict[str, Any]]:
-        """The upkeep steps that the load requires, including raises of warm throughput that are due
-        now."""
+        """The upkeep steps that the load requires, including those raises of warm throughput that
+        are due."""
         self._count(sampled=False)
         for source in {*self._read.values(), *self._written.values()}:
             if source.growth is not None:
@@ -85,7 +88,7 @@ class Meter:
         return [self._steps.popleft() for _ in range(len(self._steps))]
 
     def redefine(self, table: Table | None, gone: Iterable[int]) -> None:
-        """Free the state of the `gone` spaces, which no longer exist after a table has changed."""
+        """Free the state of the spaces `gone`, which no longer exist after a change of a table."""
         self._count(sampled=False)
         self.has_indexes |= table is not None and bool(table.global_indexes)
         for space in gone:
@@ -99,7 +102,7 @@ class Meter:
         return Account(self, now)
 
     def limits(self, asked: Admit, expected: Expected, now: float) -> Sequence[Limit]:
-        """The limits that keep a read or write from being admitted; empty if it is admitted.
+        """The limits that prevent the admission of a read or write; empty if it is admitted.
 
         `expected` has the units of the members of the same batch that were admitted before. If this
         read or write is admitted, its units are added.
@@ -144,31 +147,31 @@ class Meter:
             self._count(sampled=True)
 
     def partition_units(self, written: bool) -> float:
-        """The units that a partition serves in a second."""
+        """The units that a partition can serve in a second."""
         settings = self._settings
         return settings.partition_write_units if written else settings.partition_read_units
 
     def credits(
         self, table: Table, source: Table | Index, written: bool, now: float
     ) -> dict[int | None, float]:
-        """The credit of each partition, by its number, and of the whole table or index (None)."""
+        """The credit of each partition, by the partition's number, and of the whole table or index
+        (None)."""
         buckets = self._of(table, source, written).every()
         return {bucket.place[1]: bucket.credit_at(now) for bucket in buckets}
 
     def waiting_since(self, table: Table, index: Index, now: float) -> float | None:
-        """The time at which the oldest waiting entry of a global index was written; None if none
-        waits."""
+        """The time at which the oldest waiting entry of a global index was written; None if no
+        entry waits."""
         return self._of(table, index, True).waiting_since(now)
 
     def follow(self, table: Table, index: Index) -> None:
-        """Make the buckets follow a definition that may have changed since the last write of the
-        index. The debt is kept."""
+        """Adapt the buckets to the index's present definition. The debt is kept."""
         self._of(table, index, True)
 
     def waiting(self, space: int, key: bytes) -> Waiting | None:
-        """The latest change of an entry that its global index may not show yet.
+        """The latest change of an entry that its global index may not show yet; otherwise None.
 
-        There is none in the spaces of tables and of local indexes.
+        In the spaces of tables and of local indexes no entry waits.
         """
         if space not in self.late:
             return None
@@ -181,8 +184,7 @@ class Meter:
         return source is not None and source.waits(entry, now, lag)
 
     def _of(self, table: Table, source: TableOrIndex, written: bool) -> SourceBuckets:
-        """The buckets of a table or index. A local index has the buckets of its table, which are
-        known by the space of the local index too."""
+        """The buckets of a table or index. A local index shares the buckets of its table."""
         known = self._written if written else self._read
         owner = _owner(table, source)
         buckets = known.get(owner.space)
@@ -193,7 +195,7 @@ class Meter:
         return buckets
 
     def _behind(self, table: Table, now: float) -> list[Limit]:
-        """The limits of global indexes that have fallen behind. Such limits refuse all writes to
+        """The limits of global indexes that have fallen behind. Such a limit refuses all writes to
         the table."""
         limits: list[Limit] = []
         known = self._written
@@ -227,8 +229,8 @@ class Meter:
                     (self.late.discard if queue.is_empty() else self.late.add)(source.source.space)
 
     def _count(self, sampled: bool) -> None:
-        """Count the charges that wait. With `sampled`, only some of them are counted by partition
-        and key, and represent the others."""
+        """Count the waiting charges. With `sampled`, only some of them are counted by partition and
+        key, and represent the other ones."""
         charges, self._charges = self._charges, []
         table: Table | None = None
         index: Index | None = None
@@ -253,8 +255,8 @@ class Meter:
     def _follow(self, charge: Charge, units: float) -> None:
         """Adapt the partitions, and the throughput of on-demand tables, to the load.
 
-        If only some charges are counted, each of them stands for several. `units` are the units of
-        all of these.
+        A counted charge may represent several charges. `units` is the number of units of all of
+        them.
         """
         table, written, now = charge.table, charge.written, self._since
         space = table.space if charge.index is None else charge.index.space
@@ -282,8 +284,8 @@ class Meter:
             self._ask("RaiseWarmThroughput", table, owner, Read=read, Write=write)
 
     def _ask(self, name: str, table: Table, source: Table | Index, **members: Any) -> None:
-        """Ask upkeep for a change of the table. Upkeep decides whether the change still makes
-        sense."""
+        """Ask upkeep for a change of the table. Upkeep decides whether the change is still
+        useful."""
         index_name = source.name if isinstance(source, Index) else None
         body = {"TableName": table.name, "IndexName": index_name, **members}
         self._steps.append({"Operation": f"upkeep.{name}", "Body": body})
@@ -291,6 +293,6 @@ class Meter:
 
 
 def _owner(table: Table, source: TableOrIndex) -> Table | Index:
-    """The source itself, or the table of a local index, which shares the table's partitions and
-    units."""
+    """The source itself; for a local index, its table, which has the partitions and units of the
+    index."""
     return source if isinstance(source, Index) and not source.local else table

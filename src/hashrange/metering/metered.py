@@ -1,4 +1,6 @@
-"""Responses with the units that their requests consumed, for the access log and metrics."""
+"""The bodies of responses with the units that their requests consumed, for the access log and
+metrics.
+"""
 
 from hashrange.engine.capacity import Charge, Receipt
 
@@ -18,7 +20,7 @@ class Metered(bytes):
 
     @property
     def tables(self) -> list[str]:
-        """The names of the tables that the request used, each once."""
+        """The names of the tables that the request used, without repetitions."""
         charges = self.receipt.charges
         if len(charges) == 1:
             return [charges[0].table.name]

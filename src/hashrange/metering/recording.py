@@ -1,4 +1,4 @@
-"""A meter that records the questions that it is asked, and the charges, in their order."""
+"""A meter that records the questions of requests and their charges, in order."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ from hashrange.model.settings import Settings
 from hashrange.model.tables import Table
 
 WHOLE = frozenset({"TransactWriteItems", "TransactGetItems", "ExecuteTransaction"})
-"""Operations of several items that are refused as a whole."""
+"""Operations on several items that are refused as a whole."""
 
 _log = logging.getLogger("hashrange")
 
@@ -52,8 +52,7 @@ class Recorded(Account, gc=False):
 class RecordingMeter(Meter):
     """A meter that writes a trace. Operations ask it even if throughput is not enforced.
 
-    It decides with the same times that it writes to the trace: whole microseconds since the trace
-    began.
+    It decides by the times that it writes to the trace: whole microseconds since the trace began.
     """
 
     def __init__(self, settings: Settings, wake_upkeep: Callable[[], None], writer: TraceWriter):
@@ -122,8 +121,7 @@ class RecordingMeter(Meter):
                 _log.error("the trace is not complete: %s", self._writer.problem)
 
     def _time(self, now: float) -> tuple[int, float]:
-        """The time in microseconds since the trace began, and the same time in epoch seconds, for
-        the buckets."""
+        """The time in microseconds since the trace began, and the same time in epoch seconds."""
         writer = self._writer
         writer.begin(now)
         assert writer.started is not None
@@ -136,9 +134,9 @@ class RecordingMeter(Meter):
             self._writer.define(table)
 
     def _end_open(self) -> None:
-        """Write the questions that the open request has put to the meter, without a charge.
+        """Write the questions that the open request has asked the meter, without a charge.
 
-        The request was refused, or will be charged later, in another line of the trace.
+        The request was refused, or will be charged in a later line of the trace.
         """
         account = self._open
         self._open = None

@@ -9,14 +9,18 @@ from hashrange.model.tables import Index, Table
 
 
 class SourceBuckets:
-    """The bucket of the whole table or index, if it has one, and those of its partitions.
+    """The bucket of the whole table or index, if it has one, and the buckets of its partitions.
 
-    `whole` holds the provisioned units, or the maximum of an on-demand table if one is set. `parts`
-    are the buckets of the partitions, in the order of the partitions, which begin at `starts`. A
-    `plain` source has no other limits, and no index that can fall behind. `behind` are the buckets
-    whose debt is above the backlog that an index may have. `queue` has the entries that a global
-    index does not show yet. `growth` is the load of an on-demand source. `former` are the buckets
-    of an earlier definition; their credit and load are taken over.
+    - `whole` holds the provisioned units, or the maximum of an on-demand table or index if one is
+      set.
+    - `parts` are the buckets of the partitions, in the order of the partitions, which begin at
+      `starts`.
+    - `plain`: whether partitions are the only limits, and no index can fall behind.
+    - `behind` are the buckets whose debt is larger than an index may have.
+    - `queue` has the entries that a global index does not show yet.
+    - `growth` is the load of an on-demand table or index.
+
+    `former` are the buckets of an earlier definition. Their credit and load are taken over.
     """
 
     __slots__ = (
@@ -55,7 +59,7 @@ class SourceBuckets:
         return [*self.parts] if self.whole is None else [self.whole, *self.parts]
 
     def pay(self, part: Bucket, key: bytes, units: float, now: float) -> None:
-        """Charge the units that were consumed at the row `key`, which is in the partition of the
+        """Charge units that were consumed at the row `key`. The row is in the partition of the
         bucket `part`."""
         buckets = (part,) if self.whole is None else (part, self.whole)
         for bucket in buckets:
@@ -70,7 +74,8 @@ class SourceBuckets:
         return self.queue is not None and self.queue.waits(entry, self._places, now, lag)
 
     def waiting_since(self, now: float) -> float | None:
-        """The time at which the oldest entry that the index does not show yet was written."""
+        """The time at which the oldest entry that the index does not show yet was written; None if
+        all entries are visible."""
         return None if self.queue is None else self.queue.oldest(self._places, now)
 
     def limits_behind(self, now: float) -> list[Limit]:
@@ -112,8 +117,8 @@ class SourceBuckets:
         initial: float,
         known: dict[Place, Bucket],
     ) -> Bucket:
-        """The bucket of a place. A new bucket has the credit that it would have saved since the
-        table was created."""
+        """The bucket of a place. A new bucket has its initial credit, and gains more since the
+        creation of the table."""
         old = known.get(place)
         if old is None:
             return Bucket(place, limit, rate, capacity, initial, self.table.active_at)

@@ -1,4 +1,4 @@
-"""The trace of a load: what requests asked the meter, and what they consumed, as lines of JSON.
+"""The trace of a load, as lines of JSON: requests' questions to the meter, and their units.
 
     {"hashrange_trace":1,"keys":…}        the head: what the keys are, when it began, the settings
     {"table":…}                           a table as it is from here on, with its partitions
@@ -8,9 +8,10 @@
 
 Times are microseconds since the beginning, and never decrease. An attempt has one line, or several
 with the same id if other attempts came between its first question and its charge. So the lines are
-in the order of questions and charges, and a replay gives the same answers. A trace has no values of
-items, and no keys either if they are `hmac`: then the positions of keys come from a keyed hash,
-whose secret is not kept.
+in the order of questions and charges, and a replay gives the same answers.
+
+A trace has no values of items. If its keys are `hmac`, it has no keys either: then the positions of
+keys come from a keyed hash, whose secret is not kept.
 """
 
 import os
@@ -34,9 +35,10 @@ from hashrange.model.values import AttributeValue
 VERSION = 1
 Keys = Literal["hmac", "exact"]
 POSITION_BYTES = 8
-"""In a trace, a key is represented by a position of this many bytes."""
+"""In a trace, a position of this many bytes represents a key."""
 BOUNDARY_BYTES = 2
-"""The number of bytes of a partition's start in a trace: too few to guess a part of a key."""
+"""The number of bytes of a partition's start in a trace. They are too few to reveal a part of a
+key."""
 SECOND = 1_000_000
 LIMITS = (
     *("partition_read_units", "partition_write_units", "burst_seconds", "index_backlog_units"),
@@ -48,7 +50,7 @@ LIMITS = (
 class Head(Struct, kw_only=True):
     """The head of a trace. `started` is in epoch seconds. `throughput` is the setting during the
     recording: if throughput was only measured, nothing was refused. `seed` is the seed of the
-    meter. `source` names the recorder."""
+    meter's random choices. `source` names the recorder."""
 
     hashrange_trace: int = VERSION
     keys: Keys
@@ -60,8 +62,8 @@ class Head(Struct, kw_only=True):
 
 
 class Ask(Struct, array_like=True, gc=False):
-    """The question whether a read or write is admitted. `refused` has the space and the kind of
-    each limit that made the answer no."""
+    """The question whether a read or write is admitted. If it is refused, `refused` has the space
+    and the kind of each limit that was reached."""
 
     space: int
     key: bytes
@@ -80,9 +82,11 @@ class Paid(Struct, array_like=True, gc=False):
 
 
 class Event(Struct, array_like=True, gc=False):
-    """An attempt of a request, or the part of an attempt that one line has. `whole` says whether
-    the whole request is refused if one of its questions is answered with a refusal. `paid` is None
-    if the request has not been charged (yet)."""
+    """An attempt of a request, or a part of an attempt.
+
+    `whole` says whether the request is refused as a whole if one of its reads or writes is refused.
+    `paid` is None if the request has not been charged, or not yet.
+    """
 
     time: int
     id: int
@@ -112,7 +116,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Positions:
-    """The representation of keys in a trace."""
+    """The representation of keys in a trace: exact, or positions from a keyed hash."""
 
     def __init__(self, keys: Keys) -> None:
         self._secret = os.urandom(32) if keys == "hmac" else b""
@@ -150,9 +154,9 @@ def _rough(partitions: Sequence[Partition]) -> tuple[Partition, ...]:
 
 class TraceWriter:
     """Writes a trace to a new file, which only its owner may read. Raises StoreError if the file
-    exists, or if it cannot be written.
+    exists, or if it cannot be created.
 
-    A trace that can no longer be written ends; requests are not affected.
+    If a later write fails, the trace ends; requests are not affected.
     """
 
     def __init__(self, path: str, keys: Keys, settings: Settings, source: str = "serve") -> None:
@@ -221,7 +225,7 @@ class TraceWriter:
 
 
 def limit_places(limits: Sequence[Any]) -> list[tuple[int, str]]:
-    """The spaces and the kinds of limits that have been reached."""
+    """The space and the kind of each of these limits."""
     return [((limit.index or limit.table).space, limit.kind) for limit in limits]
 
 

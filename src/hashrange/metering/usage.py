@@ -16,9 +16,9 @@ from hashrange.model.tables import Index, Table
 ALL_COUNTED = 1000
 """The first charges of a table or index are all counted by partition and key. Later, while there
 are many requests, one of each `SAMPLED` consecutive charges is drawn at random, and represents all
-of them. So each charge has the same chance, whatever the order of the keys, and by Hoeffding's
-inequality the share of a key in n charges of the same units is wrong by less than
-sqrt(SAMPLED * ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact."""
+of them. So each charge has the same chance, whatever the order of the keys. By Hoeffding's
+inequality, the share of a key in n charges of the same units is wrong by less than sqrt(SAMPLED *
+ln(2 / 0.001) / (2 * n)) with probability 0.999. The sum of the units is exact."""
 SAMPLED = 32
 
 WRITE_WEIGHT = 3
@@ -43,7 +43,8 @@ class SourceReport(Struct, frozen=True):
 
 
 class KeyCounts:
-    """The counts of raw keys, as rows store them: partition keys, and keys with sort keys."""
+    """The counts of keys, in the form in which rows store them: of partition keys alone, and of
+    partition keys with sort keys."""
 
     def __init__(self) -> None:
         self.partition_keys = HotKeys()
@@ -53,9 +54,8 @@ class KeyCounts:
 class SourceUsage:
     """The use of one table (with its local indexes) or global index.
 
-    `partitions` has the units by the number of the partition and by whether they were written.
-    `left` is the number of charges up to and including the next charge that is counted by partition
-    and key.
+    `partitions` has the units by two keys: the number of the partition, and whether they are write
+    units. `left` counts down the charges to the next one that is counted by partition and key.
     """
 
     def __init__(self, table: Table, source: Table | Index, random: Random) -> None:
@@ -90,12 +90,12 @@ class SourceUsage:
         )
 
     def units(self, written: bool) -> float:
-        """All units so far, written or read."""
+        """All units so far: write units if `written`, and otherwise read units."""
         return self.write_units if written else self.read_units
 
     def count_sampled(self, charge: Charge) -> float:
-        """Count a charge that was drawn at random to represent several. Returns the units of them
-        all."""
+        """Count a charge that was drawn at random to represent several charges. Returns the units
+        of all of them."""
         units = charge.units * self._drawn_from
         self._drawn_from = 1 if self._counted < ALL_COUNTED else SAMPLED
         before = int(self._random.random() * self._drawn_from)
@@ -147,9 +147,10 @@ class Usage:
         return [source.report() for source in tuple(self._sources.values())]
 
     def refuse(self, asked: Admit, limits: Sequence[Limit]) -> None:
-        """Count a refusal, and the refused key. If a lagging index refuses a write of its table,
-        the key is not counted: it is not a key of the index, and Contributor Insights do not show
-        such writes.
+        """Count a refusal, and the refused key.
+
+        If a lagging index refuses a write to its table, the key is not counted: it is not a key of
+        the index, and Contributor Insights do not show such writes.
         """
         for owner in {self.of(each.table, each.index or each.table) for each in limits}:
             if asked.written:

@@ -1,4 +1,4 @@
-"""The recent load of one partition, and the division that is being tried (`Trial`)."""
+"""The recent load of one partition, and the division that is being tested (`Trial`)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,8 +9,8 @@ from hashrange.kv import PARTITION_BYTES
 from hashrange.model.tables import Index, Table
 
 REFUSED_SHARE = 0.25
-"""An assumption: a partition is hot if it refused requests in this share of the seconds. So a mere
-burst does not make it hot."""
+"""An assumption: a partition is hot if it refused requests in at least this share of the seconds. A
+short burst does not make it hot."""
 SAMPLE_KEYS = 64
 SIDE_SHARE = 0.25
 
@@ -18,8 +18,8 @@ SIDE_SHARE = 0.25
 class Trial(NamedTuple):
     """A division of a partition, which is checked in one window before the partition is split.
 
-    One side has the keys from `low` up to `high` (None: to the end). `isolates` tells whether these
-    are one hot key, which is separated from the other keys.
+    One side has the keys from `low` up to `high` (None: to the end). With `isolates`, this side is
+    one hot key, which is separated from the other keys.
     """
 
     low: bytes
@@ -30,9 +30,9 @@ class Trial(NamedTuple):
         return key >= self.low and (self.high is None or key < self.high)
 
     def cuts(self, source: Table | Index) -> list[bytes]:
-        """The keys at which the partition is to be divided, the greatest first. At each split, the
-        lower part keeps the partition's number. The next key is in that part, so the same number
-        names the partition to divide there."""
+        """The keys at which to split the partition, the greatest first. After each split, the lower
+        part keeps the partition's number. The next key is in this part, so all splits name the same
+        number."""
         taken = source.partition_starts
         return [at for at in (self.high, self.low) if at is not None and at not in taken]
 
@@ -40,7 +40,7 @@ class Trial(NamedTuple):
 class Window:
     """The load of one partition since the window began, either of reads or of writes.
 
-    `inside` are the units of the keys that a trial would move.
+    `inside` is the number of units of the keys that a trial would separate.
     """
 
     __slots__ = (
@@ -88,18 +88,18 @@ class Window:
         return self.units >= share * units_per_second * seconds
 
     def trial_helps(self, units_per_second: float, seconds: float) -> bool:
-        """Whether the division that is being tried would have helped in this window."""
+        """Whether the division that is being tested would have helped in this window."""
         rest, least = self.units - self.inside, SIDE_SHARE * self.units
         if self.trial is None or self.inside < least:
             return False
         return 0 < rest < units_per_second * seconds if self.trial.isolates else rest >= least
 
     def next_trial(self, table: Table, source: Table | Index) -> Trial | None:
-        """The division that seems best; None if there is none.
+        """The best division according to the sample; None if there is none.
 
-        Item collections stay whole if that helps, and always if they may not be divided. A
-        provisioned table with a stream isolates no key. Source: developer guide, Best practices
-        for designing partition keys.
+        Item collections stay whole if a division between them helps, and always if they may not be
+        divided. In a provisioned table with a stream, no key is isolated. Source: developer guide,
+        Best practices for designing partition keys.
         """
         keys = sorted(self.keys)
         collections = [key[:PARTITION_BYTES] for key in keys]
@@ -116,8 +116,8 @@ class Window:
 
 
 def _median(keys: Sequence[bytes]) -> bytes | None:
-    """Of the sorted keys, the first one that divides them most evenly; None unless each side gets
-    at least `SIDE_SHARE` of them."""
+    """The key that divides the sorted keys most evenly. It is the first key of the upper side. None
+    unless each side gets at least `SIDE_SHARE` of the keys."""
     middle = len(keys) / 2
     starts = [place for place in range(1, len(keys)) if keys[place] != keys[place - 1]]
     best = min(starts, key=lambda place: abs(place - middle), default=0)
