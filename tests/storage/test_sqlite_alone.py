@@ -245,6 +245,6 @@ def test_a_log_without_its_database_is_in_the_way(path: Path, backup: Path) -> N
 
 def test_a_file_that_is_no_database_is_not_replaced(path: Path, backup: Path) -> None:
     path.write_bytes(b"precious" * 1000)
-    with pytest.raises(Damaged, match="move it and its -wal away first"):
+    with pytest.raises(Damaged, match="move it and its -wal file away first"):
         restore(backup, path, replace=True)
     assert path.read_bytes() == b"precious" * 1000

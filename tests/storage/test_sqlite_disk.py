@@ -194,8 +194,8 @@ def test_no_checkpoint_follows_one_whose_sync_failed(
     the_disk.on_sync = in_checkpoints(is_broken)
     write_and_wait(store, range(1))
     the_disk.on_sync = works
-    assert "not known what is on disk" in caplog.text
-    with pytest.raises(ReadOnly, match="open it again"):
+    assert "the content of the disk is unknown" in caplog.text
+    with pytest.raises(ReadOnly, match="open the file again"):
         store.begin()
     assert_has(store, [0])
     log = Path(f"{path}-wal")
@@ -239,7 +239,7 @@ def test_a_disk_that_breaks_at_any_sync(the_disk: Disk, tmp_path: Path) -> None:
         the_disk.on_sync = after(steps, is_broken)
         done = write_pairs(store, range(8))
         the_disk.on_sync = works
-        with pytest.raises(ReadOnly, match="open it again"):
+        with pytest.raises(ReadOnly, match="open the file again"):
             store.begin()
         assert_has(store, done)
         store.close()
@@ -258,12 +258,12 @@ def test_a_commit_whose_sync_fails_has_an_unknown_outcome(
     write_pair(store, 1)
     the_disk.on_sync = is_broken
     with pytest.raises(
-        OutcomeUnknown, match=r"not known what is on disk .* open it again"
+        OutcomeUnknown, match=r"content of the disk is unknown .* open the file again"
     ) as raised:
         write_pair(store, 2)
     assert str(raised.value).startswith(str(path))
     the_disk.on_sync = works
-    with pytest.raises(ReadOnly, match="open it again"):
+    with pytest.raises(ReadOnly, match="open the file again"):
         store.begin()
 
 

@@ -1,4 +1,6 @@
-"""Stores: each keeps the promises of `hashrange.kv` and does not interpret its rows."""
+"""The stores, which implement the interface in `hashrange.kv`. A store does not interpret its
+rows.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,9 +1,8 @@
 """The store in memory: a dict and sorted keys for each space, one writer, and an undo log.
 
-The open transaction changes rows in place and notes their old values in `_undo`. A snapshot
-therefore looks for a row in three places: its own copies of old values, the undo log, and the
-current rows. When a transaction commits, every open snapshot copies the undo log; if no snapshot is
-open, nothing is copied.
+The open transaction changes rows in place and notes their old values in `_undo`. So a snapshot
+looks for a row in three places: its own copies of old values, the undo log, and the current rows.
+When a transaction commits, every open snapshot copies the undo log.
 """
 
 import threading
@@ -42,7 +41,7 @@ Undo = dict[int, dict[bytes, bytes | None]]
 
 
 class MemoryStore(forks.Forkable):
-    """A store whose rows are lost when the process ends. It opens in microseconds."""
+    """A store whose rows are lost when the process ends."""
 
     slow_commits = False
     busy_seconds = 30.0
@@ -99,9 +98,12 @@ class MemoryStore(forks.Forkable):
             transaction.rollback()
 
     def go_on_from(self, following: Callable[[State], State], /) -> None:
-        """Wait until the open transaction has ended, then replace the state by what `following`
-        makes of it. Open snapshots still see the old state. The numbers that
-        `Append` gives to rows continue; they do not start again."""
+        """Wait until the open transaction has ended, then replace the state with
+        `following(state)`.
+
+        Open snapshots still see the old state. The numbers that `Append` gives to rows continue;
+        they do not start again.
+        """
         transaction = self.begin()
         try:
             spaces, counters = following(self._state())
@@ -117,7 +119,7 @@ class MemoryStore(forks.Forkable):
         return State(spaces, dict(self._counters))
 
     def _leave_to_snapshots(self) -> None:
-        """Hand the present rows to a separate store, and let the open snapshots read from it."""
+        """Move the current rows to a separate store, from which the open snapshots then read."""
         before = MemoryStore()
         before._spaces, before._counters = self._spaces, self._counters
         before._snapshots, self._snapshots = self._snapshots, set()
@@ -128,7 +130,7 @@ class MemoryStore(forks.Forkable):
         raise StoreError("a database in memory has no file to copy")
 
     def verify(self) -> Iterator[str]:
-        """Yield nothing: there is no disk that could have changed a value."""
+        """Yield nothing: there is no disk that could damage a value."""
         return iter(())
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
@@ -144,8 +146,8 @@ class MemoryStore(forks.Forkable):
         """Does nothing: there is no file to close."""
 
     def before_fork(self) -> None:
-        """Hold the locks during the fork. The child has no other threads, so a lock that one of
-        them held would never be released there."""
+        """Take the locks before a fork. In the child, a lock that another thread held would never
+        be released: this thread does not exist there."""
         self._stopped = self._writing.acquire(timeout=forks.wait_seconds())
         self._lock.acquire()
 
@@ -210,8 +212,7 @@ class MemorySnapshot:
         return now if kept is None else _overlay(now, kept, read)
 
     def _keep(self, undo: Undo, counters: dict[bytes, int]) -> None:
-        """Copy the values that a transaction has replaced. If the snapshot already has a copy of a
-        row, that copy is older, and stays."""
+        """Copy the values that a transaction has replaced. Older copies of the same rows stay."""
         for space, changes in undo.items():
             kept = self._kept.setdefault(space, Rows())
             for key, value in changes.items():

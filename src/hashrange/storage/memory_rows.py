@@ -33,8 +33,8 @@ class Rows(Generic[V]):
 
 
 class Spaces(NamedTuple):
-    """The rows of the live and of the dropped spaces, by the number of the space. Creating or
-    dropping a space makes a new pair of dicts."""
+    """The rows of live and of dropped spaces, by space number. Creating or dropping a space makes
+    new dicts."""
 
     live: dict[int, Rows[bytes]]
     dropped: dict[int, Rows[bytes]]

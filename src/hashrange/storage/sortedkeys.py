@@ -35,7 +35,8 @@ class SortedKeys:
             self._split(index)
 
     def remove(self, key: bytes) -> None:
-        """Remove an existing key. The short lists shrink and disappear; they are never merged."""
+        """Remove an existing key. An empty short list is removed, but short lists are never
+        merged."""
         index = bisect_left(self._bounds, key)
         bucket = self._buckets[index]
         del bucket[bisect_left(bucket, key)]

@@ -273,7 +273,7 @@ def test_a_node_that_was_replaced_is_refused(postgres_server: PostgresServer) ->
     with hashrange.connect(dsn) as database:  # an unreachable node says nothing
         assert database.execute("ListTables", {})["TableNames"] == []
     postgres_server.run(answer.format("true"), database=name)
-    assert "has another list of the cluster's nodes" in refusal(dsn)
+    assert "the list of the cluster's nodes differs at" in refusal(dsn)
 
 
 def test_only_the_coordinator_distributes(postgres_server: PostgresServer) -> None:

@@ -196,7 +196,7 @@ def test_no_connection_to_spare(postgres_server: PostgresServer) -> None:
     async def scenario(store: PostgresStore) -> None:
         await store.open()
         snapshot = await store.snapshot()
-        with pytest.raises(Busy, match="no connection to spare"):
+        with pytest.raises(Busy, match="no free connection"):
             await store.snapshot()
         await snapshot.close()
         await (await store.snapshot()).close()

@@ -1,7 +1,7 @@
-"""Parses hashrange's own options in a database's address, and reports wrong TLS options, which
-asyncpg does not explain.
+"""Parses hashrange's own options in the address of a database, and checks its TLS options.
 
-A message never shows any other part of the address, since that may be a part of the password.
+asyncpg does not explain wrong TLS options. Messages show these options, but nothing else of the
+address, because it may belong to the password.
 """
 
 import os
@@ -19,7 +19,7 @@ _ROOT = Path(".postgresql", "root.crt")
 
 
 def without_option(dsn: str, name: str) -> tuple[str, str]:
-    """The DSN without the option `name`, and the value of this option, "" if it is not set."""
+    """The DSN without the option `name`, and the option's value ("" if the option is not set)."""
     options = _options(dsn)
     others = [(key, value) for key, value in options if key != name]
     if len(others) == len(options):

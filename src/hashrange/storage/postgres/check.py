@@ -16,10 +16,10 @@ _PAGE_OF_SHARD = _ROWS + "($1, $2, $3) AND slot = ANY ($5) ORDER BY space, slot,
 
 
 async def verify(fetch: Fetch, slots: list[int] | None = None) -> AsyncIterator[str]:
-    """Yield a line for each row whose checksum, weight or place is wrong: of all rows, or of the
-    rows in `slots`.
+    """Yield a line for each row that has a wrong checksum, weight or place.
 
-    `fetch` runs a statement. The fences of a cluster, in the space -1, are not checked.
+    With `slots`, only the rows in these slots are checked. `fetch` runs a statement. The fences of
+    a cluster, in the space -1, are not checked.
     """
     at: tuple[int, int, bytes] = (-1, SLOT_AFTER_ALL, b"")
     while True:

@@ -1,4 +1,4 @@
-"""A PostgreSQL database: its connections, its clock, and the questions that are put to it."""
+"""A PostgreSQL database: its connections, its clock, and the reads from it."""
 
 import asyncio
 import time
@@ -54,7 +54,7 @@ from hashrange.storage.postgres.schema import (
 T = TypeVar("T")
 
 FENCED_SECONDS_MAX = 15.0
-"""The time for which reads wait for a change of definitions that has not reached all nodes yet."""
+"""The time for which reads wait while a change of definitions has not reached all nodes."""
 FENCED_PAUSE_SECONDS = 0.01
 
 TIDY_SECONDS = 60.0
@@ -99,8 +99,8 @@ class HeldSnapshot:
 class PostgresDatabase:
     """The connections to one database, or to the nodes of a cluster, and what is known about it.
 
-    The store, and the store's snapshots and transactions, read through it, and it opens the
-    snapshots of PostgreSQL from which they read.
+    The store and its transactions read through this object, which also takes the snapshots of
+    PostgreSQL that they need.
     """
 
     def __init__(self, dsn: str, *, durability: Durability = "full", pool: int = 4) -> None:
@@ -124,7 +124,7 @@ class PostgresDatabase:
         self.fences = Fences(self.nodes)
         self.spaces = KnownSpaces()
         self.distributes = False
-        """Whether it is opened in order to distribute the tables."""
+        """Whether the database is opened in order to distribute its tables."""
         self.namespace = 0
         """Distinguishes the advisory locks of this schema from those of other schemas in the
         database."""
@@ -167,7 +167,7 @@ class PostgresDatabase:
 
     @property
     def connections_max(self) -> int:
-        """The number of connections to each machine."""
+        """The number of connections that a pool has to each machine."""
         return self._size
 
     def machine_of(self, key: bytes, /) -> int | None:
@@ -220,15 +220,15 @@ class PostgresDatabase:
         return self.milliseconds() / 1000
 
     def milliseconds(self) -> int:
-        """The database's time as far as this process knows it: the last time read, plus the time
-        since."""
+        """The database's time, in milliseconds, as this process estimates it: the last time that
+        was read, plus the time since."""
         if not self._latest:
             return time.time_ns() // 1_000_000
         return self._latest + int((time.monotonic() - self._sampled_at) * 1000)
 
     def not_before(self, now: int) -> int:
-        """The time of an answer, in milliseconds, when the database's clock shows `now`. Within a
-        process it never decreases."""
+        """The time of an answer, in milliseconds: `now`, which the database's clock showed, or
+        later. Within a process this time never decreases."""
         self._latest = max(now, self.milliseconds() if self._latest else 0)
         self._sampled_at = time.monotonic()
         return self._latest
@@ -253,8 +253,8 @@ class PostgresDatabase:
     async def hold_snapshot(
         self, question: Question, values: bool = True
     ) -> HeldSnapshot | NodeSnapshots:
-        """Take a snapshot of PostgreSQL, on a connection of its own, and answer a question from
-        it. In a cluster, each node's snapshot is taken when the node is first asked."""
+        """Take a snapshot of PostgreSQL, on a connection of its own, and answer a question from it.
+        In a cluster, a node's snapshot is taken when the node is first asked."""
         return await self._retried(question, self._hold, question, values)
 
     async def _hold(self, question: Question, values: bool) -> HeldSnapshot | NodeSnapshots:
@@ -280,8 +280,8 @@ class PostgresDatabase:
         return slots is None or len({self.nodes.of(slot) for slot in slots}) > 1
 
     async def ask(self, question: Question, values: bool = True) -> None:
-        """Answer a question, with one statement if it concerns one node. If a connection is lost,
-        ask again on another one.
+        """Answer a question, with one statement if it concerns one node. If the connection is lost,
+        try again on another connection.
 
         Without `values`, only the keys and versions of rows are read.
         """
@@ -300,7 +300,8 @@ class PostgresDatabase:
     async def _retried(
         self, question: Question, step: Callable[..., Awaitable[T]], *arguments: Any
     ) -> T:
-        """Repeat a step if its connection was lost, or if fences made its reads fail."""
+        """Repeat a step if its connection was lost, if fences made its reads fail, or if a shard
+        has moved."""
         lost, deadline = 0, time.monotonic() + FENCED_SECONDS_MAX
         while True:
             try:
@@ -337,7 +338,7 @@ class PostgresDatabase:
             await self._noting(asking)
 
     async def _noting(self, asking: Awaitable[set[int]]) -> None:
-        """Ask, and note the fences that would keep a transaction from committing."""
+        """Await an answer, and note the fences that would block the commit of a transaction."""
         try:
             met = await asking
         except routed.Fenced as error:
@@ -347,8 +348,8 @@ class PostgresDatabase:
             self.fences.met(met)
 
     async def read_bounded(self, question: Question) -> None:
-        """On Citus, read under locks the rows that must be as of one moment: nodes share no
-        snapshot."""
+        """Read under locks the rows that must be as of one moment. Only Citus needs this, because
+        its nodes share no snapshot."""
         if not (self.citus and question.bounds):
             return
         pool = self.nodes.of(min(slot_of(key) for _, key in question.bounds)).locking

@@ -4,13 +4,13 @@ Every transaction takes its locks in the same order, so that there are no deadlo
 
 1. Advisory locks, which cost no write. The *fence* guards the row of the catalog: every writer
    holds it shared, and a transaction that changes the catalog holds it exclusively, so that no
-   write in flight has missed a new index. In the same way each space has a lock, which writers hold
-   shared. A transaction holds the lock exclusively if it has read a range of the space, which must
-   not change, or if it creates or drops the space.
-2. Rows that were read and exist, in the order of their keys. The version of each must still be the
-   one that was read.
-3. Rows that were read and are absent. They are inserted, which waits for any other transaction that
-   inserts them, and deleted again unless the transaction itself puts them.
+   writer under way misses a new index. Each space has a lock, too, which writers hold shared. A
+   transaction holds it exclusively if it has read a range of the space, which must not change, or
+   if it creates or drops the space.
+2. Rows that were read and exist, in the order of their keys. Each row must still have the version
+   that was read.
+3. Rows that were read and are absent. They are inserted, and deleted again unless the transaction
+   itself puts them. An insertion waits for any other transaction that inserts the same row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ ABSENT = 0
 
 
 class Guards:
-    """What a transaction has read: versions of rows, ranges, and the dropped spaces."""
+    """The reads of a transaction: versions of rows, ranges, and the dropped spaces."""
 
     def __init__(self) -> None:
         self.versions: dict[Key, int] = {}
@@ -70,8 +70,8 @@ class Guards:
             self.versions[key] = row[0] if row else ABSENT
 
     def question(self, rows: bool) -> Question:
-        """A question that repeats the reads of ranges and of the dropped spaces and, if `rows` is
-        true, the reads of rows by key."""
+        """A question that repeats the reads of ranges and of the dropped spaces. With `rows`, it
+        also repeats the reads of rows by key."""
         reads: list[Read] = [again for again, _ in self.ranges]
         if rows and self.versions:
             reads.append(Get(tuple(self.versions)))
@@ -80,7 +80,7 @@ class Guards:
         return Question(reads)
 
     def compare(self, question: Question, rows: bool) -> None:
-        """Compare what was read with the answers of `question`, which has repeated the reads.
+        """Compare the earlier answers with the answers of `question`, which has repeated the reads.
 
         `rows` is the same as for the method `question`. Raises Conflict if anything has changed.
         """
@@ -96,15 +96,16 @@ class Guards:
                     raise Conflict("a row that was read has changed")
 
     def spaces(self) -> set[int]:
-        """The spaces of rows that were read and exist: they must not be dropped."""
+        """The spaces of the existing rows that were read. These spaces must not be dropped."""
         there = {space for (space, _), version in self.versions.items() if version != ABSENT}
         return there - {SYSTEM_SPACE}
 
     def locks(self, shared: set[int], alone: set[int], changes_catalog: bool) -> dict[int, bool]:
-        """The numbers of all advisory locks that the transaction needs, in order, and whether it
-        needs each of them exclusively.
+        """The advisory locks that the transaction needs: for each number, in order, whether the
+        lock is exclusive.
 
-        Its writes need the locks `shared` and, exclusively, the locks `alone`.
+        For its writes, the transaction needs the locks `shared` and, exclusively, the locks
+        `alone`.
         """
         alone = alone | {again.space for again, _ in self.ranges}
         if self.dropped is not None:
@@ -117,11 +118,10 @@ class Guards:
 
 
 def locks_ahead(reads: Sequence[Read]) -> tuple[dict[int, bool], list[Stored]]:
-    """The locks that a locking transaction takes before it makes `reads`: those of the rows, ranges
-    and spaces that the reads name.
+    """The locks that a locking transaction takes before it makes `reads`.
 
-    Returns the advisory locks in the form of `Guards.locks`, and the places of the rows, both in
-    the order of the locks.
+    Returns the advisory locks of ranges and spaces, in the form of `Guards.locks`, and the places
+    of the rows to lock. Both are in the order of locking.
     """
     locks: dict[int, bool] = {}
     rows: set[Stored] = set()

@@ -1,12 +1,13 @@
 """Keys as they are stored in PostgreSQL.
 
     slot   the first ten bits of the key, which are those of the partition digest
-    key    the key; if it is longer than 2,600 bytes, these bytes and a digest of the whole
-    rest   the remaining bytes of a longer key, which no index holds
+    key    the key; for a key longer than 2,600 bytes, these bytes and a digest of the whole key
+    rest   the remaining bytes of a longer key; no index has them
 
 An index row of PostgreSQL has at most 2,704 bytes. DynamoDB's limits allow no key of this length
-today, but the waist has no limit. Equality is exact, because the digest is that of the whole key.
-The order is exact up to the cut: see `reads` for ranges that include longer keys.
+today, but the waist has no limit. Different keys stay different, because the digest is that of the
+whole key. Keys with the same first 2,600 bytes are not in order: see `reads` for ranges of such
+keys.
 """
 
 from hashlib import blake2b
@@ -21,7 +22,7 @@ AFTER_DIGESTS = b"\xff" * (_DIGEST_BYTES + 1)
 
 
 class Stored(NamedTuple):
-    """The place of a row. Places have the order of the primary key's index."""
+    """The place of a row. Places have the same order as the primary key's index."""
 
     space: int
     slot: int
@@ -47,8 +48,8 @@ def first_from(start: bytes) -> tuple[int, bytes]:
 
 
 def first_after(end: bytes | None) -> tuple[int, bytes]:
-    """A slot and a stored key that follow those of all rows before `end`. If `end` is too long for
-    the index, some rows after `end` may have lower stored keys as well."""
+    """A slot and a stored key after those of all rows before `end`. If `end` is too long for the
+    index, some rows after `end` may be below this place too."""
     if end is None:
         return SLOT_AFTER_ALL, b""
     if len(end) <= KEY_BYTES_MAX:

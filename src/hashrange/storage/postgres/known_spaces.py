@@ -1,10 +1,10 @@
-"""The spaces that are known to exist, so that commits on a cluster need not look for them."""
+"""The spaces that are known to exist, so that commits on a cluster need not query them."""
 
 from collections.abc import Set
 
 
 class KnownSpaces:
-    """The spaces that exist at one version of the catalog. Each commit checks the version, which
+    """The spaces that exist at one version of the catalog. Each commit checks this version, which
     changes whenever a space is created or dropped."""
 
     def __init__(self) -> None:

@@ -28,10 +28,9 @@ WRITE_SECONDS_MAX = 60
 
 
 class Landing:
-    """The statements of a commit. `version` is the version of all rows that are written.
+    """The statements of a commit. All written rows get the version `version`.
 
-    For a change of definitions in the `citus` dialect, `closed` is the number that the closed
-    fences hold.
+    For a change of definitions in the `citus` dialect, `closed` is the number in the closed fences.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Landing:
 
     async def run(self, pool: Pool, connection: Any, begun: bool) -> bool:
         """Write and commit on a connection from `pool`, in a transaction that has `begun` or in a
-        new one. Returns whether the connection is still sound afterwards."""
+        new one. Returns whether the connection is still usable."""
         id_ = settle.new_id(self._store.milliseconds())
         if self._store.citus:
             node = None if begun else self._node_for_all(pool)
@@ -84,8 +83,8 @@ class Landing:
         self._guards.compare(question, rows=False)
 
     def _node_for_all(self, pool: Pool) -> Node | None:
-        """The node of the pool, if the transaction concerns only this node, and reads and changes
-        only rows: no ranges, spaces or definitions. Otherwise None."""
+        """The node of the pool, if the transaction reads and changes only rows of this node, and no
+        ranges, spaces or definitions. Otherwise None."""
         guards, folded = self._guards, self._folded
         if guards.ranges or guards.dropped is not None or folded.on_spaces or folded.is_empty:
             return None
@@ -155,7 +154,8 @@ class Landing:
         self._store.spaces.add(known, spaces)
 
     async def missing_space(self, connection: Any) -> BaseException:
-        """The error for a space that has just been dropped, or that has never existed."""
+        """The error for a space that has just been dropped (Conflict) or has never existed
+        (LookupError)."""
         rows = await connection.fetch(
             "SELECT space FROM spaces UNION ALL SELECT space FROM dropped"
         )
@@ -177,7 +177,7 @@ async def _drop(connection: Any, write: Any) -> None:
 
 
 async def _purge(connection: Any, write: Any) -> None:
-    """Delete rows of a dropped space; rows of other spaces are left alone."""
+    """Delete rows of a space if it has been dropped. After its last row, forget the space."""
     await connection.execute(
         "DELETE FROM rows r USING (SELECT rows.space, slot, key FROM rows JOIN dropped "
         "ON dropped.space = rows.space WHERE rows.space = $1 LIMIT $2) q "

@@ -1,9 +1,9 @@
 """A small pool of connections.
 
-Nothing has to be reset between two uses of a connection, because every setting is made when the
-connection is opened, or for one transaction. Behind pgbouncer in transaction mode, a connection to
-the server is ours only during a transaction, so nothing can be set or prepared for longer: every
-use is a transaction that begins with the settings.
+Connections need no reset between two uses, because every setting is made when the connection is
+opened, or for one transaction. pgbouncer in transaction mode lends a server's connection only for a
+transaction. So behind pgbouncer every use is a transaction that begins with the settings, and no
+statements stay prepared.
 """
 
 import asyncio
@@ -25,26 +25,25 @@ NODE_SECONDS_MAX = 2.0
 AWAY_SECONDS = 0.5
 """After a failure, the node is not tried again for this time."""
 ANSWER_SECONDS_MAX = 15.0
-"""The time that a node has to answer a statement. Without this limit, a statement would wait for
-ever for a machine that has lost power, because such a machine closes no connections."""
+"""The time that a node has to answer a statement. A machine that has lost power closes no
+connections, so without this limit a statement would wait for ever."""
 WAIT_SECONDS_MAX = 30.0
 """The time for which a caller waits for a free connection."""
 STATEMENT_SECONDS_MAX = 30
 LOCK_SECONDS_MAX = 10
 NEAR_LOCK_SECONDS_MAX = 2
-"""How long a write at one node of a cluster waits for its locks. A row stays locked while the node
-that began the transaction cannot be reached, and a request that waits for the row must not delay
-other requests for long."""
+"""How long a write at one node of a cluster waits for its locks. The limit is short, because a row
+stays locked while the node that began the transaction cannot be reached, and a waiting request
+delays others."""
 LOCKING_SECONDS_MAX = 3
-"""How long a locking read over several nodes waits for its locks: longer than Citus takes to find a
+"""How long a locking read over several nodes waits for its locks. Citus needs less time to find a
 deadlock."""
 IDLE_SECONDS_MAX = 10
 """How long the database server waits for the next statement of a transaction before it ends the
-transaction. So this also limits how long it takes to learn the outcome of a commit whose connection
-was lost."""
+transaction. If the connection was lost, the outcome of its commit may be unknown for this time."""
 COMMIT_SECONDS_MAX = 300.0
-"""The longest time for which a transaction can be under way after it has read the clock: more than
-all limits above together."""
+"""The longest time between a transaction's reading of the clock and its commit: more than all
+limits above together."""
 
 PLANS = {
     # Every access is by primary key. A plan made while a table was small must not scan it after it
@@ -91,9 +90,9 @@ END $$;
 COMMIT"""
 """Defines a function for one connection. The function keeps shards in place by the lock (ShareLock)
 that Citus's own writers take, and returns how many of the shards are at this node. Only a function
-can do both in one statement: its query sees moves that ended while it waited for the lock. Its
-definition does not wait for a standby: without one, connections could not be opened even for reads.
-"""
+can do both in one statement: its query sees moves that ended while it waited for the lock. The
+definition is committed without waiting for a standby: otherwise, while no standby answers, no
+connection could be opened even for reads."""
 
 STATEMENTS_KEPT = 256
 """The number of prepared statements that each connection keeps, whatever their length."""
@@ -114,7 +113,7 @@ def limits(synchronous_commit: str) -> dict[str, str]:
 
 
 async def rolled_back(connection: Any) -> bool:
-    """Roll back the transaction after an error. Returns whether the connection is still sound."""
+    """Roll back the transaction after an error. Returns whether the connection is still usable."""
     with suppress(*ERRORS):
         if not connection.is_closed():
             await connection.execute("ROLLBACK")
@@ -127,8 +126,8 @@ class Pool:
 
     With `address`, which replaces the address in the DSN, the pool is for one node. While the node
     cannot be reached, callers are refused at once, and the pool tries to connect in the background.
-    A pool is `near` if all of its statements concern this node alone: then an unanswered statement
-    means that the node cannot be reached.
+    In a pool that is `near`, all statements concern this node alone. So if a statement is not
+    answered, the node is considered unreachable.
 
     The `settings` are made for each connection, and those in `in_transactions` at the beginning of
     each transaction.
@@ -170,7 +169,7 @@ class Pool:
     def configure(
         self, settings: Mapping[str, str], in_transactions: Mapping[str, str] = NOTHING
     ) -> None:
-        """Use other settings for all connections. Connections in use are closed when they are
+        """Use other settings for all connections. A connection in use is closed when it is
         returned."""
         self._outdated |= self._taken
         self._options: dict[str, Any] = {
@@ -198,8 +197,8 @@ class Pool:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
         """A connection for statements that need no transaction. After an error that PostgreSQL has
-        reported, the connection is kept, because a new one costs more than a statement. After any
-        other error it is closed."""
+        reported, the connection is kept: a new one costs more than a statement. Any other error
+        closes it."""
         connection = await self.take()
         try:
             async with self._use(connection):
@@ -218,7 +217,7 @@ class Pool:
 
     @asynccontextmanager
     async def within(self, connection: Any) -> AsyncIterator[None]:
-        """Run the block in a transaction; if the connection is in a transaction, in this one."""
+        """Run the block in a transaction: the one that the connection is in, or a new one."""
         if connection.is_in_transaction():
             yield
             return
@@ -228,7 +227,7 @@ class Pool:
 
     @asynccontextmanager
     async def fresh(self) -> AsyncIterator[Any]:
-        """A new connection for one use, which does not count towards the size of the pool."""
+        """A new connection for one use. It does not count towards the size of the pool."""
         connection = await self._connect()
         try:
             async with self._use(connection):
@@ -245,8 +244,8 @@ class Pool:
             yield
 
     async def take(self) -> Any:
-        """Take a connection; return it with `give` or `take_back`. Raises StoreError if there is
-        none in time."""
+        """Take a connection; return it with `give` or `take_back`. Raises StoreError if no
+        connection is free in time, or the node cannot be reached."""
         if self._closed:
             raise StoreError(f"{self.name}: the store is closed; open it again")
         if not self._idle:
@@ -278,8 +277,8 @@ class Pool:
             self._trying = None
 
     def _note_away(self) -> None:
-        """Note that the node cannot be reached. Its idle connections would not answer either, so
-        they are closed."""
+        """Note that the node cannot be reached, and close its idle connections, which would not
+        answer."""
         self._is_away, self._try_at = True, time.monotonic() + AWAY_SECONDS
         while self._idle:
             self._idle.pop().terminate()
@@ -292,7 +291,7 @@ class Pool:
         return await self._connect()
 
     async def wait(self, places: asyncio.Semaphore) -> None:
-        """Wait for a place. Raises Busy if none is free in time."""
+        """Wait for one of the `places`. Raises Busy if none is free in time."""
         self.waiting += 1
         try:
             async with asyncio.timeout(WAIT_SECONDS_MAX):
@@ -334,10 +333,8 @@ class Pool:
                 connection.terminate()
 
     async def _connect(self) -> Any:
-        """Connect, trying again while the server cannot be reached.
-
-        The pauses between attempts are random, so that many clients do not try at the same time.
-        """
+        """Connect. While the server cannot be reached, try again after random pauses, so that many
+        clients do not try at the same time."""
         seconds = NODE_SECONDS_MAX if self._address else CONNECT_SECONDS_MAX
         deadline = time.monotonic() + seconds
         pause = 0.05

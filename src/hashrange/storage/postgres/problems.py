@@ -1,7 +1,7 @@
 """Converts errors of PostgreSQL, or of the connection to it, into errors of the waist with one
 line.
 
-No message contains a password: the database is identified by its host, port and name alone.
+No message contains a password: it names only the host, port and name of the database.
 """
 
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +16,7 @@ CONFLICTS = frozenset({"40001", "40P01"})
 _LATER = frozenset(
     {"53300", "57P01", "57P02", "57P03", "08000", "08001", "08003", "08004", "08006"}
 )
-"""The codes of a server that starts or stops, has no connection to spare, or cannot be reached."""
+"""The codes of a server that starts or stops, has no free connection, or cannot be reached."""
 
 _WORDS: dict[str, tuple[type[StoreError], str]] = {
     "28000": (StoreError, "the server refuses this user"),
@@ -25,7 +25,7 @@ _WORDS: dict[str, tuple[type[StoreError], str]] = {
     "42501": (StoreError, "the user lacks rights"),
     "25006": (ReadOnly, "the database is read-only"),
     "53100": (Full, "the disk of the server is full"),
-    "53300": (Busy, "the server has no connection to spare"),
+    "53300": (Busy, "the server has no free connection"),
     "55P03": (Locked, "a lock was not released in time"),
     "57014": (Busy, "a statement took too long"),
 }
@@ -54,8 +54,8 @@ def name_of(dsn: str) -> str:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the error means that the connection is lost. Unless COMMIT was sent on it, its
-    transaction will not be committed."""
+    """Whether the error means that the connection is lost. In that case its transaction is not
+    committed, unless COMMIT has been sent."""
     if isinstance(error, ValueError):  # a value that cannot be sent, or a wrong certificate
         return False
     if is_of_another_node(error):
@@ -64,8 +64,8 @@ def is_lost(error: BaseException) -> bool:
 
 
 def is_of_another_node(error: BaseException) -> bool:
-    """Whether the error came over a sound connection, and says that the node at its other end has
-    lost a connection to another node."""
+    """Whether the error means that the server has lost a connection to another node. The connection
+    to the server itself is intact."""
     return _state(error)[:2] == "08" and getattr(error, "severity_en", "") == "ERROR"
 
 
@@ -84,8 +84,8 @@ def explain(error: BaseException, name: str) -> StoreError:
 
 
 def invalid_address(name: str) -> StoreError:
-    """The error for an address that asyncpg cannot parse. The text of asyncpg's error is left out:
-    it may show a part of the password."""
+    """The error for an address that asyncpg cannot parse. It leaves out the text of asyncpg's
+    error, which may show a part of the password."""
     return StoreError(
         f"{name}: the address is not valid; write it as postgresql://user@host:port/name"
     )

@@ -1,4 +1,4 @@
-"""The SQL of reads: the parts from which a statement is made."""
+"""The SQL of reads: the parts of which a statement is made."""
 
 from functools import lru_cache
 
@@ -96,7 +96,7 @@ _SQL: dict[int, tuple[str, int]] = {
 
 
 def value_of(column: str, values: bool, bytes_max: int | None) -> str:
-    """The SQL that reads a value from `column`: NULL unless `values` are wanted, and TOO_LARGE in
+    """The SQL that reads a value from `column`. It yields NULL without `values`, and TOO_LARGE in
     place of a value with more than `bytes_max` bytes."""
     if not values:
         return "NULL::bytea"

@@ -1,14 +1,14 @@
 """Reads. All reads of one round trip are one statement, so their answers are as of one moment.
 
-The statement is a union of the parts that the reads need, and each row says which part and which
-read it belongs to. One prepared statement serves any number of reads of the same kinds.
+The statement is a union of the parts that the reads need. Each row names its part and its read. One
+prepared statement serves any number of reads of the same kinds.
 
 For a range that is bounded by weight, the number of rows is guessed. Only the values that fit into
-the page are read. If they do not fill the page, everything is read again with more rows. Ranges
-that hold keys longer than the index keeps are read as a whole and sorted here.
+the page are read. If they do not fill the page, everything is read again with more rows. If a range
+has keys that are too long for the index, the whole range is read and then sorted in this process.
 
-The values of many rows by key are read until they have `READ_BYTES_MAX` bytes together. A read with
-a value that was left out is not answered, nor is any read after it.
+If many rows are read by key, values are read until they have `READ_BYTES_MAX` bytes together. The
+answers end before the first read with a value that was left out.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -71,7 +71,7 @@ class Question:
 
     If a transaction compares the answer with the database at its end (`compared`), the rows of the
     answer need not be as of one moment, and `bounds` is empty. Otherwise `bounds` has the keys of
-    the rows that must be as of one moment; with `locks_system`, these include rows of the system
+    the rows that must be as of one moment. With `locks_system`, these include rows of the system
     space.
     """
 
@@ -83,9 +83,9 @@ class Question:
         self.keys: dict[Key, int] = {}
         """The position of each key among the requested ones."""
         self.bounds: dict[Key, tuple[int, int | None]] = {}
-        """The keys whose rows must be as of one moment. Each has the number of its read, and the
-        read's `weight_max`; None instead if another read requests the same key, because then the
-        row must not be cut."""
+        """The keys whose rows must be as of one moment, each with the number of its read and the
+        read's `weight_max`. The latter is None if another read requests the same key, because then
+        the row must not be cut."""
         self.names: dict[bytes, int] = {}
         """The position of each counter among the requested ones, by its name."""
         self.ranges: list[Asked] = []
@@ -102,10 +102,10 @@ class Question:
         self.fence = 0, 0
         """The weight and version of the fence that was read instead of the catalog's row."""
         self.placed = 0
-        """The number of the expected shards that were at the node when it answered."""
+        """The number of the expected shards that were at the node at the moment of the answer."""
         self.rows: list[tuple[int, bytes | None] | None] = []
-        """The version and value of the row of each key; None if the row is absent. If the value of
-        a row is None, it was left out, and reads of this row are not answered."""
+        """The version and value of the row of each key; None if the row is absent. If the value is
+        None, it was left out, and reads of this row are not answered."""
         self.totals: list[int] = []
         self.now = 0
 
@@ -147,8 +147,8 @@ class Question:
 
     @cached_property
     def slots(self) -> set[int]:
-        """The slots of the rows that are read by key, and the slots in which ranges begin; if there
-        are none, the slot of the catalog's row."""
+        """The slots of the rows that are read by key, and the slots in which ranges begin. Without
+        any, the slot of the catalog's row."""
         slots = {slot_of(key) for space, key in self.keys if (space, key) != CATALOG}
         for asked in self.ranges:
             place = asked.arguments()
@@ -156,20 +156,20 @@ class Question:
         return slots or {slot_of(CATALOG[1])}
 
     def single_slots(self) -> set[int] | None:
-        """The slots of everything that the question requests; None if it requests a counter, or a
-        range that may be in several slots."""
+        """The slots of everything that the question requests. None if the question requests a
+        counter, or a range that may be in several slots."""
         if self.names or not all(asked.is_in_one_slot for asked in self.ranges):
             return None
         return self.slots
 
     def slots_of_rows(self) -> set[int]:
-        """The slots of the rows by key that need not be as of one moment; if there are none, one of
+        """The slots of the rows by key that need not be as of one moment. Without any, one of
         `slots`."""
         keys = self.keys.keys() - self.bounds.keys() - {CATALOG}
         return {slot_of(key) for _, key in keys} or {min(self.slots)}
 
     def part(self, slots: Container[int]) -> "Question":
-        """The part that requests the rows by key in some of `slots_of_rows`, and the time."""
+        """The part of the question for some of `slots_of_rows`: their rows by key, and the time."""
         part = Question((), self.compared)
         keys = [
             key
@@ -183,7 +183,7 @@ class Question:
         return part
 
     def take_parts(self, parts: "Sequence[Question]") -> None:
-        """Take the answers to the parts into which the rows by key were divided."""
+        """Take the answers to parts of the question that `part` has made."""
         self.rows = [None] * len(self.keys)
         for part in parts:
             for key, place in part.keys.items():
@@ -199,9 +199,9 @@ class Question:
         return version, weight, row[1] if row else None
 
     def sees_spaces(self, fenced: bool) -> bool:
-        """Whether the answers may depend on which spaces are dropped. Reads of the system space do
-        not, because it is never dropped. If the question is `fenced`, reads of rows by key do not
-        either, because the reader knows that their spaces exist."""
+        """Whether the answers may depend on the list of dropped spaces. The system space is never
+        dropped, so reads of it do not. Neither do reads of rows by key if the question is `fenced`,
+        because then the reader knows that their spaces exist."""
         keys = () if fenced else self.keys
         spaces = {space for space, _ in keys} | {asked.read.space for asked in self.ranges}
         return bool(spaces - {SYSTEM_SPACE})
@@ -209,8 +209,9 @@ class Question:
     def parts(
         self, values: bool = True, catalog: bool = True, dropped: bool = True
     ) -> tuple[list[int], list[Any]]:
-        """The parts of the question's statement, and the arguments of these parts. The values of
-        rows, the catalog's row and the dropped spaces can be left out."""
+        """The parts of the question's statement, and the arguments of these parts. `values`,
+        `catalog` and `dropped` tell whether to read the values of rows, the catalog's row and the
+        dropped spaces."""
         parts = [DROPPED] if dropped else []
         arguments: list[Any] = []
         if self.time:
@@ -241,8 +242,7 @@ class Question:
         return parts, arguments
 
     def take(self, rows: Sequence[Any]) -> bool:
-        """Take the rows that a statement has returned. Returns False if more rows must be
-        requested."""
+        """Take the rows that a statement has returned. Returns False if a page needs more rows."""
         self.dropped.clear()
         self.rows = [None] * len(self.keys)
         self.totals = [0] * len(self.names)
@@ -280,9 +280,9 @@ class Question:
         return None if key[0] in self.dropped else self.rows[self.keys[key]]
 
     def answers(self, reads: Sequence[Read], now: Callable[[int], int]) -> list[Answer]:
-        """The answers to `reads`. They end before the first read that is not answered.
+        """The answers to `reads`, up to the first read that cannot be answered yet.
 
-        `now` turns the time of the database into one that never decreases.
+        `now` turns the database's time into a time that never decreases.
         """
         time = now(self.now) if self.time else 0
         ranges = iter(self.ranges)
@@ -318,8 +318,8 @@ class Question:
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> None:
-    """Ask the database, again if need be, until each page is full or has all rows of its range.
-    Without `values`, only the keys and versions of rows are read."""
+    """Answer a question. The statement is repeated with more rows until each page is full or its
+    range ends. Without `values`, only the keys and versions of rows are read."""
     while True:
         parts, arguments = question.parts(values)
         text = statement(tuple(parts), values, question.bytes_max)
@@ -328,7 +328,7 @@ async def ask(connection: Any, question: Question, values: bool = True) -> None:
 
 
 class Asked:
-    """A range, the number of its rows to request, and the returned rows."""
+    """A range, the number of rows to request, and the returned rows."""
 
     def __init__(self, read: Range) -> None:
         self.read = read
@@ -343,8 +343,8 @@ class Asked:
             self._rows = min(read.rows_max or ROWS_AT_FIRST, ROWS_AT_FIRST)
 
     def arguments(self) -> tuple[Any, ...]:
-        """The arguments with which the statement reads the range: the space, the slot and key of
-        the start and of the end, the largest number of rows, and the largest sum of weights."""
+        """The statement's arguments for the range: the space, the slot and key of the start and of
+        the end, the largest number of rows, and the largest sum of weights."""
         read = self.read
         start, end = first_from(read.start), first_after(read.end)
         if self.whole:
@@ -357,8 +357,8 @@ class Asked:
         return last == slot or (last == slot + 1 and not end)
 
     def is_answered(self, dropped: set[int]) -> bool:
-        """Make the page from the returned rows. Returns False if more rows must be requested. A
-        range in one of the `dropped` spaces has no rows."""
+        """Make the page from the returned rows. Returns False if the page needs more rows. A range
+        in one of the `dropped` spaces has no rows."""
         read = self.read
         if read.space in dropped:
             self.records = []
@@ -396,5 +396,5 @@ def _part_of(row: Any) -> int:
 
 
 def columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    """The rows in the form of one list for each column."""
+    """The rows as one list for each column."""
     return [list(column) for column in zip(*rows, strict=True)]

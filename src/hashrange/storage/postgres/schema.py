@@ -1,18 +1,18 @@
-"""The tables, and the check whether a database may be used.
+"""The tables, and checks whether a database may be used.
 
     hashrange_schema   one row: version of the tables, the oldest release that can use them, and a
                        random number that sets the advisory locks of this database apart
     spaces             the existing spaces, except the system space
     dropped            dropped spaces that still have rows
     rows               the rows of all spaces: see `keys`
-    counters           statistics, in up to 64 places each, which are added up when they are read
+    counters           statistics; a counter has up to 64 rows, which are added up by reads
     log_heads          the last number and prefix that were appended in each slot of a log
     batches            the ids of the latest commits, each in a slot: see `settle`
 
 Every column is an integer or bytes, because text cannot contain U+0000. A change of the tables is
-made in two releases, so that servers of both can run at once: the first release adds the new parts,
-and the next one, when no server of the old release is left, removes the old parts. `oldest`
-increases with the second release.
+made in two releases, so that servers of both can run at once. The first release adds the new parts.
+The next release removes the old parts, when no server of the old release is left, and increases
+`oldest`.
 """
 
 import secrets
@@ -61,8 +61,8 @@ OLDEST_WITH_FENCES = 3
 """The version of the oldest release that knows the fences of a cluster."""
 
 _OLDEST = 1
-"""The oldest release that can use the tables that this release creates. A release is named by the
-version of its own tables."""
+"""The oldest release that can use the tables of this release. A release is named by the version of
+its own tables."""
 
 _SERVER = """SELECT current_setting('server_version_num')::int AS number,
     current_setting('server_version') AS version,
@@ -85,9 +85,8 @@ async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     """Check the database, and create or upgrade its tables. Returns the number that distinguishes
     the advisory locks of this schema.
 
-    After an error the connection must be closed, which rolls back.
-
-    Raises StoreError. A server with `fsync` off is refused unless `unsynced`.
+    After an error the connection must be closed, which rolls back. Raises StoreError. A server with
+    `fsync` off is refused unless `unsynced`.
     """
     await _check_server(connection, name, unsynced)
     state = await _state(connection, name)
@@ -107,8 +106,8 @@ async def prepare(connection: Any, name: str, unsynced: bool) -> int:
     version, oldest, locks = state
     if oldest > VERSION:
         raise Damaged(
-            f"{name}: the tables have version {version}, and this release knows {VERSION}; "
-            "use a newer release"
+            f"{name}: the tables have version {version}, but this release knows only versions up "
+            f"to {VERSION}; use a newer release"
         )
     await _check_rights(connection, name)
     return locks
@@ -124,19 +123,21 @@ async def _check_server(connection: Any, name: str, unsynced: bool) -> None:
         raise ReadOnly(f"{name}: the database is read-only")
     if server["encoding"] != "UTF8":
         raise StoreError(
-            f"{name}: the encoding of the database is {server['encoding']}; create it with UTF8"
+            f"{name}: the encoding of the database is {server['encoding']}; create a database with "
+            "ENCODING 'UTF8' TEMPLATE template0"
         )
     if server["fsync"] != "on" and not unsynced:
         raise StoreError(f"{name}: fsync is off, so a power cut would lose commits; set fsync = on")
     if server["schema"] is None:
         raise StoreError(
-            f"{name}: no schema of the search_path exists, or this user may not use any of them"
+            f"{name}: this user may use no schema of the search_path; create one, or run GRANT "
+            "USAGE ON SCHEMA"
         )
 
 
 async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
-    """The row of `hashrange_schema`: version, oldest release, and number of the locks. None if
-    there are no tables yet."""
+    """The row of `hashrange_schema`: the version, the oldest release, and the number of the locks.
+    None if there are no tables yet."""
     tables = await connection.fetch(
         "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
         "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS (SELECT 1 FROM pg_depend "
@@ -145,7 +146,7 @@ async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
     names = {table["relname"] for table in tables}
     if "hashrange_schema" not in names:
         if names:
-            raise Damaged(f"{name}: the schema has tables of another program; use an empty one")
+            raise Damaged(f"{name}: the schema has tables of another program; use an empty schema")
         return None
     row = await connection.fetchrow("SELECT version, oldest, locks FROM hashrange_schema")
     if row is None:
@@ -154,7 +155,7 @@ async def _state(connection: Any, name: str) -> tuple[int, int, int] | None:
 
 
 async def _migrate(connection: Any, name: str) -> None:
-    """Create or upgrade the tables, unless another server has done so before this one got the
+    """Create or upgrade the tables, unless another server has done so while this one waited for the
     lock."""
     state = await _state(connection, name)
     version = state[0] if state else 0
@@ -187,7 +188,7 @@ async def is_distributed(connection: Any) -> bool:
 
 
 async def is_on_every_node(connection: Any) -> bool:
-    """Whether the tables were distributed by a release that knows the fences: only such a release
+    """Whether the tables were distributed by a release that knows the fences. Only such a release
     copies `hashrange_schema` to every node."""
     return bool(
         await connection.fetchval(
@@ -202,11 +203,11 @@ _MEMBERS = """SELECT string_agg(nodename || ':' || nodeport, ', ' ORDER BY noden
 
 
 async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
-    """Raises StoreError if a node of a cluster lets statements wait for locks without a limit. The
-    error's message proposes a limit of `lock_seconds`.
+    """Raises StoreError if a node of a cluster sets no limit to the time that statements wait for
+    locks. The message proposes a limit of `lock_seconds`.
 
-    Settings of a connection to the coordinator do not apply on the other nodes; settings of the
-    role do. Unreachable nodes are not checked.
+    The other nodes ignore the settings of a connection to the coordinator, but not the settings of
+    the role. Unreachable nodes are not checked.
     """
     nodes = await connection.fetch(
         "SELECT nodename, nodeport, current_user AS role "
@@ -222,9 +223,11 @@ async def check_nodes(connection: Any, name: str, lock_seconds: int) -> None:
 
 
 async def nodes_that_differ(connection: Any) -> list[str]:
-    """The reachable nodes of a cluster whose lists of its nodes differ from the list of this node.
+    """The reachable nodes of a cluster whose list of the cluster's nodes differs from the list at
+    this node.
 
-    After a node has been replaced by its standby, or removed, its own list is not changed any more.
+    If a node has been removed, or replaced by its standby, the list at this node is no longer
+    updated.
     """
     own = await connection.fetchval(_MEMBERS)
     rows = await connection.fetch(
@@ -236,11 +239,11 @@ async def nodes_that_differ(connection: Any) -> list[str]:
 
 
 async def check_members(connection: Any, name: str) -> None:
-    """Raises StoreError if nodes of a cluster do not agree which nodes it has."""
+    """Raises StoreError if the nodes of a cluster have different lists of its nodes."""
     if others := await nodes_that_differ(connection):
         raise StoreError(
-            f"{name}: {', '.join(others)} {'has' if len(others) == 1 else 'have'} another list of "
-            "the cluster's nodes; if this node was replaced or removed, use another node's address"
+            f"{name}: the list of the cluster's nodes differs at {', '.join(others)}; if this node "
+            "was replaced or removed, use another node's address"
         )
 
 

@@ -1,13 +1,13 @@
 """The statements of a commit, all sent in one message.
 
 A round trip costs more than the work of most statements of a commit. asyncpg can send one statement
-with many sets of arguments in one message, and PostgreSQL executes them one after the other as one
-transaction, each with a snapshot of its own. So all steps of a commit run the same statement, which
-is made of parts: each step has values for some parts, and empty arrays for the others.
+with many sets of arguments in one message. PostgreSQL executes the statement once for each set, as
+one transaction, and each time with a new snapshot. So all steps of a commit run the same statement,
+which is made of parts: each step has values for some parts, and empty arrays for the other parts.
 
 A guarded part must change as many rows as the step expects. The client would learn the counts only
-after the transaction has been committed. So if a count differs, the statement makes itself fail,
-which undoes everything: it divides by zero. If a space is absent, it takes the logarithm of zero.
+after the commit. So if a count differs, the statement divides by zero, which undoes everything. If
+a space is absent, the statement takes the logarithm of zero.
 
 A script that has `begun` is a part of a transaction that an earlier statement began. Any other
 script is a transaction by itself.
@@ -146,8 +146,8 @@ CROSS JOIN LATERAL (SELECT h.prefix || int8send(h.number - q.later) AS key) k RE
         6,
     ),
 }
-"""The text of each part, and the number of its parameters: an array for each column of its
-values."""
+"""The text of each part, and the number of its parameters. Each parameter is an array: a column of
+the part's values."""
 
 Values = Sequence[tuple[Any, ...]]
 
@@ -156,8 +156,8 @@ Place = tuple[int, Tables]
 
 
 class Step:
-    """The values of some parts. A guarded part must change as many rows as it has values, unless
-    `changed` has another number of rows for the part."""
+    """The values of some parts. A guarded part must change one row for each of its values, unless
+    `changed` has another number for this part."""
 
     def __init__(self, values: Mapping[Place, Values], changed: Mapping[Place, int] | None = None):
         self.values = {place: rows for place, rows in values.items() if rows}
@@ -176,8 +176,8 @@ class Step:
 class Script:
     """Steps that are added one by one, and sent together by `run`.
 
-    The statement of the steps has each part once for each of the `tables`, so that one prepared
-    statement serves any values.
+    The statement has each part once for each of the `tables`, so that one prepared statement serves
+    any values.
     """
 
     def __init__(self, begun: bool, tables: Sequence[Tables] = (PLAIN,)) -> None:
@@ -186,7 +186,7 @@ class Script:
         self._steps: list[Step] = []
 
     def add(self, part: int, values: Values) -> None:
-        """Add a step that has `values` for one part. Without values, nothing is added."""
+        """Add a step with `values` for one part. Without values, nothing is added."""
         self.add_step(Step({(part, PLAIN): values}))
 
     def add_step(self, step: Step) -> None:
@@ -195,7 +195,7 @@ class Script:
 
     async def run(self, connection: Any) -> None:
         """Send the steps. Raises CHANGED, NO_SPACE, and the errors of asyncpg. After an error,
-        nothing has been written."""
+        nothing of the transaction remains."""
         steps, self._steps = self._steps, []
         if steps:
             there = {place for step in steps for place in step.values}

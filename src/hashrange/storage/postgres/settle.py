@@ -1,9 +1,9 @@
-"""The end of a transaction, and the way to learn its outcome if the connection is lost.
+"""The end of a transaction, and how its outcome is learned if the connection is lost.
 
-Each transaction inserts a random id. If no answer to its last message arrives, another connection
-inserts the same id. If the server is still at work on the transaction, this insertion waits for its
-end. If the id already exists, the transaction was committed. If not, the transaction can no longer
-be committed, because its id is taken now.
+Each transaction inserts a random id. If its last message is not answered, another connection
+inserts the same id. While the server still works on the transaction, this insertion waits. If the
+id then exists, the transaction was committed. If not, the transaction can no longer be committed,
+because its id is now taken.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from hashrange.storage.postgres.script import Script
 from hashrange.storage.postgres.writes import PLAIN_SLOT
 
 SETTLE_SECONDS_MAX = 2 * IDLE_SECONDS_MAX + 10
-"""How long to try to learn the outcome of a commit: long enough for the server to end a process
-whose client is gone, and for the database to recover."""
+"""How long to try to learn the outcome of a commit. In this time, the server ends a process whose
+client is gone, and the database recovers from a crash."""
 NODE_SETTLE_SECONDS_MAX = 3.0
 """SETTLE_SECONDS_MAX for a node of a cluster. It is short, because requests for the node wait
 during this time, and may be refused."""
 
 KEPT_MILLISECONDS = 10 * 60 * 1000
-"""The time for which an id is kept. Afterwards, no connection can ask for it any more."""
+"""The time for which an id is kept. Afterwards, no connection asks for the id any more."""
 
 _TIME_BYTES = 6
 
@@ -46,9 +46,9 @@ async def commit(
 ) -> bool:
     """Run the last steps of a transaction, and commit it. Its id, `id_`, is stored in `slot`.
 
-    Returns whether the connection is still sound. Raises Conflict if nothing was committed because
-    of another transaction or a lost connection, OutcomeUnknown if that cannot be determined in
-    time, and otherwise the error of the failed step.
+    Returns whether the connection is still usable. Raises Conflict if nothing was committed because
+    of another transaction or a lost connection. Raises OutcomeUnknown if the outcome is not known
+    in time, and otherwise the error of the failed step.
     """
     try:
         await script.run(connection)
@@ -72,11 +72,11 @@ async def commit(
 
 
 async def _commit(connection: Any, name: str) -> str:
-    """Commit, and return the status of COMMIT. Raises OutcomeUnknown if there is a warning that
+    """Commit, and return the status of COMMIT. Raises OutcomeUnknown if PostgreSQL warns that
     another node did not commit.
 
-    The other node cannot be reached then. It commits its part when it is back; until then it shows
-    the old rows. If the transaction wrote to this node only, its outcome is not known.
+    Such a node cannot be reached, and commits its part when it is reachable again. Until then it
+    shows the old rows. If the transaction wrote to this node only, the outcome is not known.
     """
     warnings: list[str] = []
 
@@ -95,11 +95,11 @@ async def _commit(connection: Any, name: str) -> str:
 
 
 async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
-    """Whether the transaction with this id was committed. If it was not, inserting the id here
-    makes sure that it never will be.
+    """Whether the transaction with this id was committed. If not, inserting the id here ensures
+    that it never will be.
 
     The connection that inserts the id may be lost as well. So it inserts a second id together with
-    the first: if the next attempt finds both, the first was inserted here, and not by the
+    the first. If the next attempt finds both ids, the first one was inserted here and not by the
     transaction.
     """
     own = id_[:-1] + bytes([id_[-1] ^ 1])
@@ -115,14 +115,14 @@ async def _was_committed(slot: int, id_: bytes, pool: Pool, name: str) -> bool:
         except (*ERRORS, StoreError):
             if time.monotonic() > deadline:
                 raise OutcomeUnknown(
-                    f"{name}: the connection was lost while a commit was under way, and the "
-                    "database does not answer"
+                    f"{name}: the connection was lost during a commit, and the database does not "
+                    "answer"
                 ) from None
         await asyncio.sleep(0.1)
 
 
 async def forget_old(pool: Pool, milliseconds: int) -> None:
-    """Delete ids that are no longer needed. `milliseconds` is the present time."""
+    """Delete ids that are no longer needed. `milliseconds` is the present time since the epoch."""
     before = _before(milliseconds)
     async with pool.connection() as connection:
         await connection.execute(

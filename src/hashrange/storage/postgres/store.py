@@ -17,16 +17,16 @@ from hashrange.storage.postgres.transaction import PostgresSnapshot, PostgresTra
 class PostgresStore(PostgresDatabase):
     """The database at `dsn`, such as `postgresql://user@host:port/name?sslmode=verify-full`.
 
-    The tables are created in the first schema of the search path, which must be empty or ours. The
-    password is taken from the DSN, `PGPASSWORD` or `PGPASSFILE`; no message contains it. Behind
-    pgbouncer in transaction mode, add `pgbouncer=1` to the DSN.
+    The tables are created in the first schema of the search path, which must be empty or have
+    hashrange's tables. The password is taken from the DSN, `PGPASSWORD` or `PGPASSFILE`; no message
+    contains it. Behind pgbouncer in transaction mode, add `pgbouncer=1` to the DSN.
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
-    this process ("relaxed" and "memory"; the database server may lose the last commits). `pool` is
-    the number of connections, unless the DSN has another one, as in `pool=8`; four to eight are
-    best.
+    this process ("relaxed" and "memory"). In the latter case, the database server may lose the last
+    commits. `pool` is the number of connections, unless the DSN sets it, as in `pool=8`; four to
+    eight are best.
 
-    The store connects when it is first used, or by `open`, and belongs to the event loop that is
+    The store connects when it is first used, or by `open`. It belongs to the event loop that is
     running at that time. Raises the errors of `hashrange.kv`.
     """
 
@@ -53,7 +53,7 @@ class PostgresStore(PostgresDatabase):
         raise StoreError(f"{self.name}: back up a PostgreSQL database with pg_dump")
 
     async def verify(self) -> AsyncIterator[str]:
-        """See `kv.Store`. Each page is checked as of a moment of its own."""
+        """See `kv.AsyncStore`. Each page of rows is checked as of its own moment."""
         await self.open()
         if not self.citus:
             async for problem in check.verify(self._fetch):

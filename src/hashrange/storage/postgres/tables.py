@@ -1,7 +1,7 @@
 """The names of the tables for some slots.
 
-In a Citus cluster, each shard of a table is a table of its own on one node. Statements that concern
-one node name the tables of its shards: see `direct`.
+In a Citus cluster, each shard of a distributed table is a separate table on one node. Statements
+that concern one node name these tables: see `direct`.
 """
 
 from typing import NamedTuple

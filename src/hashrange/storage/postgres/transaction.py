@@ -1,15 +1,15 @@
 """Snapshots and transactions. At its commit, a transaction checks that its reads are still valid.
 
 A transaction that reads once needs no connection until it commits: its reads are one statement.
-When it reads again, it takes a snapshot of PostgreSQL and compares the earlier answers with it: if
-nothing has changed, all reads are as of the snapshot.
+When it reads again, it takes a snapshot of PostgreSQL and compares the earlier answers with the
+snapshot: if nothing has changed, all reads are as of the snapshot.
 
 A locking transaction is for items that several servers keep changing. It locks the rows that it is
-about to read. PostgreSQL grants such locks in the order of the requests, so each server gets them
-in turn. Absent rows cannot be locked.
+about to read. PostgreSQL grants such locks in the order of the requests, so each server gets its
+turn. Absent rows cannot be locked.
 
-A commit is one round trip: see `script`. It takes a few more if ranges that were read must not have
-changed, or if spaces are created, dropped or purged.
+A commit takes one round trip: see `script`. It takes a few more if the transaction has read ranges,
+or if it creates, drops or purges spaces.
 """
 
 from collections.abc import Sequence
@@ -42,12 +42,12 @@ from hashrange.storage.postgres.script import ADVISORY, CHANGED, HOLDS, NO_SPACE
 from hashrange.storage.postgres.writes import Folded
 
 DOUBT_SECONDS = 0.2
-"""The largest age of the map of shards after a conflict, because a shard may have moved."""
+"""The largest age of the map of shards after a conflict, which a moved shard may have caused."""
 
 
 class PostgresSnapshot:
-    """A snapshot of the database. Unless `held` is given, PostgreSQL takes the snapshot with the
-    first read of each node."""
+    """A snapshot of the database. Without `held`, PostgreSQL takes the snapshot at the first read,
+    at each node of a cluster separately."""
 
     def __init__(
         self, store: PostgresDatabase, held: HeldSnapshot | NodeSnapshots | None = None
@@ -77,10 +77,11 @@ class PostgresSnapshot:
 
 
 class PostgresTransaction:
-    """Holds a snapshot from its second read on, and with `locking`, locks from its first read on.
+    """A transaction. It holds a snapshot from its second read on. With `locking`, it holds locks
+    from its first read on instead.
 
     After each later read, a locking transaction compares its earlier answers with the database. If
-    they have not changed, they are as of the same moment as that read.
+    nothing has changed, all answers are as of the moment of the latest read.
     """
 
     def __init__(self, store: PostgresDatabase, locking: bool) -> None:
@@ -93,8 +94,8 @@ class PostgresTransaction:
         self._guards = Guards()
         self._was_read = False
         self._of_one_moment = True
-        """Whether all reads are as of one moment even on a cluster: they were sent together, to one
-        slot."""
+        """Whether all reads are as of one moment even on a cluster, because they were sent together
+        to one slot."""
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
         if self._locking:
@@ -146,8 +147,8 @@ class PostgresTransaction:
             await script.run(connection)
 
     async def confirm(self) -> None:
-        """See `kv.AsyncTransaction`. On plain PostgreSQL nothing is checked, because all reads are
-        as of one moment anyway."""
+        """See `kv.AsyncTransaction`. On plain PostgreSQL nothing is checked: all reads are as of
+        one moment already."""
         if self._store.citus and not self._of_one_moment:
             await self.commit([])
         else:
@@ -202,9 +203,9 @@ class PostgresTransaction:
             await fences.open(closed, version, value)
 
     async def _commit(self, folded: Folded, closed: int | None = None) -> tuple[int, bytes]:
-        """Write and commit. If definitions change, `closed` is the number that closed fences hold.
+        """Write and commit. If definitions change, `closed` is the number in the closed fences.
 
-        Returns the version and the value of the catalog's row if this row was changed.
+        Returns the version and the value of the catalog's row if the row was changed.
         """
         store = self._store
         connection, self._connection = self._connection, None
@@ -240,14 +241,14 @@ class PostgresTransaction:
         return landing.catalog
 
     async def _compare(self, source: HeldSnapshot | NodeSnapshots | PostgresDatabase) -> None:
-        """Raises Conflict unless everything that was read is still the same in `source`."""
+        """Raises Conflict if anything that was read is different in `source`."""
         question = self._guards.question(rows=True)
         await source.ask(question, values=False)
         self._guards.compare(question, rows=True)
 
 
 def _problem(error: BaseException, store: PostgresDatabase) -> BaseException:
-    """The error of a commit that failed before COMMIT. Nothing was written."""
+    """The error to raise for a commit that failed before COMMIT. Nothing was written."""
     if isinstance(error, (CHANGED, asyncpg.UndefinedTableError)):  # or a shard has moved
         return Conflict("something that was read has changed")
     if isinstance(error, ERRORS) and is_lost(error):

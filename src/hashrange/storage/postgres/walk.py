@@ -1,7 +1,7 @@
 """Reads ranges in the `citus` dialect, slot by slot.
 
-While slots have rows, each slot is read by itself, at its node. After a slot without rows, all
-shards are asked which of the next slots have rows; these slots are then read together.
+While slots have rows, each slot is read alone, at its node. After a slot without rows, all shards
+are asked which of the next slots have rows; these slots are then read together.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ SLOTS_FEW = 4
 can be the rows of one kind in the system space."""
 SLOTS_AT_FIRST = 16
 """The number of slots that are examined together after the first slot without rows. Each further
-group is four times as large."""
+group has four times as many slots."""
 SLOTS_TOGETHER = 64
 ROWS_TOGETHER = 256
 
 
 class Walk:
-    """Reads the slots of a range, until there are enough rows or enough weight."""
+    """Reads the slots of a range, until a limit of rows or weight is reached."""
 
     def __init__(self, connection: Any, asked: Asked, reverse: bool, values: bool) -> None:
         self._connection = connection
@@ -100,7 +100,8 @@ class Walk:
         return 2 * len(with_rows) > len(slots)
 
     async def _sparse(self, slots: Sequence[int]) -> None:
-        """Read slots with few rows: first the weights of the rows, then the wanted rows."""
+        """Read slots with few rows: first the weights of their rows, then the rows that fit into
+        the limit."""
         rows_max = min(self._rows_left or ROWS_TOGETHER, ROWS_TOGETHER)
         bounds = self._space, slots, self._start, self._end, rows_max
         weights = await self._connection.fetch(_WEIGHTS.format(order=self._order), *bounds)

@@ -4,14 +4,15 @@ A row that was read is changed only if its version is still the one that was rea
 is a conflict. Versions are random and never used twice, not even after a row was deleted, so a row
 with the same version has not changed.
 
-Rows that the transaction has not read, such as entries of indexes, are written without a check:
-each belongs to a row that was read, which guards it.
+Rows that the transaction has not read, such as entries of indexes, are written without a check.
+Each of them belongs to a row that was read and is checked.
 
 The number of an appended row comes from `log_heads`, which has a row for each slot of a log. This
-row stays locked until the commit. So numbers are in the order of the commits, which the numbers of
-a PostgreSQL sequence would not be. The row in `log_heads` also has the latest prefix. An appended
-row whose own prefix is lower gets the latest prefix instead: a prefix begins with a time, and
-another server's clock may be ahead, or a transaction that began later may have committed first.
+row stays locked until the commit, so numbers are in the order of the commits. The numbers of a
+PostgreSQL sequence would not be. The row in `log_heads` also has the highest prefix so far. An
+appended row with a lower prefix gets this prefix instead. A prefix begins with a time, and may be
+lower because another server's clock is ahead, or because a transaction that began later has
+committed first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +62,7 @@ PLAIN_SLOT = 0
 
 
 class Folded:
-    """The state of each row after all writes, and the other changes.
+    """The writes of a transaction, folded: the final state of each row, and the other changes.
 
     Raises LookupError for a write to a space that the transaction itself has dropped.
     """
@@ -114,19 +115,20 @@ class Folded:
 
     @property
     def shared(self) -> set[int]:
-        """Spaces that are written to and must exist."""
+        """The spaces that are written to and must exist already."""
         return self.spaces - self._created
 
     @property
     def alone(self) -> set[int]:
-        """The locks that the transaction holds exclusively, because it changes or purges spaces."""
+        """The locks that the transaction holds exclusively, because it creates, drops or purges
+        spaces."""
         spaces = {each.space for each in self.on_spaces if not isinstance(each, Purge)}
         return spaces | {DROPPED_LIST} if self.on_spaces else set()
 
     @property
     def redefines(self) -> bool:
         """Whether the transaction changes definitions of tables, or creates or drops a space. No
-        writer in flight may miss such a change."""
+        writer under way may miss such a change."""
         return self.changes_catalog or any(type(each) is not Purge for each in self.on_spaces)
 
     @property
@@ -135,7 +137,7 @@ class Folded:
 
 
 class Layout(NamedTuple):
-    """Where a transaction writes. The defaults are those of a database that is not distributed."""
+    """Where a transaction writes. The defaults are for a database that is not distributed."""
 
     tables_of: Callable[[int], Tables] = lambda slot: PLAIN
     tables: Sequence[Tables] = (PLAIN,)
@@ -144,8 +146,8 @@ class Layout(NamedTuple):
     slot: int = PLAIN_SLOT
     """The slot of the transaction's id."""
     slot_of_counters: int | None = None
-    """The slot of the counters. If it is None, the server process of each connection adds to a slot
-    that follows from its process id, so that connections seldom wait for each other."""
+    """The slot of the counters. If it is None, the slot follows from the process id of the
+    connection's server process, so that connections seldom wait for each other."""
     shards: Sequence[int] = ()
     """The numbers of the shards that must not have moved."""
 
@@ -156,12 +158,12 @@ NOTHING: Mapping[Place, Values] = {}
 
 
 class Plan:
-    """The step that writes, the rows to lock before it, and the rows to delete again after it."""
+    """The step that writes, the rows to lock before it, and the rows to delete after it."""
 
     def __init__(
         self, folded: Folded, guards: Guards, version: int, layout: Layout = ONE_DATABASE
     ) -> None:
-        """`version` is the version of all rows that are written."""
+        """All written rows get the version `version`."""
         self._version = version
         self._layout = layout
         self._values: dict[Place, list[tuple[Any, ...]]] = {}
@@ -179,13 +181,13 @@ class Plan:
             self._add_log(folded.appended)
 
     def add_spaces(self, spaces: set[int]) -> None:
-        """Let the step that writes fail unless these spaces exist."""
+        """Make the step that writes fail unless these spaces exist."""
         if spaces:
             self._values[SPACES, PLAIN] = [(space,) for space in sorted(spaces)]
 
     def add_to(self, script: Script, id_: bytes, first: Mapping[Place, Values] = NOTHING) -> None:
-        """Add the steps of this plan to a script, including the insertion of the transaction's id.
-        `first` has values for other parts, which are added to the first step."""
+        """Add the steps of this plan to a script. The transaction's id is inserted, too. `first`
+        has values for other parts, which are added to the first step."""
         layout = self._layout
         self._add(IDS, layout.slot, (layout.slot, id_))
         if self._locks:
@@ -201,7 +203,7 @@ class Plan:
         return part, self._layout.tables_of(slot)
 
     def _add_rows(self, folded: Folded, guards: Guards) -> None:
-        """Add the rows in the order of their keys, which is the order of the locks."""
+        """Add the rows in the order of their keys, which is the order of locking."""
         known, rows = guards.versions, folded.rows
         only_read = False
         for at, key in sorted((stored(key), key) for key in rows.keys() | known.keys()):

@@ -1,7 +1,7 @@
-"""Work on a file that no other process has open: compacting it, and replacing it by a backup.
+"""Work on a file that no other process has open: compacting it, or replacing it with a backup.
 
 SQLite's exclusive lock keeps all other processes out. A process that has the file open holds a
-shared lock, so the exclusive lock also shows whether there is one.
+shared lock. So the exclusive lock is available only if no process has the file open.
 """
 
 import os
@@ -21,10 +21,10 @@ def compact(path: str) -> tuple[int, int]:
     """Rewrite the file without its free pages and dropped spaces. Return the sizes of the file
     before and after, in bytes.
 
-    A power cut at any moment leaves the file either as it was or compacted, because the new pages
-    are written to the write-ahead log, like those of any commit. Compacting needs disk space for
-    two copies of the rows beside the file. Raises `StoreError`, and `Busy` if another process has
-    the file open.
+    After a power cut at any moment, the file is either unchanged or compacted, because the new
+    pages are written to the write-ahead log, like those of any commit. Compacting needs disk space
+    for two more copies of the rows. Raises `StoreError`, and `Busy` if another process has the file
+    open.
     """
     path = os.path.abspath(path)
     # SQLite would put its temporary copy into /var/tmp or /tmp, which may be too small for it.
@@ -41,11 +41,10 @@ def compact(path: str) -> tuple[int, int]:
 
 
 def restore(backup: str, path: str, replace: bool = False) -> None:
-    """Make a verified and synced copy of a backup, and only then give it the name `path`.
+    """Make a verified and synced copy of a backup, and then give it the name `path`.
 
-    With `replace`, a database at `path` is replaced atomically, provided that no other process has
-    it open. Raises `StoreError`, `Busy` if another process has the database open, and `Damaged` if
-    the backup does not verify.
+    With `replace`, a database at `path` is replaced atomically. Raises `StoreError`, `Busy` if
+    another process has this database open, and `Damaged` if the backup does not verify.
     """
     backup, path = os.path.abspath(backup), os.path.abspath(path)
     check_folder(path)
@@ -73,7 +72,7 @@ def restore(backup: str, path: str, replace: bool = False) -> None:
 
 
 def _put_in_place(copy: str, path: str) -> None:
-    """Replace the file at `path` by `copy`, while holding the lock of the old file.
+    """Replace the file at `path` with `copy`, while holding the lock of the old file.
 
     The log of the old file is removed first, because SQLite would apply it to the new file.
     """
@@ -84,13 +83,14 @@ def _put_in_place(copy: str, path: str) -> None:
             os.replace(copy, path)
     except Damaged as error:
         raise Damaged(
-            f"{error} (the file was not replaced: move it and its -wal away first)"
+            f"{error} (the file was not replaced: move it and its -wal file away first)"
         ) from error
 
 
 @contextmanager
 def _alone(path: str) -> Iterator[apsw.Connection]:
-    """A connection that keeps other processes out. Raises Busy if one has the file open."""
+    """A connection that keeps other processes out. Raises Busy if another process has the file
+    open."""
     try:
         with closing(connect(path, "full", busy_seconds=0, alone=True)) as connection:
             check_ours(connection, path)

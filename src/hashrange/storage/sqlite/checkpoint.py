@@ -13,9 +13,9 @@ from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 
 _EVERY_PAGES = 4_000
 _PAGES_MAX = 16_000
-"""If the log has more pages than this (64 MB), writers have to wait briefly until no reader needs
-the log, so that it can restart. If it is twice as long, writers are faster than the disk, so they
-have to wait while a checkpoint runs, too."""
+"""If the log has more pages than this (64 MB), writers wait briefly until no reader needs the log,
+so that it can restart. If the log has twice as many pages, writers are faster than the disk, so
+they also wait while any checkpoint runs."""
 
 _HOLD_UP_MILLISECONDS = 200
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Checkpointer:
-    """Runs checkpoints: each has a thread and a connection of its own, and only one runs at a time.
+    """Runs checkpoints, one at a time, each in a thread and on a connection of its own.
 
     `explain` takes an error of SQLite and the system's error number, and returns a store error.
     `failures` is the number of failed checkpoints since the last successful one.
@@ -57,8 +57,8 @@ class Checkpointer:
             self._thread.start()
 
     def hold_up(self, seconds: float) -> bool:
-        """If writers have to wait for a checkpoint now, wait for at most `seconds`. Return whether
-        the checkpoint still runs."""
+        """If writers must wait for a checkpoint now, wait for at most `seconds`. Return whether the
+        checkpoint still runs."""
         if self._restarting or self._pages >= 2 * _PAGES_MAX:
             self.wait(seconds)
             return self._thread.is_alive()
@@ -97,7 +97,8 @@ class Checkpointer:
                 self._succeeded()
 
     def _failed(self, error: apsw.Error, system_errno: int) -> None:
-        """Log the first of several failures. The write-ahead log still has all commits."""
+        """Log the failure, if it is the first one since a success. The write-ahead log still has
+        all commits."""
         problem = self._explain(error, system_errno)
         self.failures += 1
         if self.failures == 1:
@@ -117,13 +118,13 @@ class Checkpointer:
     def _restart_log(self, connection: apsw.Connection, pages: int) -> None:
         """Restart the log while writers wait.
 
-        SQLite does not queue for the write lock, so the checkpoint would never get the lock if
-        writers did not wait. Writers of other processes wait because the checkpoint takes part in
-        the queue of processes.
+        SQLite does not queue for the write lock, so without this wait the checkpoint would never
+        get the lock. It takes part in the queue of processes, so that writers of other processes
+        wait, too.
 
-        A reader that outlasts the attempt is probably a backup. After that, checkpoints do not try
-        to restart the log until it has twice as many `pages`, so that writers do not wait in vain
-        again and again.
+        If a reader outlasts the attempt, it is probably a backup. Then checkpoints do not try again
+        until the log has twice as many `pages`, so that writers do not wait in vain again and
+        again.
         """
         queue = WriteQueue(self._path)
         queue.open()

@@ -5,14 +5,14 @@
     statistics   name BLOB UNIQUE, number        the counters, which `Add` and `Max` change, and
                                                  the last number that `Append` used (`SEQUENCE`)
 
-In version 1, `statistics` was called `counters`, and the engine kept numbers there that decisions
-rely on. Since version 2 those numbers are rows. The table has a new name to stop an older program
-that has the file open while a newer one upgrades it: the older program's next statement fails,
-instead of changing a table that is no longer read.
+In version 1, `statistics` was called `counters`, and had numbers of the engine that decisions rely
+on. Since version 2 those numbers are rows. The table has a new name because of older programs that
+have the file open during the upgrade: their next statement fails, instead of changing a table that
+is no longer read.
 
 In version 2 the last number of `Append` was in a table of its own, called `sequence`, so each
 commit with an appended row wrote one more page. Since version 3 it is in `statistics`. The upgrade
-drops `sequence`, so that a program of version 2 that still has the file open fails, too.
+drops `sequence`, so that programs of version 2 that still have the file open fail, too.
 """
 
 import os
@@ -51,14 +51,14 @@ _SYNCHRONOUS: dict[str, str] = {"full": "FULL", "relaxed": "NORMAL", "memory": "
 _CACHE_KIB = 16_000
 _WAL_BYTES_KEPT = 64 << 20
 _STATEMENTS_CACHED = 400
-"""The number of cached statements: a space in use needs about three. A put that has to prepare its
+"""The number of cached statements. A space in use needs about three. A put without a cached
 statement takes 50 % longer."""
 
 
 def create_file(path: str) -> None:
     """Create the file, if it does not exist, with permissions for its owner only.
 
-    SQLite gives the same permissions to the files beside it, the log and its index.
+    SQLite gives the same permissions to the log and to the log's index.
     """
     with suppress(OSError):  # it exists, or SQLite will report why it cannot be created
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -68,7 +68,7 @@ def connect(
     path: str, durability: Durability, busy_seconds: float, alone: bool = False
 ) -> apsw.Connection:
     """Open a connection to the file. With `alone`, SQLite's exclusive lock keeps other processes
-    out; this must be set before anything is read."""
+    out."""
     connection = apsw.Connection(path, statementcachesize=_STATEMENTS_CACHED)
     on_macos = int(sys.platform == "darwin")
     for name, value in (
@@ -86,8 +86,8 @@ def connect(
 
 
 def check_folder(path: str) -> None:
-    """Check the path, because SQLite would only say "unable to open database file". Raises a
-    `StoreError` if the directory does not exist, or the path is itself a directory."""
+    """Raise a `StoreError` if the directory of `path` does not exist, or if `path` is a directory.
+    SQLite would only say "unable to open database file"."""
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise StoreError(f"{path}: there is no directory {folder}; create it first")
@@ -121,9 +121,9 @@ def prepare(connection: apsw.Connection, path: str) -> None:
 
 
 def check_ours(connection: apsw.Connection, path: str) -> None:
-    """Check that the file is a database that this version reads. Raises `Damaged`."""
+    """Raise `Damaged` unless the file is a database that this version reads."""
     if _version(connection, path) == 0:
-        raise Damaged(f"{path}: an empty file; name a database")
+        raise Damaged(f"{path}: is an empty file; name a database")
 
 
 def create_space(connection: apsw.Connection, space: int) -> None:
@@ -138,16 +138,17 @@ def _create(connection: apsw.Connection) -> None:
 
 
 def _version(connection: apsw.Connection, path: str) -> int:
-    """The format version; 0 if the file is empty. Raises `Damaged` for another program's file."""
+    """The format version; 0 if the file is empty. Raises `Damaged` for a file of another program or
+    of a newer version."""
     application_id = connection.pragma("application_id")
     version: int = connection.pragma("user_version")
     if application_id == version == connection.execute("SELECT count(*) FROM sqlite_schema").get:
         return 0  # all three are 0
     if application_id != APPLICATION_ID or version < 1:
-        raise Damaged(f"{path}: a database of another program; name another file")
+        raise Damaged(f"{path}: is a database of another program; name another file")
     if version > VERSION:
         raise Damaged(
-            f"{path}: format {version}, but this hashrange reads up to {VERSION}; "
+            f"{path}: has format {version}, but this hashrange reads formats up to {VERSION}; "
             "install a newer one"
         )
     return version

@@ -6,14 +6,16 @@
 
 All numbers have four bytes (https://sqlite.org/fileformat2.html#the_write_ahead_log). A checksum is
 over the header or frame and all frames before it. When SQLite opens a log after a crash, it uses
-the frames up to the first bad one and ignores the rest. A bad frame in the last transaction may
-come from an interrupted write. An earlier bad frame is damage, if each commit was synced before the
-next one began. So the frames after a bad frame distinguish damage from a power cut: if they have
-the end of a transaction and then another whole transaction, there were later commits.
+the frames up to the first bad one and ignores the frames after it.
 
-Frames with other salts were written before the log was last restarted, and prove nothing. Neither
-do the frames of a transaction that was rolled back, failed, or was interrupted by an earlier power
-cut: it has at most one commit frame, its last frame.
+A bad frame in the last transaction may come from an interrupted write. An earlier bad frame is
+damage, if each commit was synced before the next one began. So the frames after a bad frame
+distinguish damage from a power cut. If they have the end of a transaction and then another whole
+transaction, there were later commits.
+
+Frames with other salts were written before the log was last restarted, and prove nothing. Nor do
+the frames of one transaction that was rolled back, failed, or was interrupted by an earlier power
+cut: at most its last frame is a commit frame.
 """
 
 import os
@@ -38,16 +40,16 @@ _LOOKS = 10
 _BUSY_LOOKS = 500
 _PAUSE_SECONDS = 0.002
 _COPIED_BYTES_MAX = 64 << 20
-"""A log up to this size is first copied, because computing checksums takes a hundred times as long
-as reading, and writers would restart the log before all checksums are computed."""
+"""A log up to this size is first copied. Computing checksums takes a hundred times as long as
+reading, so writers would restart the log before all checksums are computed."""
 
 Checksum = tuple[int, int]
 Order = Literal["<", ">"]
 
 
 class Frame(NamedTuple):
-    """A frame of the log. `sums` is the stored checksum. If the frame ends a transaction, `size` is
-    the number of pages in the file, and otherwise 0."""
+    """A frame of the log. `sums` is the stored checksum. `size` is the number of pages in the file
+    if the frame ends a transaction, and otherwise 0."""
 
     number: int
     page: int
@@ -61,8 +63,8 @@ class Log:
     """The file of a log, open for reading. Closing it does not release SQLite's locks.
 
     `sound` says whether the checksum of the header is right. `sums` are the possible starting
-    values for the checksum of the first frame: the header's stored checksum, and its correct one.
-    `copied` says whether the log was copied into memory when it was opened.
+    values for the checksum of the first frame: the checksum that the header has, and the correct
+    one. `copied` says whether the log was copied into memory when it was opened.
     """
 
     def __init__(self, path: str, page_size: int) -> None:
@@ -92,8 +94,8 @@ class Log:
         self._file.close()
 
     def frames(self, first: int) -> Iterator[Frame]:
-        """The frames from number `first` on, counted from 1. They include frames that were written
-        before the log was last restarted."""
+        """The frames from number `first` on, counted from 1, including old frames from before the
+        log's last restart."""
         self._file.seek(_HEADER.size + (first - 1) * self._frame_size)
         while len(raw := self._file.read(self._frame_size)) == self._frame_size:
             page, size, salts, *sums = _FRAME.unpack_from(raw)
@@ -103,7 +105,8 @@ class Log:
     def sums_after(self, number: int) -> list[Checksum]:
         """The possible starting values for the checksum of the frame after frame `number`.
 
-        They are the checksum of frame `number` or, if `number` is 0, the two in `sums`.
+        For `number` 0 they are the two in `sums`, and otherwise only the checksum of frame
+        `number`.
         """
         return [next(self.frames(number)).sums] if number else self.sums
 
@@ -124,7 +127,8 @@ def checksum(data: bytes, sums: Checksum, order: Order) -> Checksum:
 
 
 def lost_commits(connection: apsw.Connection, path: str) -> str | None:
-    """Describe the damage if commits in the log of the file at `path` cannot be read."""
+    """Describe the damage if the log of the file at `path` has commits that cannot be read;
+    otherwise return None."""
     log_path = f"{path}-wal"
     if not os.path.exists(log_path) or os.path.getsize(log_path) <= _HEADER.size:
         return None
@@ -148,10 +152,10 @@ Look = Callable[["Log", int, apsw.Connection], str | None]
 
 
 def _checked(connection: apsw.Connection, log_path: str, look: Look) -> str | None:
-    """The problem that `look` finds in the log while nobody writes to it; None if it finds none.
+    """The problem that `look` finds in the log; None if it finds none.
 
-    A frame that is just being written looks damaged. So if `look` finds a problem, but the end of
-    the log has moved during the search, or the log has been restarted, `look` is called again.
+    A frame that is just being written looks damaged. So if the end of the log has moved during the
+    search, or the log has been restarted, a problem does not count, and `look` is called again.
     """
     for _ in range(_LOOKS):
         end = _end(connection)
@@ -167,7 +171,7 @@ def _checked(connection: apsw.Connection, log_path: str, look: Look) -> str | No
 
 
 def _is_still(connection: apsw.Connection, log_path: str, log: Log, end: int) -> bool:
-    """Whether nobody has written to the log since `end` was determined and `log` was opened."""
+    """Whether nobody has written to the log since it was opened, when its end was frame `end`."""
     with open(log_path, "rb") as now:
         return now.read(_HEADER.size) == log.header and _end(connection) == end
 
@@ -186,8 +190,8 @@ def _damaged(log: Log, end: int, _: apsw.Connection) -> str | None:
 def _end(connection: apsw.Connection) -> int:
     """The number of frames that SQLite considers valid.
 
-    SQLite answers "busy" while another process changes the header of the log's index. Then SQLite
-    is asked again, for about a second. Raises BusyError if the answer is still "busy".
+    While another process changes the header of the log's index, SQLite is "busy". This call repeats
+    its question for about a second, and then raises BusyError.
     """
     for left in reversed(range(_BUSY_LOOKS)):
         try:
@@ -214,8 +218,11 @@ def _first_bad_frame(log: Log, end: int) -> str | None:
 
 
 def _after_a_bad_frame(log: Log, end: int) -> str | None:
-    """Describe the damage if a bad frame after frame `end` is followed by the end of a transaction
-    and then by another whole transaction. Otherwise return None."""
+    """Describe the damage if commits after a bad frame cannot be read; otherwise return None.
+
+    There are such commits if a bad frame after frame `end` is followed by the end of a transaction
+    and then by another whole transaction.
+    """
     bad = 0
     ended = False  # whether a transaction after the bad frame has ended before this frame
     before = log.sums_after(end)
@@ -232,7 +239,8 @@ def _after_a_bad_frame(log: Log, end: int) -> str | None:
 
 
 def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
-    """Describe the damage if there are commits after a bad header that are not in the file.
+    """Describe the damage if the commits after a bad header are not in the file; otherwise return
+    None.
 
     A header is written only when all commits of the log are in the file, so a power cut does not
     leave such commits.
@@ -257,7 +265,7 @@ def _after_a_bad_header(log: Log, connection: apsw.Connection) -> str | None:
 
 
 def _is_in_file(connection: apsw.Connection, page: int, data: bytes) -> bool:
-    """Whether the page in the file has the content `data`. The page is read by SQLite: if we opened
-    and closed the file, SQLite would lose its locks."""
+    """Whether the page in the file has the content `data`. SQLite must read the page: if this
+    process opened and closed the file itself, SQLite would lose its locks."""
     _, stored = connection.read("main", 0, (page - 1) * len(data), len(data))
     return stored == data

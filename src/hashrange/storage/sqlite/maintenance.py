@@ -24,10 +24,9 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
 
     A `compact` copy has no free pages. It takes more processor time, and cannot be interrupted.
 
-    The copy has a temporary name until it is complete. A backup that is killed leaves at most the
-    file with this name. If it is killed after the copy has got the name `path` too, the next backup
-    replaces the copy, and removes the temporary name. Raises `StoreError`, and `Damaged` if the
-    copy does not verify.
+    The copy has a temporary name until it is complete. A killed backup can leave a file with this
+    name. If it is killed while the copy has both names, the next backup to `path` replaces the copy
+    and removes the temporary name. Raises `StoreError`, and `Damaged` if the copy does not verify.
     """
     check_folder(path)
     ended = _links_left(path)
@@ -52,8 +51,8 @@ def backup(source: apsw.Connection, path: str, compact: bool = False) -> None:
 
 
 def _links_left(path: str) -> list[str]:
-    """The temporary names that the file `path` still has, because a backup was killed after its
-    copy had got the name `path`."""
+    """The temporary names that the file `path` also has. A killed backup leaves such a name if its
+    copy already had the name `path`."""
     folder, name = os.path.split(path)
     beside = (
         each.path
@@ -68,7 +67,7 @@ def _links_left(path: str) -> list[str]:
 
 @contextmanager
 def unfinished(path: str) -> Iterator[str]:
-    """A new file beside `path`, which is removed unless it is renamed."""
+    """Create a file beside `path`. It is removed at the end unless it has been renamed."""
     made = _new_file(path)
     try:
         yield made
@@ -108,15 +107,15 @@ def _copy_rows(source: apsw.Connection, path: str) -> None:
 
 
 def immutable(path: str) -> closing[apsw.Connection]:
-    """A connection that reads a file without its log and without locks. The file must not change
-    while it is open."""
+    """A connection that reads a file without its log and without locks. Meanwhile the file must not
+    change."""
     readable = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return closing(apsw.Connection(f"{Path(path).as_uri()}?immutable=1", readable))
 
 
 def check(path: str, refusal: str) -> None:
-    """Verify a file. Raises `Damaged`, whose message begins with `refusal`, if there is a
-    problem."""
+    """Verify a file. If there is a problem, raises `Damaged` with a message that begins with
+    `refusal`."""
     with immutable(path) as readable:
         for problem in problems(readable):
             raise Damaged(f"{refusal}, because the copy is damaged: {problem}")
@@ -140,8 +139,8 @@ def _taken(path: str) -> StoreError:
 
 
 def sync_folder(path: str) -> None:
-    """Sync the folder of `path`, so that a new name in it survives a power cut. On Windows, which
-    has no call for this, nothing is done."""
+    """Sync the folder of `path`, so that a new name in it survives a power cut. Windows has no call
+    for this, so nothing is done there."""
     if os.name != "nt":
         descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
         try:
@@ -185,7 +184,7 @@ def verify(connection: apsw.Connection) -> Iterator[str]:
 
 
 def problems(connection: apsw.Connection) -> Iterator[str]:
-    """Yield the faults of SQLite's structures, and each value with a wrong checksum."""
+    """Yield each fault of SQLite's structures, and each value with a wrong checksum."""
     for (problem,) in connection.execute("PRAGMA integrity_check"):
         if problem != "ok":
             yield problem

@@ -1,4 +1,4 @@
-"""Translates SQLite's errors into those of `hashrange.kv`: one line that says what to do."""
+"""Translates SQLite's errors into those of `hashrange.kv`, with one line that says what to do."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ import apsw
 from hashrange.kv import Busy, Damaged, Full, OutcomeUnknown, ReadOnly, StoreError
 
 _NO_ROOM = (errno.EDQUOT, errno.EFBIG)
-"""The system errors for a quota and a size limit. SQLite has an error of its own only for a full
-disk (ENOSPC); these two have to be found in `system_errno`."""
+"""The system's errors for a quota and a size limit. SQLite reports only a full disk (ENOSPC) by an
+error of its own; the other causes are found in `system_errno`."""
 
 _NO_ROOM_FOR_INDEX = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
 
@@ -41,8 +41,8 @@ def explain(error: apsw.Error, path: str) -> StoreError:
 
 
 def _too_many_open_files() -> str:
-    """A text for the user if too many files are open, which SQLite does not report as the cause;
-    empty if another file can be opened."""
+    """A text for the user if too many files are open, and otherwise "". SQLite does not report this
+    cause."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -61,7 +61,8 @@ def explain_write(error: apsw.Error, path: str, system_errno: int) -> StoreError
         return Full(f"{path}: a size limit or quota is reached; raise it and try again")
     if isinstance(error, apsw.IOError) and not isinstance(problem, Full):
         return ReadOnly(
-            f"{path}: after an I/O error it is not known what is on disk ({error}); open it again"
+            f"{path}: after an I/O error, the content of the disk is unknown ({error}); "
+            "open the file again"
         )
     return problem
 
@@ -69,9 +70,9 @@ def explain_write(error: apsw.Error, path: str, system_errno: int) -> StoreError
 def explain_commit(error: apsw.Error, path: str, system_errno: int) -> StoreError:
     """The error to raise for an `error` of COMMIT itself.
 
-    It is OutcomeUnknown after an I/O error other than a lack of space. For example, if a sync
-    fails, the log may still reach the disk, and then the commit is there when the file is next
-    opened.
+    It is OutcomeUnknown after an I/O error, unless the cause is a lack of space. For example, if a
+    sync fails, the log may still reach the disk. Then the commit has succeeded when the file is
+    next opened.
     """
     problem = explain_write(error, path, system_errno)
     return OutcomeUnknown(str(problem)) if isinstance(problem, ReadOnly) else problem

@@ -1,4 +1,4 @@
-"""The connections that read: how many there are, and which are idle."""
+"""The connections that read: how many there are, and which ones are idle."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,8 @@ READERS_MAX = 32
 
 _DESCRIPTORS_PER_READER = 2  # the file and its log
 _SHARE = 4
-"""Readers take at most a quarter of the descriptors that the process may open: one in `_SHARE`."""
+"""Readers take at most a quarter (1 / `_SHARE`) of the file descriptors that the process may
+open."""
 
 
 def readers_max() -> int:
@@ -29,12 +30,11 @@ def readers_max() -> int:
 
 
 class Readers:
-    """A pool of connections: each is used by one thread at a time, and stays open when it is
-    returned.
+    """A pool of connections. Each is used by one thread at a time, and stays open after its use.
 
-    SQLite keeps the descriptors of a closed connection open for as long as another connection of
-    this process has the file open. So the number of connections must be limited, not only the
-    number of idle ones.
+    SQLite keeps the file descriptors of a closed connection open while another connection of this
+    process has the file open. So the pool limits the number of all connections, not only of idle
+    ones.
     """
 
     def __init__(
@@ -47,15 +47,14 @@ class Readers:
         self.after_fork_in_child()
 
     def after_fork_in_child(self) -> None:
-        """Forget the connections in use, which belong to the parent."""
+        """Forget the connections in use: they belong to the parent process."""
         self._open = len(self._idle)
         self._waiting = 0
         self._stopped = False
         self._returned = Condition()
 
     def stop(self, seconds: float) -> bool:
-        """Close all connections, and open no others before `resume`; until then, threads that need
-        a connection wait.
+        """Close all connections. Until `resume`, threads that need a connection wait.
 
         Returns whether all connections were returned within `seconds`.
         """
@@ -77,7 +76,8 @@ class Readers:
             return self._open_or_wait()
 
     def give(self, connection: apsw.Connection, sound: bool) -> None:
-        """Return a connection to the pool. If it is not sound, it is closed."""
+        """Return a connection to the pool. The pool keeps it if it is `sound`, and otherwise closes
+        it."""
         if sound and not self._stopped:
             self._idle.append(connection)
             if self._waiting:
@@ -88,8 +88,8 @@ class Readers:
             self._closed(1)
 
     def _close_idle(self) -> bool:
-        """Close the idle connections. Returns whether no other connection is open. The caller holds
-        the lock."""
+        """Close the idle connections. Returns whether no connection is left. The caller holds the
+        lock."""
         while self._idle:
             connection = self._idle.pop()
             # The store runs the last checkpoint, and reports its errors.
@@ -119,8 +119,7 @@ class Readers:
         idle: list[apsw.Connection] = []
 
         def found_one() -> bool:
-            """Take an idle connection (another thread may be faster), or reserve the right to open
-            one."""
+            """Take an idle connection, or reserve the right to open one."""
             if self._stopped:
                 return False
             try:

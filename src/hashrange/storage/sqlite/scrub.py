@@ -1,7 +1,7 @@
 """Searches for damage part by part: rows that cannot be found, and values that have changed.
 
-Each table has two trees, its rows and its index by key. A damaged page usually hides rows in one of
-the trees; then reads find no row and raise no error. Therefore each row is looked up by its key,
+Each table has two trees: its rows, and its index by key. A damaged page usually hides rows in one
+of the trees; then reads find no row and raise no error. So the search looks up each row by its key,
 and each key of the index among the rows.
 """
 
@@ -25,9 +25,12 @@ Borrow = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
 class _Walk(NamedTuple):
-    """A pass over one tree of a table, from the place `first` on. `sql` returns, for each row, the
-    place to continue from, the key, what the other tree has for this key or place, and the value.
-    `problem` takes these four, and returns what is wrong with the row."""
+    """A pass over one tree of a table, from the place `first` on.
+
+    For each row, `sql` returns four values: the place to continue from, the key, the other tree's
+    entry for this key or place, and the value. `problem` takes these values, and returns the row's
+    problem or None.
+    """
 
     sql: str
     first: int | bytes
@@ -35,8 +38,8 @@ class _Walk(NamedTuple):
 
 
 def scrub(borrow: Borrow, path: str, seconds: float) -> Iterator[list[str]]:
-    """Yield a list of the problems of each part of the file; it takes about `seconds` seconds to
-    search a part. `borrow` lends a connection for each part."""
+    """Yield a list of the problems of each part of the file. A part takes about `seconds` seconds.
+    `borrow` lends a connection for each part."""
     with borrow() as connection:
         tables = connection.execute(_TABLES).fetchall()
     for table, counters in tables:
@@ -90,7 +93,7 @@ def _part(
     borrow: Borrow, walk: _Walk, place: int | bytes, seconds: float, problems: list[str]
 ) -> int | bytes | None:
     """Search the part that begins at `place`, and add its problems to `problems`. Returns the place
-    where the next part begins; None at the end."""
+    where the next part begins; None after the last part."""
     end = perf_counter() + seconds
     with borrow() as connection:
         rows = connection.execute(walk.sql, (place,))

@@ -13,8 +13,7 @@ _ANYTHING = "SELECT 1 FROM statistics LIMIT 1"
 
 
 class SqliteSnapshot:
-    """A snapshot of the file. When the snapshot is closed, `give_back` takes its connection back,
-    and is told whether the connection is still sound."""
+    """A snapshot of the file. When it is closed, it calls `give_back(connection, sound)`."""
 
     __slots__ = ("_connection", "_cursor", "_give_back", "_path")
 

@@ -1,4 +1,4 @@
-"""The store: decides which thread may use which connection, and when."""
+"""The store in a file. It decides which thread may use which connection, and when."""
 
 import logging
 import os
@@ -39,21 +39,21 @@ from hashrange.storage.sqlite.write_queue import Wait, WriteQueue
 _log = logging.getLogger("hashrange")
 
 _inherited: dict[str, tuple[str, apsw.Connection | None]] = {}
-"""The files that cannot be used in this process, because it was forked while they were in use. By
-path: the reason, and the connection, which must not be closed, because SQLite would wait for
-threads of the parent."""
+"""The files that this process cannot use, because it was forked while they were in use. By path:
+the reason, and a connection that must stay open: closing it would wait for threads of the
+parent."""
 
 
 class SqliteStore(forks.Forkable):
-    """One file, shared with any process that opens it; created if it does not exist.
+    """A store in one file, which is created if it does not exist.
 
     `durability` says what an acknowledged commit survives: a power cut ("full"), or only the end of
     the process. In the latter case a power cut may undo the last commits ("relaxed") or damage the
-    file ("memory"). `busy_seconds` limits every wait for another process. If the file is
-    `archived`, the log is kept when the file is closed, and a `Tail` moves pages into the file
-    after they have been shipped. `timer` measures the waits: by default with the system's clock,
-    even while a test freezes the time by replacing `time.monotonic`. Raises the errors of
-    `hashrange.kv`.
+    file ("memory"). `busy_seconds` limits every wait for another process.
+
+    If the file is `archived`, closing it keeps the log, and a `Tail` moves pages into the file
+    after they have been shipped. `timer` measures the waits. Its default is the system's clock,
+    even while a test replaces `time.monotonic`. Raises the errors of `hashrange.kv`.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class SqliteStore(forks.Forkable):
             raise explain(error, self.path) from error
 
     def figures(self) -> dict[str, int]:
-        """See `kv.Store`. `wal_bytes` is the size of the log's file, of which a part may be old."""
+        """See `kv.Store`. `wal_bytes` is the size of the log's file, including old frames."""
         figures = {
             "commits": self._commits,
             "checkpoint_failures": self._checkpointer.failures,
@@ -187,7 +187,7 @@ class SqliteStore(forks.Forkable):
 
     @contextmanager
     def _read(self) -> Iterator[apsw.Connection]:
-        """A connection for a short time, which goes back to the pool afterwards."""
+        """Lend a connection for a short time. Afterwards it goes back to the pool."""
         connection = self._readers.take()
         sound = False
         try:
@@ -198,7 +198,7 @@ class SqliteStore(forks.Forkable):
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:
-        """A connection for a long time, which is closed afterwards."""
+        """Lend a connection for a long time. Afterwards it is closed."""
         connection = self._readers.take()
         try:
             yield connection
@@ -234,11 +234,11 @@ class SqliteStore(forks.Forkable):
         return connection
 
     def _look_for_lost_commits(self, connection: apsw.Connection) -> None:
-        """Raise `Damaged` if the log has commits that cannot be read, which SQLite would drop.
+        """Raise `Damaged` if the log has commits that cannot be read. SQLite would drop these
+        commits.
 
-        If not every commit is synced, a power cut may explain the damage. Then the commits are
-        dropped for good, so that they are not reported as damage when the file is next opened with
-        full durability.
+        If not every commit is synced, a power cut may have caused the damage. Then the commits are
+        dropped for good instead, so that a later start with full durability does not report them.
         """
         damage = log.lost_commits(connection, self.path)
         if damage is None:
@@ -265,7 +265,7 @@ class SqliteStore(forks.Forkable):
     def _snapshot_of_writer(self) -> SqliteSnapshot | None:
         """A snapshot on the write connection; None if it would have to wait.
 
-        The caller holds `_using`. The lock is released when the snapshot is closed, or at once if
+        The caller holds `_using`. This lock is released when the snapshot is closed, or at once if
         None is returned.
         """
         writer = self._writer
@@ -335,8 +335,7 @@ class SqliteStore(forks.Forkable):
         return problem
 
     def _disconnect(self, checkpoint: bool) -> None:
-        """Close the idle connections. With `checkpoint`, the last connection moves the log into the
-        file."""
+        """Close the idle connections. With `checkpoint`, this moves the log into the file."""
         self._checkpointer.wait()
         self._write_queue.close()
         writer, self._writer = self._writer, None
@@ -352,7 +351,7 @@ class SqliteStore(forks.Forkable):
     # ---- forks, and the end of the process ----
 
     def before_fork(self) -> None:
-        """Close all connections: a child that inherited one would consider its locks its own."""
+        """Close all connections: a child would consider the locks of an inherited one its own."""
         self._stopped = self._stop()
         if self._stopped:
             self._disconnect(checkpoint=False)
@@ -384,9 +383,9 @@ class SqliteStore(forks.Forkable):
         self._readers.resume()
 
     def _stop(self) -> bool:
-        """Wait until no connection is in use, then hold the locks, so that none can be used.
+        """Wait until no connection is in use, then keep all connections from being used.
 
-        Returns whether that was achieved in time; if not, the locks are as before.
+        Returns whether this succeeded in time; if not, the locks are as before.
         """
         deadline = time.monotonic() + min(forks.wait_seconds(), self._busy_seconds)
         if not self._readers.stop(deadline - time.monotonic()):

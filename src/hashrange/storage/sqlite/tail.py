@@ -1,16 +1,16 @@
-"""Reads the log of a file that others write, and lets the log restart only after it has been read.
+"""Reads the log of a file that others write, and keeps it from restarting before it has been read.
 
 SQLite restarts a log from its first frame when all of its frames are in the file and no reader
 needs them. So a connection with an open read transaction, the *guard*, protects unread frames from
 this program and from any other:
 
 - A guard that was opened while some frames were not in the file keeps its log from restarting.
-- A guard that was opened when all frames were in the file lets the log restart, but keeps every
-  checkpoint from moving frames of the next log. So the next log cannot restart.
+- A guard that was opened when all frames were in the file lets the log restart. But it keeps every
+  checkpoint from moving frames of the next log, so the next log cannot restart.
 
 A checkpoint of this module replaces the guard while it holds the write lock, after it has read all
-frames. So with either kind of guard nothing is lost: at most one log restarts between two
-checkpoints, and it has been read to its end.
+frames. So no frame is lost: at most one log restarts between two checkpoints, and that log has been
+read to its end.
 """
 
 import os
@@ -45,8 +45,8 @@ _LOOKS = 100
 
 
 class Position(NamedTuple):
-    """A place in a log: after frame `frame`, which has the checksum `sums`. `log` has the salts of
-    the log."""
+    """A place in a log: after frame `frame`, which has the checksum `sums`. `log` has the salts
+    that identify the log."""
 
     log: bytes
     frame: int
@@ -54,10 +54,10 @@ class Position(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """Whole transactions from a log: the last frame of each page, in the order of the log.
+    """Whole transactions from a log: only the last frame of each page, in the order of the log.
 
-    `end` is the position after the transactions, and `frame_count` is the number of all of their
-    frames. `more` says whether further transactions followed when they were read.
+    `end` is the position after the transactions. `frame_count` is the number of all their frames.
+    `more` says whether the log had further transactions.
     """
 
     data: bytes
@@ -68,14 +68,14 @@ class Frames(NamedTuple):
 
 
 def commit_frames(data: bytes, frame_bytes: int) -> list[int]:
-    """The numbers, from 0 on, of the frames in `data` that end a transaction: only their headers
-    state the size of the file in pages, which is 0 in all other headers."""
+    """The numbers, from 0 on, of the frames in `data` that end a transaction. Only the headers of
+    these frames have a size of the file that is not 0."""
     sizes = zip(*(data[byte::frame_bytes] for byte in range(4, 8)), strict=True)
     return [number for number, size in enumerate(sizes) if any(size)]
 
 
 def last_images(data: bytes, frame_bytes: int) -> bytes:
-    """Of the frames in `data`, the last one of each page, in the order of the log."""
+    """The last frame of each page in `data`, in the order of the log."""
     pages = zip(*(data[byte::frame_bytes] for byte in range(4)), strict=True)
     frames = sorted({page: number for number, page in enumerate(pages)}.values())
     view = memoryview(data)
@@ -83,12 +83,12 @@ def last_images(data: bytes, frame_bytes: int) -> bytes:
 
 
 class Gap(Exception):
-    """Frames that have not been read are lost, or belong to a transaction that is too large for the
-    archive. The message is one line."""
+    """Unread frames are lost, or belong to a transaction that is too large for the archive. The
+    message is one line."""
 
 
 class Tail:
-    """The log of one file. `open` it first; it can be opened again after `close`.
+    """The log of one file. Call `open` first, and again to continue after `close`.
 
     `elected` says whether this process reads the log: at most one process does. Only one thread may
     use the other methods at a time. They raise `Gap` and the errors of `hashrange.kv`.
@@ -119,8 +119,7 @@ class Tail:
         return self._write_queue.elected(ARCHIVING)
 
     def open(self, position: Position | None) -> None:
-        """Continue after `position`. If `position` is None, begin at a position up to which
-        everything is in the file.
+        """Continue after `position`. None: begin where all earlier changes are in the file.
 
         Raises `Gap` if the log has lost frames after `position`.
         """
@@ -141,8 +140,7 @@ class Tail:
                 self._checkpoint_at = FRAMES_EVERY
 
     def close(self) -> None:
-        """Close all connections, and let another process be elected. The log stays unchanged, so
-        that reading can continue later."""
+        """Close all connections, and let another process be elected. `open` can continue later."""
         self._release()
         self._write_queue.close()
         self._turns_open = False
@@ -152,7 +150,7 @@ class Tail:
         self._release()
 
     def forget(self) -> None:
-        """In a forked child: leave the place in the queue of processes to the parent."""
+        """In a forked child: leave the locks of the queue to the parent process."""
         self._write_queue.forget()
         self._turns_open = False
 
@@ -169,7 +167,7 @@ class Tail:
             return self._read()
 
     def nothing(self) -> Frames:
-        """A result without frames, for the present position."""
+        """A result without frames, at the present position."""
         return Frames(b"", self.position)
 
     def checkpoint_is_due(self) -> bool:
@@ -179,8 +177,7 @@ class Tail:
         """Move pages into the file, and let the log restart.
 
         Everything that was read before must be stored safely elsewhere. Returns the frames that had
-        to be read before the log could restart. Raises `ReadOnly` if the content of the disk is no
-        longer known.
+        to be read before the log could restart. Raises `ReadOnly` after an I/O error.
         """
         try:
             new, old = self._new_guard(), self._guard
@@ -212,9 +209,11 @@ class Tail:
         return os.path.getsize(self.path)
 
     def file_piece(self, first: int, size: int) -> bytes:
-        """`size` bytes of the file itself from offset `first` on, without what is only in the log.
+        """`size` bytes of the file from offset `first` on, without changes that are only in the
+        log.
 
-        The bytes are read by SQLite: if we opened and closed the file, SQLite would lose its locks.
+        SQLite reads the bytes: if this process opened and closed the file, SQLite would lose its
+        locks.
         """
         with self._explained():
             _, piece = self._looking.read("main", 0, first, size)
@@ -297,7 +296,7 @@ class Tail:
         return Frames(data, at, last - position.frame, commits, more=last < end)
 
     def _transactions(self, after: int, end: int) -> bytes:
-        """Whole transactions after frame `after`: as many as fit into 16 MB, or a larger one."""
+        """Whole transactions after frame `after`: as many as fit into 16 MB, or one larger one."""
         size = _READ_BYTES // self._frame_bytes
         while after + size < end:
             data = self._raw(after, after + size)
@@ -316,7 +315,7 @@ class Tail:
             end, _ = self._state()
             if self._log() == log:
                 return log, end
-        raise Busy(f"{self.path}: the log keeps restarting")
+        raise Busy(f"{self.path}: the log restarted during each attempt to read it; try again")
 
     def _state(self) -> tuple[int, int]:
         """The number of frames in the log, and how many of them have been moved into the file."""
@@ -353,8 +352,8 @@ class Tail:
     def _goes_on(self, position: Position, log: bytes, end: int, moved: int) -> bool:
         """Whether nothing after `position` has been lost, and everything can still be read.
 
-        The log has `end` frames, and `moved` of them are in the file. If all frames are in the
-        file, any writer may restart the log.
+        The log has `end` frames. The first `moved` of them are in the file. If all are, any writer
+        may restart the log.
         """
         if not log or position.log != log or position.frame > end:
             return False
@@ -364,7 +363,8 @@ class Tail:
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
-        """While this is open, nobody can commit: writers of all processes wait for their turn."""
+        """Hold the write lock, so that nobody can commit. Writers of all processes wait for their
+        turn."""
         locking = self._connections[1]
         locking.pragma("busy_timeout", 0)
         wait = Wait(_BUSY_SECONDS, time.monotonic)

@@ -1,5 +1,6 @@
-"""The write transaction. It passes most writes to SQLite immediately, but appended rows and
-counters only at the commit."""
+"""The write transaction. It passes most writes to SQLite at once, but appended rows and counters
+only at the commit.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -38,8 +39,8 @@ _NO_FLOOR = -1 << 63
 _number = Struct(">Q").pack
 
 MANY_WRITES = 16
-"""From this number of writes on, the rows that are put into a space are written by one statement,
-which is run with many sets of values."""
+"""If a call has at least this many writes, the rows that are put into a space are written by one
+statement, which runs with many sets of values."""
 _OF_COMMIT = (Append, Add, Max)
 """Writes that are made at the commit."""
 
@@ -48,7 +49,6 @@ class SqliteTransaction:
     """A write transaction on the store's write connection.
 
     `explain(error, committing)` returns the store error for a failed write or a failed COMMIT.
-
     `ended` is called at the end, and lets the next writer begin.
     """
 
@@ -75,8 +75,8 @@ class SqliteTransaction:
         self._added: dict[bytes, int] = {}
         self._raised: dict[bytes, int] = {}
         self._appended: dict[int, list[Append]] = {}
-        """The rows to append, by space: written together, they take two thirds of the time of
-        single statements."""
+        """The rows to append, by space. They are written together, which takes two thirds of the
+        time of single statements."""
 
     def read(self, read: Read, /) -> Answer:
         try:
@@ -154,8 +154,8 @@ class SqliteTransaction:
         self._put_many(puts)
 
     def _append_all(self) -> None:
-        """Put the appended rows. The key of each row ends with a number; one sequence of numbers
-        serves the whole file."""
+        """Put the appended rows. Each key ends with a number from a sequence, which the whole file
+        shares."""
         last = counter(self._cursor, SEQUENCE)
         for space, appends in self._appended.items():
             numbered = enumerate(appends, last + 1)

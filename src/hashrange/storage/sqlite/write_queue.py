@@ -1,17 +1,18 @@
-"""Processes that write to one file take turns, in the order of their arrival.
+"""A queue in which processes that write to one file take turns, in the order of their arrival.
 
 SQLite does not queue for its write lock. A process that finds the lock taken has to try again after
-a pause, and a process that writes without pauses always takes the lock before the others try. So a
-process that has to wait draws a number, and tries only after the process with the previous number
-has begun its transaction. While a process waits, all others have to draw numbers too, but a process
-that has had its turn may go on writing for a slice of time: one turn with many short transactions
-costs less than many turns, because the pages that a process has read stay valid while no other
-process writes. The state of the queue is in a file beside the database:
+a pause. Without a queue, a process that writes without pauses would always take the lock first.
+
+So a process that has to wait draws a number, and tries only after the process with the previous
+number has begun its transaction. While a process waits, all others have to draw numbers too. But a
+process that has had its turn may go on writing for a slice of time. One turn with many short
+transactions costs less than many turns, because a process can reuse the pages that it has read
+until another process writes. The state of the queue is in a file beside the database:
 
     byte 0           1 while a process waits
     bytes 1 to 8     the number that was drawn last
 
-and locks on places of the file, which need not exist:
+and in locks on places of the file, which need not exist:
 
     PRESENT          shared by all that have the file open; the last one removes it
     COUNTER          while a number is drawn or given back
@@ -19,10 +20,10 @@ and locks on places of the file, which need not exist:
     ARCHIVING        by the process that ships the log to an archive
     FIRST + n        by the process that waits with number n, counted modulo PLACES
 
-When a process ends, the kernel releases its locks. The bytes that it leaves in the file are only a
-hint: the hint makes the next writer draw a number, and drawing a number corrects the hint. The
-order is not guaranteed. Only SQLite's own lock keeps writers apart, so nothing is lost if a process
-does not know of the file, cannot open it, or runs on a system without such locks.
+When a process ends, the kernel releases its locks. The bytes that it leaves in the file may be
+wrong. They only make the next writer draw a number, which corrects them. The order is not
+guaranteed. Only SQLite's own lock keeps writers apart, so nothing is lost if a process does not
+know of the file, cannot open it, or runs on a system without such locks.
 """
 
 import mmap
@@ -54,14 +55,14 @@ FIRST = PRESENT + 3
 PLACES = 1 << 16
 
 PATIENCE_SECONDS = 2.0
-"""A process that has waited for this time tries to take the lock although it is not its turn,
-because the process before it may have been suspended."""
+"""A process that has waited for this time tries to take the lock out of turn, because the process
+before it may have been suspended."""
 
 SLICE_SECONDS = 0.001
-"""For how long after its turn a process may begin further transactions while others wait."""
+"""How long after its turn a process may begin further transactions while others wait."""
 
 _OPENINGS = 100
-"""The number of attempts to open the file, if each finds that the file is just being removed."""
+"""The number of attempts to open the file while other processes are removing it."""
 
 _SHARE = 1 / 8
 _PAUSE_SECONDS_MIN = 0.00002
@@ -71,7 +72,8 @@ _PAUSE_SECONDS_MAX = 0.005
 class Wait:
     """The pauses of a process between its attempts to take a lock, until a deadline.
 
-    Each pause is a fraction of the elapsed time, so a wait takes little longer than necessary.
+    Each pause is a fraction of the time waited so far, so a wait takes little longer than
+    necessary.
     """
 
     def __init__(self, seconds: float, timer: Callable[[], float]) -> None:
@@ -93,9 +95,8 @@ class Wait:
 
 
 class WriteQueue:
-    """The place of one store in the queue of writers. `open` it first; it can be opened again after
-    `close`.
-    """
+    """The place of one store in the queue of writers. Call `open` first, and again to continue
+    after `close`."""
 
     def __init__(self, path: str) -> None:
         self._path = f"{path}-turns"
@@ -107,8 +108,8 @@ class WriteQueue:
         self._using = threading.Lock()
 
     def open(self) -> None:
-        """Open the file of the queue. If it cannot be opened, there is no queue, and each process
-        is elected."""
+        """Open the file of the queue. If this fails, there is no queue, and each process is
+        elected."""
         with self._using:
             for _ in range(_OPENINGS if _LOCKS else 0):
                 if self._file is not None:
@@ -132,10 +133,10 @@ class WriteQueue:
         self._close()
 
     def elected(self, duty: int = ELECTED) -> bool:
-        """Whether this process does the work `duty`, which is done once for all processes.
+        """Whether this process does the work `duty`, which one process does for all.
 
-        It does the work until it closes the file or ends; then the next process that asks is
-        elected.
+        It does the work until it closes the file or ends. Then the next process that calls this
+        method is elected.
         """
         with self._using:
             if duty not in self._elected and self._file is not None and self._lock(duty):
@@ -143,7 +144,7 @@ class WriteQueue:
             return duty in self._elected or self._without
 
     def must_wait(self, timer: Callable[[], float]) -> bool:
-        """Whether another process waits, and the slice of time of this process is over."""
+        """Whether another process waits, and this process has used up its slice of time."""
         # Read through a mapping, because this is done before each transaction.
         return self._hint is not None and bool(self._hint[0]) and timer() > self._slice_end
 
@@ -151,8 +152,8 @@ class WriteQueue:
     def turn(self, wait: Wait) -> Iterator[None]:
         """Wait for the caller's turn, but no longer than `wait` allows or `PATIENCE_SECONDS`.
 
-        Within the `with` block, the caller tries to take the write lock until it has the lock.
-        Processes that came later wait until the block is left.
+        Within the `with` block, the caller repeatedly tries to take the write lock. Processes that
+        came later wait until the block ends.
         """
         number = self._draw(wait)
         try:
@@ -166,7 +167,8 @@ class WriteQueue:
                 self._slice_end = wait.timer() + SLICE_SECONDS
 
     def _draw(self, wait: Wait) -> int | None:
-        """Draw a number, and lock its place; None if there is no queue, or the time is over."""
+        """Draw a number, and lock its place. Returns None if there is no queue, or the time is
+        over."""
         if self._file is None:
             return None
         while not self._lock(COUNTER):
@@ -191,7 +193,7 @@ class WriteQueue:
         self._unlock(_place(number))
 
     def _open(self) -> None:
-        """Open the file, unless it is just being removed."""
+        """Open the file, unless another process is removing it."""
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             there = self._lock(PRESENT, F_RDLCK)

@@ -1,1 +1,1 @@
-"""Citus: what a cluster of PostgreSQL machines needs in addition to one PostgreSQL database."""
+"""Support for Citus, which distributes a PostgreSQL database over a cluster of machines."""

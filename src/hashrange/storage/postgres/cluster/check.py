@@ -43,7 +43,7 @@ FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)"""
 
 
 async def problems(dsn: str) -> AsyncIterator[str]:
-    """Yield a line for each problem of the cluster; the line says what to do about it. Raises
+    """Yield a line for each problem of the cluster; the line says how to solve it. Raises
     StoreError if the database at `dsn` cannot be reached or used."""
     store = PostgresStore(dsn)
     try:
@@ -88,8 +88,8 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
             )
     for name in await nodes_that_differ(connection):
         yield (
-            f"{name}: its list of the cluster's nodes differs; if the node of this address was "
-            "replaced or removed, use another node's address"
+            f"{name}: its list of the cluster's nodes differs from the list at the node that you "
+            "named; if the node that you named was replaced or removed, name another node"
         )
     if not await is_distributed(connection):
         yield "the tables are not distributed; run hashrange distribute"
@@ -112,16 +112,18 @@ async def _of_cluster(connection: Any) -> AsyncIterator[str]:
 
 
 def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) -> Iterator[str]:
-    """Yield a line for each node that cannot connect to other nodes. `failed` has pairs of a node
-    and another node that it cannot connect to. Pairs with a node in `away` are left out: it has
-    been reported already that this node cannot be reached."""
+    """Yield a line for each node that cannot connect to other nodes.
+
+    `failed` has a pair (from, to) of nodes for each connection that failed. Pairs with a node in
+    `away` are skipped, because these nodes have been reported as unreachable already.
+    """
     targets: dict[str, list[str]] = {}
     for one, other in sorted(failed):
         if one not in away and other not in away:
             targets.setdefault(one, []).append(other)
     for one, others in targets.items():
         yield (
-            f"{one} cannot connect to {', '.join(others)}; look at their pg_hba.conf, and at the "
+            f"{one} cannot connect to {', '.join(others)}; check pg_hba.conf there, and the "
             f"password of the role in .pgpass or pg_dist_authinfo on {one}"
         )
 
@@ -129,8 +131,8 @@ def _of_connections(failed: Iterable[tuple[str, str]], away: Collection[str]) ->
 async def _of_node(
     store: PostgresStore, address: tuple[str, int], nodes: int
 ) -> tuple[bool, list[str]]:
-    """Whether the node at `address` was reached, and the problems of this node. `nodes` is the
-    number of nodes in the cluster."""
+    """Whether the node at `address` was reached, and the node's problems. The cluster has `nodes`
+    nodes."""
     before = time.time()
     try:
         connection = await asyncpg.connect(
@@ -142,19 +144,19 @@ async def _of_node(
             connection.terminate()
     except (StoreError, *ERRORS) as error:
         why = str(error).strip() or type(error).__name__
-        return False, [f"it cannot be reached from here ({why})"]
+        return False, [f"it cannot be reached from this machine ({why})"]
     assert settings is not None
     lines = _of_settings(settings, nodes, store.connections_max)
     if not before - SKEW_SECONDS_MAX < settings["now"] < time.time() + SKEW_SECONDS_MAX:
         off = settings["now"] - (before + time.time()) / 2
-        lines.append(f"its clock is {off:+.1f} s off from this machine's; synchronize all clocks")
+        lines.append(f"its clock differs from this machine's by {off:+.1f} s; synchronize clocks")
     return True, lines
 
 
 def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
     lines: list[str] = []
     if settings["standby"]:
-        lines.append("it is a standby; promote it, or name its primary")
+        lines.append("it is a standby; promote it, or register its primary with citus_update_node")
     if settings["encoding"] != "UTF8":
         lines.append(
             f"the encoding of the database is {settings['encoding']}; create the database with "
@@ -170,11 +172,11 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
     if not settings["temporary"]:
         role, database = (quoted(settings[name]) for name in ("role", "database"))
         lines.append(
-            "the role may create no temporary functions, so no server can connect; run "
+            "the role may not create temporary functions, so no server can connect; run "
             f"GRANT TEMPORARY ON DATABASE {database} TO {role}"
         )
     if settings["wal_level"] != "logical":
-        lines.append("wal_level is not logical, so shards cannot move; set it, and restart")
+        lines.append("shards cannot move; set wal_level = logical, and restart PostgreSQL")
     if settings["recovery"] is None or settings["recovery"] > 1000 * RECOVERY_SECONDS_MAX:
         lines.append(
             "after a failure, rows may stay locked for a minute; set "
@@ -182,8 +184,8 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
         )
     if settings["in_doubt"]:
         lines.append(
-            f"{settings['in_doubt']} transactions wait for the node that began them; start it, or "
-            "promote its standby"
+            f"transactions that wait for the node that began them: {settings['in_doubt']}; start "
+            "that node, or promote its standby"
         )
     needed = connections_of_a_server(nodes, pool)
     if settings["prepared"] < WIDE_SIZE * nodes:
@@ -193,7 +195,8 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
         )
     if settings["connections"] < needed:
         lines.append(
-            f"max_connections is {settings['connections']}, and each server may need {needed}"
+            f"max_connections is {settings['connections']}, but each hashrange server may need "
+            f"{needed}; set a higher max_connections, and restart"
         )
     return lines
 
@@ -204,8 +207,10 @@ def quoted(name: str) -> str:
 
 
 def connections_of_a_server(nodes: int, pool: int) -> int:
-    """The largest number of connections to one node that a server may cause: `pool` connections for
-    work at this node, as many for reads of several nodes, and those that the server and the other
-    nodes open for the server's transactions and locking reads over several nodes. `nodes` is the
-    number of nodes in the cluster."""
+    """The largest number of connections to one node that a server may cause.
+
+    The cluster has `nodes` nodes. `pool` connections are for work at the node alone, and `pool`
+    connections are for snapshots of several nodes. Transactions and locking reads over several
+    nodes need further connections, which come from the server and from each other node.
+    """
     return 2 * pool + (WIDE_SIZE + LOCKING_SIZE) * nodes

@@ -1,18 +1,19 @@
-"""Statements that concern one node of a cluster name the tables of its shards directly.
+"""Statements for one node of a cluster, which name the tables of the node's shards directly.
 
 Citus would plan each statement for each shard, which costs several times as much as the statement
 itself. The tables of the shards are ordinary tables of PostgreSQL, so the statements here are those
-of the dialect `plain`, with other names.
+of the dialect `plain`, with other names of tables.
 
-A shard may move to another node meanwhile. So a read also asks whether the shards were on the node
-at the moment of the read. The statement of a transaction first calls `pg_temp.pin` (see `pool`),
-which keeps the shards in place and then asks the same question. The fence that the statement reads
-is current: PostgreSQL locks the tables that a statement writes to before it takes the snapshot, and
-a change of a fence waits for these locks.
+A shard may move to another node before a statement arrives. So a read also asks whether the shards
+were on the node at the moment of the read. A transaction's statement first calls `pg_temp.pin` (see
+`pool`), which keeps the shards in place, and then reports whether they are on the node.
 
-A read of rows by key at several nodes is divided into one statement for each node. Ranges over
-several nodes are read as `snapshots` describes. Writes to several nodes, and reads of their
-transactions, go through Citus: see `routed`.
+The fence that a transaction's statement reads is current. PostgreSQL locks the tables that a
+statement writes to before it takes the snapshot, and a change of a fence waits for these locks.
+
+Rows at several nodes are read by key with one statement for each node, and ranges over several
+nodes as `snapshots` describes. Transactions that write to several nodes go through Citus: see
+`routed`.
 """
 
 import random
@@ -45,10 +46,10 @@ class Moved(Conflict):
 async def ask(
     connection: Any, question: Question, values: bool, nodes: Nodes, node: Node, slots: set[int]
 ) -> set[int]:
-    """Ask a node that has all `slots` of the question.
+    """Ask one node, which has all `slots` of the question.
 
-    Returns the versions of the fences that would keep a transaction with these reads from
-    committing, as `routed.ask` does. Raises Fenced or Moved.
+    Returns the versions of the fences that would block the commit of a transaction with these
+    reads, as `routed.ask` does. Raises Fenced or Moved.
     """
     first, *others = shards = _shards(nodes, node, slots)
     rows = node.rows if others else first.tables.rows
@@ -80,7 +81,8 @@ async def ask(
 
 
 async def ask_several(question: Question, values: bool, nodes: Nodes) -> set[int]:
-    """Ask each node for the rows by key of its slots, all nodes at once. See `ask`."""
+    """Read rows by key at several nodes, from all nodes at once. Returns and raises the same as
+    `ask`."""
     by_node: dict[Node, set[int]] = {}
     for slot in question.slots_of_rows():
         by_node.setdefault(nodes.of(slot), set()).add(slot)
@@ -98,7 +100,7 @@ async def ask_several(question: Question, values: bool, nodes: Nodes) -> set[int
 
 
 def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
-    """The layout for a transaction that concerns only these slots, all of them at the node."""
+    """The layout for a transaction that writes only to these slots, which are all at the node."""
     shards = _shards(nodes, node, slots)
     home = random.choice(shards[0].slots if len(shards) > 1 else slots)
     return Layout(
@@ -112,14 +114,15 @@ def layout(nodes: Nodes, node: Node, slots: Sequence[int]) -> Layout:
 
 
 def can_name_shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> bool:
-    """Whether a statement may name all shards of the node that a write to these slots needs."""
+    """Whether one statement may write to these slots. If they are in several shards, the statement
+    names all shards of the node: at most SHARDS_MAX."""
     return len(_shards(nodes, node, slots)) <= SHARDS_MAX
 
 
 def _shards(nodes: Nodes, node: Node, slots: Iterable[int]) -> Sequence[Shard]:
-    """The shard that has all of these slots. If they are in several shards: all shards of the node,
-    so that one prepared statement serves every set of slots. Raises Moved if the node does not have
-    all of them by now."""
+    """The shard that has all of these slots. If the slots are in several shards: all shards of the
+    node, so that one prepared statement serves every set of slots. Raises Moved if a slot has left
+    the node."""
     shards = {shard.number: shard for shard in map(nodes.shard_of, slots)}
     if len(shards) == 1:
         return list(shards.values())

@@ -1,9 +1,9 @@
 """Distributes the tables of a database over the nodes of a Citus cluster, in place.
 
-All tables have a slot, by which they are distributed. They are colocated, so that the rows,
-counters, heads of logs and commit ids of a slot are on one node. The lists of spaces and
-`hashrange_schema` are copied to every node. A database that an earlier release has distributed gets
-the missing parts.
+The tables with a column `slot` are distributed by this column. They are colocated, so that one node
+has the rows, counters, log heads and commit ids of a slot. The other tables (the lists of spaces
+and `hashrange_schema`) are copied to every node. If an earlier release has distributed the
+database, only the missing parts are added.
 """
 
 from typing import Any
@@ -24,8 +24,8 @@ ON_EVERY_NODE = ("spaces", "dropped", "hashrange_schema")
 
 SHARDS_PER_NODE, SHARDS_MIN = 4, 16
 """The number of shards for each node, and the smallest number of shards in all. Each additional
-shard makes statements that concern several shards more expensive (see `direct`), but a small number
-of shards is hard to divide evenly when nodes are added."""
+shard makes statements over several shards more expensive (see `direct`), but a small number of
+shards is hard to divide evenly when nodes are added."""
 
 _NODES = "SELECT count(*) FROM pg_dist_node WHERE noderole = 'primary'"
 _SHARDS_WANTED = (
@@ -43,11 +43,11 @@ _SHARDS = "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'rows'::regcl
 
 
 async def distribute(dsn: str) -> list[str]:
-    """Create the tables if there are none, and distribute them with their content.
+    """Create the tables if they do not exist, and distribute them with their content.
 
-    No server may use the database while this runs. All tables are distributed in one transaction,
-    so a failed run changes nothing, and a repeated run does no harm. Returns lines that say what
-    was done. Raises StoreError.
+    No server may use the database while this runs. All tables are distributed in one transaction: a
+    failed run changes nothing, and a repeated run does no harm. Returns lines that describe the
+    changes. Raises StoreError.
     """
     store = PostgresStore(dsn, pool=2)
     store.distributes = True

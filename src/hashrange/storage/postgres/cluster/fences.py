@@ -1,28 +1,29 @@
-"""The fence: ensures that a change of definitions reaches all writers of a cluster in time.
+"""Fences: they keep writers of a cluster from committing by old definitions of tables.
 
 A writer decides by the definitions that it knows. These definitions must not change before the
 writer has committed: otherwise the build of a new index could pass an item that the writer is about
 to write. Each slot has a *fence*: a row with the version of the catalog that is valid in the slot.
-Fences are distributed and moved like all other rows. A writer writes, and then, in the same
-transaction, reads at each node the fence of one slot that it has written: the fence must have the
-version of the definitions by which the writer has decided.
+Fences are distributed and moved like all other rows. After its writes, in the same transaction, a
+writer reads one fence at each node: the fence of a slot to which it has written. The fence must
+have the version of the definitions by which the writer has decided.
 
-A change of definitions has three steps, none of which holds locks at more than one node:
+A change of definitions has three steps. No step holds locks at more than one node:
 
 1. It closes every shard: in a transaction at one node, it waits for the writers of the shard,
-   including prepared ones, and writes a random number into its fences. Later writers see the
-   number. So when all shards are closed, no writer with the old definitions is left.
+   including prepared ones, and writes a random number into the shard's fences. Later writers see
+   this number and do not commit. So when all shards are closed, no writer with the old definitions
+   is left.
 2. It commits, if the catalog's row still has the version by which the change was decided.
 3. It opens every fence that still has the random number, by writing the new version into it.
 
-If the server that makes the change, or a node, fails between these steps, fences stay closed. After
-a process has met a closed fence for half a second, it opens all fences: this is a *rescue*. Before
-it opens them, it gives the catalog a new version, so that the change that closed the fences can no
-longer commit, even if it is still under way.
+If the server that makes the change, or a node, fails between these steps, fences stay closed. A
+process that has met a closed fence for half a second opens all fences: this is a *rescue*. Before
+that, it gives the catalog a new version. Then the change that closed the fences can no longer
+commit, even if it is still under way.
 
-So every shard with open fences has the present definitions of the catalog, because a change commits
-only while all shards are closed. After a rescue, shards may have different versions, but these
-versions have the same definitions.
+A change commits only while all shards are closed. So every open fence stands for the present
+definitions. If a rescue does not reach all nodes, open fences may have different versions of the
+catalog, but these versions have the same definitions.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ from hashrange.storage.postgres.problems import ERRORS
 
 SPACE = -1
 """The space of the fences. A fence has an empty key and the weight CLOSED or OPEN. Its value is the
-value that the catalog's row had in the fence's version. While the fence is closed, it is the value
+value of the catalog's row in the fence's version. While the fence is closed, it keeps the value
 from before the change."""
 OPEN, CLOSED = 0, 1
 
@@ -51,10 +52,9 @@ RESCUE_SECONDS = 0.5
 CHANGE_SECONDS_MAX = 60
 """A change of definitions that takes longer than this is considered lost, and loses its lock."""
 LOCK_SECONDS_AT_FIRST, LOCK_SECONDS_MAX = 0.1, 5.0
-"""How long a change of definitions waits for a shard's writers in its first attempt, and about how
-long in its last. While it waits, later writers queue behind it, and an earlier writer may be
-waiting for one of these. So the first attempt ends soon, and each further one has a longer
-limit."""
+"""How long a change of definitions waits for a shard's writers: in the first attempt, and about how
+long in the last one. Each attempt waits twice as long. The first one is short, because later
+writers queue behind the change, and an earlier writer may be waiting for a later one."""
 
 _AT = stored(CATALOG)
 CATALOG_PLACE = _AT.slot, _AT.space, _AT.key
@@ -92,8 +92,7 @@ MAKE_ONE = (
 
 
 def new_version() -> int:
-    """A random number: a new version of a row, or the number that a change writes into the fences
-    that it closes."""
+    """A random number, for a new version of a row or for the fences that a change closes."""
     return int.from_bytes(os.urandom(8), "big") >> 1 or 1
 
 
@@ -104,15 +103,15 @@ class Fences:
         """Distinguishes the advisory locks of this schema from those of other schemas."""
         self._changing = asyncio.Lock()
         self._met: dict[int, float] = {}
-        """The versions of fences that were in the way of requests, and when each was first met."""
+        """When a fence of each version first blocked a request."""
         self._rescue: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def changing(self, known: int | None) -> AsyncIterator[None]:
-        """Hold the lock that lets only one change of definitions or rescue run at a time, so that
-        two of them do not undo each other's work. Correctness does not depend on this lock.
+        """Hold the lock that allows only one change of definitions or rescue at a time.
 
-        Raises Conflict if the catalog no longer has the version `known`.
+        Without it, a change and a rescue could undo each other's work, but nothing else would go
+        wrong. Raises Conflict if the catalog no longer has the version `known`.
         """
         pool = self._nodes.of(_AT.slot).wide
         async with self._changing, pool.connection() as connection:
@@ -131,8 +130,8 @@ class Fences:
     async def close(self) -> int:
         """Close all fences. Returns the number that is written into them.
 
-        Raises the error of a node that cannot be reached. Even then, the fences of other nodes may
-        have been closed.
+        Raises the error of an unreachable node. Even then, fences of other nodes may have been
+        closed.
         """
         number = new_version()
         nodes = [node for node in self._nodes.all if node.shards]
@@ -148,13 +147,13 @@ class Fences:
                 await _change_shard(connection, shard, _CLOSE, {"number": number})
 
     async def open(self, number: int, version: int, value: bytes) -> None:
-        """Open the fences that were closed with this number. `version` and `value` are those of the
-        catalog's row."""
+        """Open the fences that were closed with `number`. They get the `version` and the `value` of
+        the catalog's row."""
         await self._open([number], version, value)
 
     async def _open(self, numbers: Sequence[int], version: int, value: bytes) -> None:
-        """Open the fences whose version is one of `numbers`, at all nodes that can be reached.
-        Raises the error of a node that cannot be reached."""
+        """Open the fences whose version is one of `numbers`, at all reachable nodes. Afterwards,
+        raises the error of an unreachable node."""
 
         values = {
             "version": version,
@@ -177,8 +176,8 @@ class Fences:
             await open_all()
 
     def met(self, versions: set[int]) -> None:
-        """Note that fences with these versions were in the way of a request. If this goes on for
-        longer than RESCUE_SECONDS, a rescue is started."""
+        """Note that fences with these versions have blocked a request. If fences of one version
+        have blocked requests for longer than RESCUE_SECONDS, start a rescue."""
         now = time.monotonic()
         self._met = {v: since for v, since in self._met.items() if now - since < 60}
         if self._rescue is None and any(
@@ -197,8 +196,8 @@ class Fences:
             self._rescue = None
 
     async def rescue(self) -> None:
-        """If any fence is closed, or fences have different versions, open the fences of all nodes
-        that can be reached. Raises the error of a node that cannot be reached."""
+        """If any fence is closed, or fences have different versions, open the fences of all
+        reachable nodes. Afterwards, raises the error of an unreachable node."""
         states: set[tuple[int, int]] = set()
 
         async def look(node: Node) -> None:
@@ -234,9 +233,11 @@ class Fences:
 async def _change_shard(
     connection: Any, shard: Shard, text: str, values: Mapping[str, Any]
 ) -> None:
-    """Run the statement `text` on the fences of a shard, in a transaction of its own that is sent
-    as one message. The transaction also locks the shard, so that it cannot move before the commit.
-    Raises Conflict if the shard has already moved."""
+    """Run the statement `text` on the fences of a shard, in a transaction of its own.
+
+    The transaction is sent as one message. It also locks the shard, so that the shard cannot move
+    before the commit. Raises Conflict if the shard has already moved.
+    """
     texts = [text] if shard.number is None else [_KEEP, text, _IS_HERE]
     slots = _array(shard.slots)
     parameters = {"rows": shard.tables.rows, "shard": shard.number, "slots": slots, **values}

@@ -1,7 +1,7 @@
-"""Ranges over several nodes: each node reads its rows in order, and they are merged here.
+"""Reads ranges over several nodes, by merging the rows that each node returns in order.
 
-The slot in which a range begins is read by itself, because in a large table it has enough rows for
-a page. Then each node is asked for its share of the rows, and again when its rows are used up.
+The first slot of a range is read alone, because in a large table this slot fills a page. Then each
+node is asked for its share of the remaining rows, and again when these rows are used up.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ Bounds = tuple[Place, Place]
 """The first place in a range, and the first place after it."""
 
 Fetch = Callable[[Bounds, int | None, int | None], Coroutine[Any, Any, Sequence[Row]]]
-"""Reads the first rows within the bounds: at most a number of rows, up to the row with which their
-weights reach a sum. None stands for no limit."""
+"""Reads the first rows within the bounds. The numbers limit the rows and their weight: the last row
+is the one with which the sum of the weights reaches the limit. None: no limit."""
 
 ROWS_MIN = 8
 WEIGHT_MIN = 64 * 1024
@@ -32,7 +32,7 @@ SURPLUS = 1.3
 
 
 def begin_and_rest(asked: Asked) -> tuple[Bounds, Bounds]:
-    """The part of a range in the slot in which it begins, and the rest of the range."""
+    """The bounds of a range in its first slot, and in its other slots."""
     _, slot, key, last, last_key, *_ = asked.arguments()
     start, end = (slot, key), (last, last_key)
     if asked.read.reverse:
@@ -55,7 +55,7 @@ class Stream:
         """Whether all rows have been fetched."""
 
     async def fill(self, rows_max: int | None, weight_max: int | None) -> None:
-        """Fetch the next rows, when all fetched ones have been taken."""
+        """Fetch the next rows, after all fetched rows have been taken."""
         self.rows = rows = list(await self._fetch(self._bounds, rows_max, weight_max))
         is_short = rows_max is None or len(rows) < rows_max
         if is_short and (weight_max is None or sum(map(weight_of, rows)) < weight_max):
@@ -69,7 +69,7 @@ class Stream:
 
 
 class Merge:
-    """Takes the rows of streams in order, until there are enough rows or enough weight."""
+    """Takes the rows of streams in order, until a limit of rows or weight is reached."""
 
     def __init__(self, asked: Asked) -> None:
         self.rows: list[Row] = []
@@ -81,7 +81,7 @@ class Merge:
         return self._rows_left == 0 or (self._weight_left is not None and self._weight_left <= 0)
 
     async def take(self, streams: Sequence[Stream]) -> None:
-        """Take rows until the streams end or nothing more is wanted."""
+        """Take rows until all streams have ended or the limit is reached."""
         while not self.is_full:
             empty = [stream for stream in streams if not (stream.rows or stream.ended)]
             limits = self._share(len(streams))
@@ -94,7 +94,7 @@ class Merge:
                 self._add(row)
 
     def _share(self, streams: int) -> tuple[int | None, int | None]:
-        """The numbers of rows and bytes for which each stream is asked."""
+        """The number of rows, and their weight, that each stream is asked for."""
         rows, weight = self._rows_left, self._weight_left
         if streams > 1:
             rows = rows and min(rows, max(ROWS_MIN, ceil(SURPLUS * rows / streams)))
@@ -102,8 +102,8 @@ class Merge:
         return rows, weight
 
     def _next(self, streams: Sequence[Stream]) -> list[Row]:
-        """Remove the next rows from the streams, up to the last row of a stream that may have
-        more."""
+        """Remove and return the next rows, as far as their order is certain. A stream that has not
+        ended may have more rows after its last one."""
         rows = sorted((row for each in streams for row in each.rows), reverse=self._reverse)
         lasts = [each.rows[-1][0] for each in streams if not each.ended]
         if not lasts:
@@ -131,7 +131,8 @@ def weight_of(row: Row) -> int:
 
 
 async def together(asking: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """The results, in order. If any fails, raises its error after all have ended."""
+    """Run the coroutines at once. Returns their results in order. If any fails, raises its error
+    after all have ended."""
     results = await asyncio.gather(*asking, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

@@ -1,11 +1,11 @@
-"""The machines that keep the slots, and the connections to each.
+"""The nodes of a database, which keep the slots, and the connections to each node.
 
 Plain PostgreSQL is one machine. In a Citus cluster every node has the metadata and accepts queries.
-A query about a single slot costs less than half as much at the node that has this slot as at
-another node. So work that concerns only one node begins at this node. Transactions over several
-nodes have a separate pool at each node. This pool is small, because the PostgreSQL process behind
-each of its connections keeps connections to the other nodes open. Locking reads have a third pool:
-a transaction that makes a locking read may hold a connection of another pool already, and must not
+A query about one slot costs less than half as much at the node that has this slot as at another
+node. So work that concerns only one node is sent to this node. Transactions over several nodes have
+a separate pool at each node. This pool is small, because the PostgreSQL process behind each of its
+connections keeps connections to the other nodes open. Locking reads have a third pool: a
+transaction that makes a locking read may hold a connection of another pool already, and must not
 wait for a second connection of that pool.
 """
 
@@ -22,8 +22,8 @@ from hashrange.storage.postgres.problems import ERRORS
 from hashrange.storage.postgres.tables import PLAIN, PLAIN_SOURCE, Tables
 
 REFRESH_SECONDS = 10.0
-"""The largest age of the map of slots to nodes and shards. Where the map is wrong, nothing is read
-or written: a statement to a shard that has moved fails, and the map is read again."""
+"""The largest age of the map of slots to nodes and shards. An outdated map does no harm: a
+statement to a shard that has moved fails, and the map is read again."""
 WIDE_SIZE = 2
 LOCKING_SIZE = 2
 
@@ -42,7 +42,7 @@ WHERE logicalrelid = ANY ($1::text[]::regclass[])"""
 
 
 class Shard(NamedTuple):
-    """The tables of some slots, at one node."""
+    """Some slots at one node, and their tables."""
 
     number: int | None
     """The number of the shard of `rows`; None if the tables are not distributed."""
@@ -51,10 +51,9 @@ class Shard(NamedTuple):
 
 
 class Node:
-    """A machine, and the pools of connections to it: `near` for work that concerns it alone,
-    `locking` for locking reads, `reading` for snapshots of several nodes, and `wide` for
-    transactions over several nodes.
-    """
+    """A machine, and its pools of connections: `near` for work at this node alone, `locking` for
+    locking reads, `reading` for snapshots of several nodes, and `wide` for transactions over
+    several nodes."""
 
     def __init__(self, number: int, near: Pool, wide: Pool, locking: Pool, reading: Pool) -> None:
         self.number = number
@@ -64,8 +63,8 @@ class Node:
         self.reading = reading
         self.shards: list[Shard] = []
         self.in_doubt = 0
-        """The number of transactions that this node has prepared, and that have waited for more
-        than IN_DOUBT_SECONDS for the node that began them."""
+        """The number of prepared transactions at this node that have waited for more than
+        IN_DOUBT_SECONDS for the node that began them."""
         self.clock_ahead: int | None = None
         """The milliseconds by which the node's clock is ahead of the clock of this process."""
         self.rows = PLAIN.rows
@@ -84,7 +83,7 @@ class Node:
 class Nodes:
     """The nodes of a database, and the map of slots to nodes and shards.
 
-    `make` makes the four pools of a node, given its host and port.
+    `make(host, port)` makes the four pools of a node.
     """
 
     def __init__(self, make: Callable[[str, int], tuple[Pool, Pool, Pool, Pool]]) -> None:
@@ -114,8 +113,8 @@ class Nodes:
     async def load(self, connection: Any) -> tuple[int, int]:
         """Read the map from the metadata, which every node of a cluster has.
 
-        Returns the time of the node that answers, in milliseconds, and the number of this node's
-        transactions in doubt.
+        Returns the time of the node that answers, in milliseconds, and the number of transactions
+        in doubt at this node.
         """
         placements = await connection.fetch(_PLACEMENTS, IN_DOUBT_SECONDS)
         numbers = [row["shardid"] for row in placements]
@@ -177,8 +176,8 @@ class Nodes:
     def pool_for(self, slots: Iterable[int]) -> Pool:
         """The pool for statements about these slots (at least one).
 
-        Raises StoreError if one of several nodes cannot be reached, because the others would wait
-        for it.
+        Raises StoreError if the slots are on several nodes and one of these nodes cannot be
+        reached: the other nodes would wait for it.
         """
         nodes = dict.fromkeys(self._of_slot[slot] for slot in slots)
         first = next(iter(nodes))
@@ -189,8 +188,8 @@ class Nodes:
         return first.wide
 
     def order(self, at: Stored) -> tuple[Tables, Stored]:
-        """A sort key for the place of a row. Every transaction locks rows in this order: shard by
-        shard, because a statement at one node locks them so."""
+        """The sort key of a row's place. Every transaction locks rows in this order, shard by
+        shard, because a statement at one node locks them in this order too."""
         return self.shard_of(at.slot).tables, at
 
     def shard_of(self, slot: int) -> Shard:
@@ -202,7 +201,7 @@ class Nodes:
         return node if len(nodes) == 1 and (node := nodes.pop()).has(pool) else None
 
     def one_of_each(self, slots: Iterable[int]) -> list[int]:
-        """One of the slots for each node that has any of them, in the order of the nodes."""
+        """One of the slots for each node that has some of them, in the order of the nodes."""
         first_slots: dict[int, int] = {}
         for slot in slots:
             first_slots.setdefault(self._of_slot[slot].number, slot)
@@ -215,8 +214,8 @@ class Nodes:
             self._refreshing = asyncio.create_task(self.refresh())
 
     async def refresh(self) -> None:
-        """Read the map again from the first node that answers, and note the clock and the
-        transactions in doubt of that node. Each call tries another node first."""
+        """Read the map again from the first node that answers, and note this node's clock and its
+        transactions in doubt. Each call begins with another node."""
         self._turn += 1
         nodes = [node for node in self.all if node.shards or len(self._by_address) == 1]
         at = self._turn % len(nodes)

@@ -1,9 +1,9 @@
-"""`hashrange cluster restore-point`: writes a restore point into the log of each node, at a time
-when no transaction is committed on only some of the nodes.
+"""`hashrange cluster restore-point`: writes a restore point into the log of each node.
 
-Nodes share no snapshot, and a transaction over several nodes commits on one after the other. So
-while the restore points are written, all fences are closed: transactions that had begun to write
-have ended on every node, and no other transaction can commit. See `fences`.
+A transaction over several nodes commits at one node after the other. A restore point must not fall
+between these commits: it would restore a part of the transaction. So all fences are closed while
+the restore points are written. Then every transaction that had begun to write has ended on all
+nodes, and no other transaction can commit. See `fences`.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _RIGHTS = """SELECT has_function_privilege('pg_create_restore_point(text)', 'EXE
 
 
 async def make(dsn: str, name: str) -> list[str]:
-    """Write a restore point with this name at each node, and return a line for each. Raises
+    """Write a restore point with this name at each node, and return a line for each node. Raises
     StoreError."""
     if not 1 <= len(name) <= NAME_CHARACTERS_MAX:
         raise StoreError(f"the name of a restore point has 1 to {NAME_CHARACTERS_MAX} characters")
@@ -50,7 +50,7 @@ async def make(dsn: str, name: str) -> list[str]:
 
 
 async def _check_rights(nodes: Sequence[Node]) -> None:
-    """Check the rights on all nodes, before the restore point is made on any of them."""
+    """Check the rights on all nodes, before a restore point is made on any of them."""
     missing: list[str] = []
     role = ""
     for node in nodes:
@@ -75,7 +75,7 @@ def _lines(nodes: Sequence[Node], places: Sequence[str | BaseException], name: s
     for node, place in zip(nodes, places, strict=True):
         if isinstance(place, BaseException):
             raise StoreError(
-                f"{node.near.name}: no restore point was made ({place}); other nodes may have one "
-                f"named {name}, so never restore to this name, and use another one next time"
+                f"{node.near.name}: no restore point was made ({place}), but other nodes may have "
+                f"one named {name!r}: never restore to this name; use another name next time"
             )
     return [f"{node.near.name}: {place}" for node, place in zip(nodes, places, strict=True)]

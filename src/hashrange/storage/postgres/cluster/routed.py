@@ -1,19 +1,19 @@
 """The reads of the `citus` dialect: a statement names its slots, so Citus sends it to their shards.
 
-Citus distributes slots over nodes. If a transaction writes to several nodes, it commits in two
-phases, and for a moment a reader sees the new row on one node and the old row on another:
-PostgreSQL's snapshots do not span nodes. So rows that must be as of one moment are read under row
-locks, in the order in which writers lock them. A lock waits for a commit that has begun on the
-row's node. A key without a row cannot be locked, so a row is inserted for it: the insertion waits
-in the same way. Then the transaction is rolled back.
+PostgreSQL's snapshots do not span nodes. While a transaction over several nodes commits, a reader
+may see the new row on one node and the old row on another. So rows that must be as of one moment
+are read under row locks, in the order in which writers lock them. A lock waits for a commit that
+has begun on the row's node. An absent row cannot be locked, so a row is inserted in its place: the
+insertion waits in the same way. Then the transaction is rolled back.
 
 Rows by key are read together with the fences of their slots (see `fences`), in one statement. The
-fences take the place of the catalog's row, which is on one node only.
+fences replace the catalog's row, which is on one node only.
 
-The statements are kept simple, because Citus routes a statement to one shard only if it sees a
-single value of the distribution column, and plans it only once if it has the simplest form. Two
-queries go to all shards. One returns the slots of a space that have rows: it is sent when a range
-has come to a slot without rows (see `walk`). The other returns the totals of counters.
+The statements are kept simple. Citus routes a statement to one shard only if it sees a single value
+of the distribution column, and keeps the plan only if the statement has the simplest form.
+
+Two queries go to all shards. One finds the slots of a space that have rows, after a range has come
+to a slot without rows (see `walk`). The other returns the totals of counters.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ from hashrange.storage.postgres.walk import Walk
 
 DEADLOCKS_MAX = 5
 """The largest number of attempts to lock the rows of a read, if there are deadlocks. No pause
-between attempts is needed, because PostgreSQL detects a deadlock only after a while."""
+between attempts is needed, because PostgreSQL takes a while to detect a deadlock."""
 
 ResultRow = tuple[int, int, bytes | None, bytes | None, int | None, bytes | None]
 """A row of an answer: see the parts of a statement in `read_statements`."""
@@ -65,17 +65,17 @@ INSERT = (
 
 
 async def ask(connection: Any, question: Question, values: bool = True) -> set[int]:
-    """Ask the database, again if need be, until each page is full or has all rows of its range.
+    """Answer a question, with more statements if a page is not full and its range has more rows.
+
     Without `values`, only the keys and versions of rows are read. The caller must have begun a
     transaction: without one, Citus would open a connection to each shard.
 
-    Returns the versions of the fences that would keep a transaction with these reads from
-    committing: see `in_the_way`. Raises Fenced, a Conflict, if the question cannot be answered
-    because of them.
+    Returns the versions of the fences that would block the commit of a transaction with these
+    reads: see `in_the_way`. Raises Fenced, a Conflict, if these fences prevent an answer.
 
     The dropped spaces are read last. So if rows are missing because their space is being emptied,
-    the space is known to be dropped. The dropped spaces need not be read if a fence is open,
-    because then no space that the reader may know has been dropped.
+    the space is known to be dropped. If the fences are open, reads by key do not need the dropped
+    spaces, because no space that the reader knows has been dropped.
     """
     rows, met = await _rows(connection, question, values)
     counted = await totals(connection, question) if question.names else []
@@ -100,8 +100,8 @@ async def _rows(
 ) -> tuple[list[ResultRow], set[int]]:
     """Read the rows by key and, if the question requests them, the time and the catalog's row.
 
-    Returns the rows of the answer, and the versions of the fences that would keep a transaction
-    with these reads from committing: see `in_the_way`.
+    Returns the rows of the answer, and the versions of the fences that would block the commit of a
+    transaction with these reads: see `in_the_way`.
     """
     asked: dict[tuple[int, int, bytes], int] = {}
     for key, place in question.keys.items():
@@ -152,11 +152,11 @@ def _place(key: Key) -> tuple[int, int, bytes]:
 
 
 def in_the_way(states: Sequence[tuple[int, int, bytes | None]], question: Question) -> set[int]:
-    """The versions of the fences that would keep a transaction with these reads from committing:
-    of all closed fences and, if the fences have different versions, of all fences.
+    """The versions of the fences that would block the commit of a transaction with these reads.
 
-    `states` has the version, the weight and the value of each fence. Raises Fenced if the reads
-    belong to a transaction and a fence is in its way, or if the fences hold different definitions.
+    Every closed fence blocks it. Fences with different versions all block it. `states` has the
+    version, the weight and the value of each fence. Raises Fenced if a fence would block a question
+    of a transaction, or if fences hold different definitions.
 
     While fences are closed, reads outside a transaction use the definitions from before the change,
     because the change has not been acknowledged yet.
@@ -170,8 +170,8 @@ def in_the_way(states: Sequence[tuple[int, int, bytes | None]], question: Questi
 
 
 class Fenced(Conflict):
-    """The definitions of tables are being changed; `met` has the versions of the fences that keep
-    the transaction from committing."""
+    """The definitions of tables are being changed; `met` has the versions of the fences that block
+    the transaction's commit."""
 
     def __init__(self, met: set[int]) -> None:
         super().__init__("the definitions of tables are being changed")
@@ -185,7 +185,7 @@ async def totals(connection: Any, question: Question) -> list[ResultRow]:
 
 
 async def read_under_locks(pool: Pool, nodes: Nodes, question: Question) -> None:
-    """Read the rows that must be as of one moment, under locks, and put them into `question`."""
+    """Read under locks the rows that must be as of one moment, and put them into `question`."""
     for left in reversed(range(DEADLOCKS_MAX)):
         try:
             async with pool.connection() as connection:
@@ -231,8 +231,8 @@ async def _read_locked(connection: Any, nodes: Nodes, question: Question) -> Non
 
 
 async def _kept_absent(connection: Any, at: Stored) -> Any:
-    """Insert a row in place of an absent one, and return None. If another transaction has just
-    inserted the row, lock and return that row instead."""
+    """Insert a row in place of an absent one, and return None. If another transaction has inserted
+    the row meanwhile, lock and return its row instead."""
     while await connection.execute(INSERT, *at, ABSENT, 0, b"") != "INSERT 0 1":
         row = await connection.fetchrow(_LOCK, *at[:3])
         if row is not None:

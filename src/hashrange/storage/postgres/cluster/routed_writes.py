@@ -2,18 +2,17 @@
 shards.
 
 A commit checks again, under row locks, everything that the transaction has read. A row that is
-deleted without having been read is written first, because a deletion does not wait for a row whose
-commit is visible on another node but not on this one yet. After everything is written, the fence of
-one of the slots at each node must still have the version by which the transaction was decided: see
-`fences`.
+deleted without having been read is written first: a deletion alone would miss a row whose commit is
+not visible on this node yet, while a write waits for this commit. After all writes, one fence at
+each node must still have the version by which the transaction was decided: see `fences`.
 
-Ranges that were read are guarded by an advisory lock for each space, at each node. Writers take the
-lock in shared mode after they have written, because only then is a shard sure to stay in place. A
-transaction that has read a range takes the lock exclusively before it checks the range again. An
-ordinary writer does not wait for the lock but fails with a Conflict, because the exclusive holder
+Ranges that were read are guarded by an advisory lock for each space, at each node. A writer takes
+this lock in shared mode after it has written, because only then is a shard sure to stay in place. A
+transaction that has read a range takes the lock exclusively before it checks the range again. If
+the lock is taken, an ordinary writer does not wait but fails with a Conflict, because the holder
 may be waiting for rows of this writer. A locking transaction does wait: it has lost races already,
-and would lose more for as long as other transactions read the range. If it and the holder wait for
-each other, PostgreSQL or Citus ends one of them.
+and would lose again while other transactions read the range. If it and the holder wait for each
+other, PostgreSQL or Citus ends one of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +77,8 @@ async def lock(connection: Any, nodes: Nodes, places: Sequence[Stored]) -> None:
 async def lock_alone(
     connection: Any, nodes: Nodes, namespace: int, ranges: Iterable[Range], lists: bool
 ) -> None:
-    """Take exclusively the locks of the spaces of these ranges, at each node that has rows of one.
+    """Take exclusively the locks of the spaces of these ranges, at each node that has a part of a
+    range.
 
     With `lists`, also take the lock of the list of dropped spaces.
     """
@@ -96,11 +96,10 @@ async def lock_alone(
 async def write(
     connection: Any, nodes: Nodes, folded: Folded, guards: Guards, version: int
 ) -> None:
-    """Write `folded`, and check again under locks everything that was read (`guards`). The locks
-    are taken in the same order as by transactions at one node. `version` is the version of all rows
-    that are written.
+    """Write `folded`, and check again under locks everything that was read (`guards`).
 
-    Raises Conflict if something has changed since it was read.
+    The locks are taken in the same order as by transactions at one node. All written rows get the
+    version `version`. Raises Conflict if something has changed since it was read.
     """
     rows, known = folded.rows, guards.versions
     absent: list[Stored] = []
@@ -171,10 +170,10 @@ async def pass_fences(
     """Check that the transaction was decided by the present definitions of tables, and take the
     shared locks of the spaces that it writes to.
 
-    Raises `Conflict` unless the fence at each node is open and has the version `known` (None stands
-    for any version). A transaction that changes definitions has closed the fences itself; then they
-    must have the number `closed` instead. If a lock is not free, the transaction waits for it if it
-    `waits`, and otherwise raises `Conflict`.
+    Raises `Conflict` unless the fence at each node is open and has the version `known` (None: any
+    version). A transaction that changes definitions has closed the fences itself; its fences must
+    have the number `closed` instead. If a lock is not free, the transaction waits for the lock if
+    `waits` is true; otherwise `Conflict` is raised.
     """
     spaces: dict[int, set[int]] = {}
     for space, key in folded.rows:
@@ -217,8 +216,8 @@ async def catalog_after(
 ) -> tuple[int, bytes]:
     """The version and the value of the catalog's row after a change of definitions.
 
-    If the change has not written the row, the row gets a new version here, so that other changes
-    that were decided before this one cannot commit.
+    If the change has not written the row, the row gets a new version here. Then no other change
+    that was decided before this one can commit.
     """
     if folded.changes_catalog:
         return version, folded.rows[CATALOG] or b""
@@ -247,8 +246,8 @@ def _are_together(nodes: Nodes, one: Stored, other: Stored) -> bool:
 
 
 async def _delete(connection: Any, places: Sequence[tuple[Stored, int]]) -> None:
-    """Delete rows of one space with one statement, given the place and the known version of each.
-    If all of the rows are at one node, Citus lets that node execute the statement alone."""
+    """Delete rows of one space with one statement. `places` has the place and the known version of
+    each row. If all rows are at one node, Citus sends the statement to this node only."""
     if not places:
         return
     slots, keys = sorted({at.slot for at, _ in places}), [at.key for at, _ in places]
@@ -267,8 +266,9 @@ async def _put(
 ) -> None:
     """Insert rows, several with each statement, because most of a statement's cost is planning.
 
-    Rows to delete, and rows that must remain absent, are inserted as well, because an insertion
-    waits for a transaction that has inserted the same row, even if this node does not show it yet.
+    Rows to delete, and rows that must remain absent, are inserted as well. If another transaction
+    has inserted the same row, an insertion waits for it, even if this node does not show the row
+    yet.
     """
     for size in ROWS_PER_INSERT:
         while len(places) >= size:

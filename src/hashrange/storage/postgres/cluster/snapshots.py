@@ -1,13 +1,13 @@
 """Snapshots of the nodes of a cluster, from which a snapshot of the database reads.
 
-PostgreSQL's snapshots do not span nodes, so each node that is asked takes one of its own. The
+PostgreSQL's snapshots do not span nodes, so each node that is asked takes its own snapshot. The
 statements name the tables of the node's shards: Citus would plan and execute them for each shard.
 
 A shard may move to another node. The reader of a range over the node's shards locks their tables,
-and then checks that the shards were on the node at the moment of the snapshot: so the snapshot
-shows all of their rows. If a shard has moved since the first snapshot was taken, no snapshot is
-used any longer, and their requests begin again. Citus itself would read such a shard from a
-snapshot that may be older than its rows on the new node, and would miss them.
+and then checks that the shards were on the node at the moment of the snapshot. So the snapshot
+shows all rows of the shards. If a shard has moved since the first snapshot was taken, all snapshots
+are given up, and the reads begin again. Citus itself would read the shard from a snapshot that may
+be older than the shard's rows on the new node, and would miss these rows.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 
 class Held:
     """A connection from `pool` to a node, in a transaction with a snapshot. `rows` is the union of
-    tables that has all rows of the node, and `tables` has the table of each slot."""
+    the tables that has all rows of the node, and `tables` has the table of each slot."""
 
     def __init__(self, connection: Any, pool: Pool, node: Node) -> None:
         self.connection = connection
@@ -62,7 +62,8 @@ class Held:
 
 
 async def _give_back(held: Held, error: BaseException) -> None:
-    """Give a connection back after an error. It is kept if it can be rolled back."""
+    """Give a connection back after an error. If the transaction can be rolled back, the pool keeps
+    the connection."""
     if not isinstance(error, StoreError):
         await held.pool.take_back(held.connection, error)
         return
@@ -76,11 +77,11 @@ async def _give_back(held: Held, error: BaseException) -> None:
 class NodeSnapshots:
     """The snapshots of the nodes that have been asked so far.
 
-    If the first question concerns only one node, the snapshot of this node uses a connection of the
-    node's pool `near`. All other snapshots use the pools `reading`, and together they hold one of
-    the `places`. Each pool `reading` has as many connections as there are places, so a reader that
-    has a place never waits for a connection. `noting` awaits an answer, and notes the fences that
-    would keep a transaction from committing; `explained` explains an error.
+    If the first question concerns only one node, its snapshot uses a connection of the node's pool
+    `near`. All other snapshots use the pools `reading`, and together they hold one of the `places`.
+    Each pool `reading` has as many connections as there are places, so a reader that has a place
+    never waits for a connection. `noting` awaits an answer, and notes the fences that would block
+    the commit of a transaction; `explained` explains an error.
     """
 
     def __init__(
@@ -101,14 +102,15 @@ class NodeSnapshots:
         self._has_place = self._closed = False
 
     async def ask(self, question: Question, values: bool = True) -> None:
-        """Answer a question. After an error, the snapshots are closed."""
+        """Answer a question. An error closes the snapshots."""
         try:
             await self.begin(question, values)
         except BaseException as error:
             raise self._explained(error) from None
 
     async def begin(self, question: Question, values: bool = True) -> None:
-        """Like `ask`, with errors as asyncpg raises them, so that new snapshots can be tried."""
+        """Like `ask`, but raises the errors of asyncpg unchanged, so that the caller can try new
+        snapshots."""
         if self._closed:
             raise StoreError("the snapshot is closed")
         try:
@@ -131,7 +133,7 @@ class NodeSnapshots:
         self._leave_place()
 
     async def _drop(self, error: BaseException) -> None:
-        """Give all connections back after an error, even if this is cancelled meanwhile."""
+        """Give all connections back after an error, even if this task is cancelled meanwhile."""
         self._closed = True
         snapshots, self._held = list(self._held.values()), {}
         try:
@@ -150,7 +152,8 @@ class NodeSnapshots:
     # ---- questions ----
 
     async def _ask(self, question: Question, values: bool) -> set[int]:
-        """The versions of the fences that are in the way: see `routed.ask`."""
+        """Answer a question. Returns the versions of the fences that block a commit: see
+        `routed.ask`."""
         nodes = self._nodes
         single = question.single_slots()
         if single and len({nodes.of(slot).reading for slot in single}) == 1:
@@ -196,7 +199,7 @@ class NodeSnapshots:
         return merge.rows
 
     def _one_of_each(self, slots: range) -> list[int]:
-        """One of the slots for each pool that has any of them."""
+        """One of the slots for each pool that serves some of them."""
         return list({self._nodes.of(slot).reading: slot for slot in slots}.values())
 
     async def _fetch(
@@ -208,7 +211,7 @@ class NodeSnapshots:
         rows_max: int | None,
         weight_max: int | None,
     ) -> list[Row]:
-        """See `merging.Fetch`."""
+        """Fetch rows of one node: see `merging.Fetch`."""
         start, end = bounds
         table = held.tables[start[0]] if end <= (start[0] + 1, b"") else held.rows
         part = BACKWARD if asked.read.reverse else FORWARD
@@ -235,8 +238,8 @@ class NodeSnapshots:
     # ---- the snapshot of each node ----
 
     async def _at(self, slot: int, alone: bool = False) -> Held:
-        """The snapshot of the node that has a slot, perhaps the only node (`alone`) that will be
-        asked. Raises Moved if a shard has moved since the first snapshot was taken."""
+        """The snapshot of the node that has this slot. `alone` means that perhaps no other node
+        will be asked. Raises Moved if a shard has moved since the first snapshot was taken."""
         node = self._nodes.of(slot)
         held = self._held.get(node.reading) or await self._take(node, alone)
         if self._nodes.changes != self._changes:
@@ -256,9 +259,8 @@ class NodeSnapshots:
         return held
 
     async def _lock(self, held: Held) -> None:
-        """Keep the tables of the node's shards until the end of the snapshot. Otherwise a shard
-        that moves away and comes back would have a new table, whose rows the snapshot does not
-        show."""
+        """Lock the tables of the node's shards until the end of the snapshot. Otherwise a shard
+        could move away and come back in a new table, whose rows the snapshot does not show."""
         if not held.is_locked:
             await self._execute(held, self._lock_text(held.node))
             held.is_locked = True
