@@ -314,7 +314,7 @@ def test_explanations_inspections_and_usage_are_those_of_a_synchronous_store(
 )
 def test_what_needs_one_process_is_refused(settings: Settings) -> None:
     own = LoopThread()
-    with pytest.raises(kv.StoreError, match="needs a database that one process uses"):
+    with pytest.raises(kv.StoreError, match="needs a database that only one process uses"):
         AsyncRuntime(AsyncMemoryStore(), own.loop, settings=settings)
     own.close()
 

@@ -298,7 +298,7 @@ def test_a_request_that_always_loses_its_process_is_given_up(
         strict.setattr(watch, "ANSWER_SECONDS_MAX", -1.0)  # no process even gets to its start
         with pytest.raises(InternalServerError):
             database.execute("UpdateItem", costly_increment("a"))
-    expected = "a costly UpdateItem was given up, because its process ended twice"
+    expected = "a costly UpdateItem was given up, because the process that evaluated it ended twice"
     assert expected in caplog.messages
     assert number(database, "a") == 0
     assert costly_outcome(database) is None

@@ -224,7 +224,8 @@ def test_nothing_is_corrupted_with_all_switches_on() -> None:
         ({"operations": ("GetItems",)}, "set for 'GetItems', which is not an operation"),
         (
             {"on": {"GetItem": {1: "unprocessed"}}},
-            "GetItem cannot have the fault unprocessed; these can: BatchGetItem, BatchWriteItem",
+            "GetItem cannot have the fault unprocessed; operations that can: "
+            "BatchGetItem, BatchWriteItem",
         ),
         ({"latency_seconds": -1}, "latency_seconds must be a number of at least 0"),
     ],

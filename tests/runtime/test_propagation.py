@@ -116,7 +116,10 @@ def test_a_table_whose_indexes_fall_behind_is_throttled(
             await server.send("PutItem", put("two"))
         error: Any = refused.value
         assert error.code == "ThrottlingException"
-        named = f"writes to {TABLE} are throttled: the node at db3 is away" in caplog.text
+        named = (
+            f"writes to {TABLE} are throttled, because an index lags: the node at db3 is away"
+            in caplog.text
+        )
         assert named == isinstance(problem, kv.StoreError)
         assert error.message == (
             "Throughput exceeds the current capacity for one or more global secondary indexes. "

@@ -90,7 +90,7 @@ def test_a_read_that_has_more_pages_says_so(
 ) -> None:
     found = db.explain(operation, request_)
     assert found["rows_read"] == 3
-    assert found["notes"] == ["this is one page of the result, and more follow"]
+    assert found["notes"] == ["this is one page of the result; more pages follow"]
     assert db.explain(operation, {**request_, "Limit": 100})["notes"] == []
 
 

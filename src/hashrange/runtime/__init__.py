@@ -1,2 +1,2 @@
-"""Runs operations on a store: the clock, the catalog cache, the loops that drive decisions, and
-commits."""
+"""Runs operations on a store: the clock, the catalog cache, and the loops that advance
+decisions."""

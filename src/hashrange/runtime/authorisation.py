@@ -1,8 +1,8 @@
-"""Asks the policies whether the principal of a request may make it.
+"""Asks the policies whether the principal of a request may make the request.
 
-Each member of the request is checked on the ARN of its resource, in the snapshot of the decision. A
-refusal is the same whether or not the table exists, and whatever its state and its keys are. A
-request that is run again is checked again.
+Each member of a request, such as an item of a batch, is checked on the ARN of its resource, in the
+snapshot of the decision. A refusal reveals nothing about the table: not its state, its keys, or
+whether it exists.
 """
 
 import logging
@@ -83,10 +83,10 @@ the names of attributes, which may be long."""
 
 
 def _of_shape(plan: Plan, name: str, request: Any, table: Table) -> Plan:
-    """What is left of `plan` once the shape of a request about one item is known.
+    """The part of `plan` that is left to check once the shape of a request about one item is known.
 
-    Two requests of the operation `name` have the same shape if at most their leading keys differ.
-    All requests of one shape share the result.
+    Two requests of the operation `name` have the same shape if they differ at most in the values of
+    their leading keys. All requests of one shape share the result.
     """
     shape = item_shapes.shape(name, request)
     settled = plan.shapes.get(shape)
@@ -105,7 +105,7 @@ def _is_shared(key: str) -> bool:
 
 
 def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
-    """Check a request and return it; a BatchExecuteStatement comes back without its denied members.
+    """Check a request. Returns it; a BatchExecuteStatement is returned without its denied members.
 
     Raises AccessDeniedException or ResourceNotFoundException.
     """
@@ -126,7 +126,7 @@ def check(operation: Operation, request: Any, moment: Moment) -> Fetch[Any]:
 
 
 class Question(NamedTuple):
-    """What the policies are asked: an action on a resource, and the condition keys.
+    """A question to the policies: an action on a resource, and the condition keys.
 
     `named` is the resource as the request names it. Messages contain this name, because the table's
     own ARN would reveal that the table exists. The resource is `foreign` if the request names it by
@@ -181,9 +181,9 @@ class Answered(Struct):
 
 
 def answers(operation: Operation, request: Any, moment: Moment) -> Fetch[list[Answered]]:
-    """What the policies of the caller's principal say about each action of a request.
+    """The answers of the policies of the caller's principal, one for each action of a request.
 
-    Policies are not evaluated for a principal with full access.
+    The list is empty if the principal has full access, because then no policy is evaluated.
     """
     principal = cast(Principal | None, moment.caller.principal)
     answered: list[Answered] = []
@@ -304,8 +304,8 @@ def _of_time(now: float) -> Keys:
 
 
 def _policy_of(table: Table | None, resource: str) -> Policy | None:
-    """The resource policy of a table and its indexes or, for the ARN of a stream, that of the
-    stream."""
+    """The resource policy of a table and its indexes or, if the resource is a stream, the policy of
+    the stream."""
     if table is None or _kind(resource) in _COPIES:
         return None
     of_stream = _kind(resource) == "stream"

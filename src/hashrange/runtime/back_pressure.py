@@ -1,11 +1,11 @@
 """Back-pressure: throttles writes to a table while its global indexes lag too far behind.
 
-An index that is updated from a log may be slower than the writes to its table. Then the log would
-grow without limit, and the index would show older and older items. DynamoDB throttles such writes
-too. Source: developer guide, throttling of a table whose global index is behind.
+An index that is updated from a log may be slower than the writes to its table. Without throttling,
+the log would grow without limit, and the index would lag more and more. DynamoDB throttles such
+writes too. Source: developer guide, throttling of a table whose global index is behind.
 
-While a machine with entries of the index cannot be reached, throttling does not help the index to
-catch up. It only limits the log, so writers on the other machines are throttled much later.
+If an index lags because a machine cannot be reached, throttling does not help it to catch up, and
+only limits the log. So in this case writes are throttled much later.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -22,7 +22,7 @@ take over."""
 
 
 class Lag:
-    """How many seconds the indexes of a table are behind."""
+    """The lag of a table's indexes in seconds."""
 
     def __init__(self) -> None:
         self.slow = self.away = 0.0
@@ -43,8 +43,8 @@ class Lag:
 
 
 class BackPressure:
-    """Tells which writes to throttle. `lags` returns how far the indexes of each table are behind,
-    by the table's name."""
+    """Decides which writes to throttle. `lags` returns the lag of each table's indexes, by the
+    table's name."""
 
     def __init__(self, lags: Callable[[], dict[str, Lag]]) -> None:
         self._lags = lags
@@ -54,12 +54,14 @@ class BackPressure:
         throttled = {name: lag for name, lag in self._lags().items() if lag.throttles}
         for name, lag in throttled.items():
             if lag.cause:
-                complaints.log(f"writes to {name} are throttled: {lag.cause}")
+                complaints.log(
+                    f"writes to {name} are throttled, because an index lags: {lag.cause}"
+                )
         return list(throttled)
 
     def limits(self, asked: Admit) -> Sequence[Limit]:
-        """The limits that a write has reached: one for each index that must catch up first. Empty
-        if the write is admitted."""
+        """The limits that a write has reached: one for each global index of its table. Empty if the
+        write is admitted."""
         table = asked.table
         if not asked.written or table.name not in self.throttled_tables():
             return ()

@@ -1,7 +1,7 @@
 """Background threads of a database, which work in small steps.
 
-If several processes use one database, only one of them does each kind of work, because two would do
-it twice. That process has a lease or, for the upkeep of a file, a lock (`kv.Store.elected`).
+If several processes use one database, each kind of work must be done by only one of them. The
+process that does it has a lease or, for the upkeep of a file, a lock (`kv.Store.elected`).
 """
 
 import os
@@ -27,17 +27,17 @@ class RunsUpkeep(Protocol):
 
 
 def ask(runtime: RunsUpkeep, name: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Run an operation of upkeep, and return its response."""
+    """Run an operation of the upkeep, and return its response."""
     answer = runtime.call_upkeep(name, msgspec.json.encode(body))
     return msgspec.json.decode(answer, type=dict[str, Any])
 
 
 class Duty(forks.Forkable):
-    """Tells whether this process has the duty `duty` now. If the database is `shared`, the process
-    needs a lease for the duty.
+    """Tells whether this process currently has the task named `duty`. If the database is `shared`,
+    the process needs a lease for the task.
 
-    `timer` counts seconds. Its default is `time.monotonic` as it was at the import, even if a test
-    replaces that function later to freeze the time.
+    `timer` counts seconds. The default is bound when this module is imported, so it keeps running
+    if a test replaces `time.monotonic` to freeze the time.
     """
 
     def __init__(
@@ -55,15 +55,18 @@ class Duty(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """In a forked child: become another holder of leases than the parent."""
+        """In a forked child: take another name for leases than the parent's."""
         self._holder = os.urandom(8).hex() if self._shared else ""
         self._ends = self._look_at = 0.0  # times of the timer
         self.asked = 0.0
         """The time when another process last asked for work, by the clock of the database."""
 
     def is_ours(self, asks: bool = False) -> bool:
-        """Whether this process has the duty now. If another process has it, and this one `asks` for
-        work, the other one learns of the request within seconds."""
+        """Whether this process has the duty now.
+
+        If another process has it, and this one `asks` for work, the other process learns of this
+        within seconds.
+        """
         now = self._timer()
         if not self._holder or now < self._look_at:
             return True
@@ -74,7 +77,7 @@ class Duty(forks.Forkable):
         return bool(answer["Granted"])
 
     def end(self) -> None:
-        """Let another process take over at once."""
+        """Give the lease back, so that another process can take over at once."""
         if self._timer() < self._ends:
             with suppress(Exception):  # another process goes on when the lease has ended
                 self._take(0)
@@ -85,9 +88,9 @@ class Duty(forks.Forkable):
 
 
 class Background(forks.Forkable):
-    """A thread that works when it is woken, and at intervals; subclasses implement `work`.
+    """A thread that works at intervals, and whenever `wake` is called; subclasses implement `work`.
 
-    The thread starts when it is first woken: a database that only reads has none.
+    The first `wake` starts the thread, so a database that only reads has no thread.
     """
 
     name = "hashrange-background"
@@ -106,19 +109,19 @@ class Background(forks.Forkable):
         return {}
 
     def work(self, announced: bool) -> float:
-        """Do the waiting work, and return the seconds to pause; a wake-up ends the pause.
+        """Do the waiting work. Returns the number of seconds to pause; `wake` ends the pause.
 
-        `announced` says whether the thread was woken. Errors of the API and of the store are
-        logged; the next attempt may succeed.
+        `announced` says whether `wake` was called. If `work` raises an error of the API or of the
+        store, the thread pauses for `retry_seconds` and tries again.
         """
         raise NotImplementedError
 
     def retry_seconds(self) -> float:
-        """The pause after an error."""
+        """The pause after an error, in seconds."""
         raise NotImplementedError
 
     def after_fork_in_child(self) -> None:
-        """Forget the thread, which the child does not have; the next `wake` starts another."""
+        """Forget the thread, which exists only in the parent; the next `wake` starts another."""
         self._wake = Event()
         self._thread: Thread | None = None
         self._lock = Lock()
@@ -137,7 +140,7 @@ class Background(forks.Forkable):
         self._wake.set()
 
     def close(self) -> None:
-        """Stop the thread. Returns when the step under way is done."""
+        """Stop the thread. Waits for the current step to end."""
         with self._lock:
             self.closing = True
         self._wake.set()
@@ -156,10 +159,10 @@ class Background(forks.Forkable):
 
 
 class Worker(Background):
-    """Works with services outside the database, under a lease of its own.
+    """Works with services outside the database, and has its own lease.
 
-    The lease is separate because the process that the store has elected for the upkeep may be
-    unable to do this work.
+    A process that has been elected for the upkeep may be unable to reach these services, so the two
+    kinds of work have separate leases.
     """
 
     pause_seconds = 0.5
@@ -171,7 +174,7 @@ class Worker(Background):
         super().__init__()
 
     def step(self, is_ours: Callable[[], bool]) -> bool:
-        """Do a part of the work if there is any and `is_ours` says that this process does it now.
+        """Do a part of the work, if any is waiting and if this process has the duty (`is_ours`).
 
         Returns whether there may be more. Only one thread of a process calls it at a time.
         """

@@ -1,4 +1,4 @@
-"""The part of a runtime that is the same for every store."""
+"""The code that the runtimes of all stores share."""
 
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,8 +37,8 @@ class Writer(Protocol):
 class BaseRuntime(forks.Forkable):
     """Runs operations on a database, and explains the database and its requests to users.
 
-    Its methods may be called from any thread. The methods of `store` block the thread that calls
-    them. After `close`, every operation raises Closed.
+    Its methods may be called from any thread. Methods of `store` block the calling thread. After
+    `close`, every operation raises Closed.
     """
 
     _writer: Writer
@@ -52,7 +52,7 @@ class BaseRuntime(forks.Forkable):
         self._closed = False
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """Run an operation. Returns the response's body. Raises ApiError, which for a bug is an
+        """Run an operation. Returns the response's body. Raises ApiError; a bug raises an
         InternalServerError."""
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
@@ -62,7 +62,7 @@ class BaseRuntime(forks.Forkable):
         return self._call(operation, body, caller)
 
     def call_upkeep(self, name: str, body: bytes) -> bytes:
-        """Run an operation of upkeep, which outside callers cannot use."""
+        """Run an operation of the upkeep, which clients cannot call."""
         return self._call(self._find(UPKEEP, name), body, DEFAULT_CALLER)
 
     def refuse_writes(self, reason: str) -> None:
@@ -70,16 +70,16 @@ class BaseRuntime(forks.Forkable):
         self._writer.refusal = reason
 
     def probe(self) -> None:
-        """Read from the store and commit to it. Raises StoreError if that fails."""
+        """Read from the store, and make a test commit. Raises StoreError if either fails."""
         if self._writer.refusal:
             raise kv.Damaged(self._writer.refusal)
         probe(self._threads)
 
     def explain(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> Explanation:
-        """Explain what a request would consume now. Nothing is written. Raises ApiError.
+        """Explain what a request would consume now. Nothing is written. Raises ApiError for an
+        invalid request.
 
-        If the state of the database is the reason for a refusal, the refusal is part of the
-        explanation.
+        A refusal that depends on the stored data is not raised, but is part of the explanation.
         """
         operation = self._find(OPERATIONS, name)
         request = operation.request(body)
@@ -99,8 +99,8 @@ class BaseRuntime(forks.Forkable):
         return tables
 
     def cut(self, table_name: str) -> "Cut":
-        """A table with its history. Close the Cut soon: until then, the store keeps overwritten
-        rows."""
+        """A table with its history. Close the Cut soon, because the store keeps overwritten rows
+        until then."""
         from hashrange.runtime.cut import Cut
 
         return Cut(self._threads, table_name)
@@ -127,19 +127,21 @@ class BaseRuntime(forks.Forkable):
             self.environment.meter.tells = True
 
     def evaluate_elsewhere(self) -> None:
-        """Evaluate costly requests in a process of their own, not in a thread: for servers."""
+        """From now on, evaluate costly requests in a separate process, as servers do, not in a
+        thread."""
         self._jobs.evaluator = Worker()
 
     def at_exit(self) -> None:
-        """When the process ends: refuse further requests, which daemon threads may still make. The
-        store waits for the work under way."""
+        """When the process ends, refuse new requests, which daemon threads may still send. The
+        store waits for requests under way."""
         self._closed = True
 
     def _call(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
         raise NotImplementedError
 
     def _call_elsewhere(self, operation: Operation, body: bytes, caller: Caller) -> bytes:
-        """Answer a request whose body would occupy this process's interpreter for too long."""
+        """Answer a request whose body is so large that this process would be blocked for too
+        long."""
         if operation.writes:
             return self._write_elsewhere(operation, body, caller)
         return self._jobs.call(operation.name, body, caller)
@@ -154,5 +156,5 @@ class BaseRuntime(forks.Forkable):
         return operation
 
     def _refusal(self, name: object) -> Exception:
-        """The error for a call of an unknown operation, or on a closed database."""
+        """The error for an unknown operation, or for a closed database."""
         return closed() if self._closed else unknown(name)

@@ -1,7 +1,7 @@
-"""Requests that are decided in one transaction, in the order they came, and committed once.
+"""Requests that are decided in one transaction, in the order of arrival, and committed once.
 
 Each decision sees the writes of earlier decisions. A refused request writes nothing, and does not
-affect the others. Outcomes are set while deciding; the callers get them after the commit.
+affect other requests. Outcomes are set by the decisions, but callers get them after the commit.
 """
 
 import os
@@ -106,7 +106,7 @@ def submission_of(
 
 
 def take(waiting: deque[Submission]) -> list[Submission]:
-    """Take the submissions of the next batch out of `waiting`, in the order in which they came."""
+    """Take the submissions of the next batch out of `waiting`, in the order of their arrival."""
     taken: list[Submission] = []
     size = 0
     while waiting and len(taken) < BATCH_REQUESTS_MAX and size < BATCH_BYTES_MAX:
@@ -125,7 +125,7 @@ def call_done(submissions: Sequence[Submission]) -> None:
 
 
 def _gone(change: TableChange) -> set[int]:
-    """The spaces that a change drops: those of a whole table, or of some of its indexes."""
+    """The spaces that a change drops: the spaces of a whole table, or of some of its indexes."""
     old, new = ({each.space for each in _sources(table)} for table in (change.old, change.new))
     return old - new
 
@@ -137,12 +137,12 @@ def _sources(table: Table | None) -> tuple[Table | Index | VectorIndex, ...]:
 class Batch(Struct, eq=False):
     """Submissions that are decided in one transaction, and committed together.
 
-    A batch that `remembers`, as on an asynchronous store, keeps its decisions. If it has to be
-    decided again, it makes only those decisions again whose reads would now have other answers.
+    A batch that `remembers`, as on an asynchronous store, keeps its decisions. If the batch has to
+    be decided again, only decisions whose reads would now have other answers are made again.
 
-    After `decide`, `submissions` has only decided submissions. Submissions that have to be decided
-    aside are in `costly`. Submissions for which no time was left, or before which the batch had
-    read too much, are in `late`.
+    `decide` leaves only decided submissions in `submissions`. It moves submissions that have to be
+    decided aside to `costly`. It stops when the time is over or the batch has read too much, and
+    moves the submissions after that point to `late`.
     """
 
     environment: Environment
@@ -157,10 +157,10 @@ class Batch(Struct, eq=False):
     failure: BaseException | None = None
 
     def decide(self) -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
-        """Decide every submission, and set its outcome.
+        """Decide the submissions, and set their outcomes.
 
-        Yields reads, and writes that later reads must see. Returns the remaining writes, or
-        None if there is nothing to commit.
+        Yields reads, and writes that later reads must see. Returns the remaining writes, or None if
+        there is nothing to commit.
         """
         head: tuple[bytes | None, int] = yield HEAD
         tables, now = self.environment.at(head)
@@ -263,7 +263,7 @@ class Batch(Struct, eq=False):
         return writes
 
     def remembered_reads(self) -> Iterator[kv.Read]:
-        """The reads of the decisions that are remembered."""
+        """All reads of the decisions that the batch has kept."""
         for submission in self.submissions:
             proposal = submission.proposal or submission.earlier
             if proposal is not None:
@@ -277,7 +277,8 @@ class Batch(Struct, eq=False):
         return self.read_bytes >= kv.READ_BYTES_MAX
 
     def _carry_out(self, submission: Submission, proposal: Proposal, now: float) -> list[kv.Write]:
-        """The writes of a proposal that still holds; its response becomes the outcome."""
+        """The writes of a proposal that is still valid. The proposal's response becomes the
+        outcome."""
         submission.outcome = self._ended(submission, proposal.response, proposal.receipt, now)
         return transition.postponed(proposal.writes, now)
 
@@ -299,8 +300,8 @@ class Batch(Struct, eq=False):
             self.environment.meter.redefine(change.new, _gone(change))
 
     def _leave(self, costly: list[Submission], decided: int) -> None:
-        """Take the costly submissions, and those after the first `decided` ones, out of the batch
-        (see `costly` and `late`)."""
+        """Remove the `costly` submissions from the batch, and all submissions after the first
+        `decided` ones."""
         late = list(self.submissions[decided:])
         for submission in late:
             submission.outcome = submission.earlier = None  # it may be from before a conflict
@@ -311,8 +312,8 @@ class Batch(Struct, eq=False):
     def fail(self, error: BaseException) -> None:
         """Answer every submission with an internal error. If `error` is not an Exception, raise it.
 
-        Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then all of it
-        may have been written.
+        Nothing of the batch was written, unless the error is `kv.OutcomeUnknown`: then either all
+        of it was written or nothing.
         """
         self.failure = error
         self.refuse(internal_error(error))
@@ -320,7 +321,8 @@ class Batch(Struct, eq=False):
             raise error
 
     def give_up(self) -> None:
-        """Refuse every submission, because the batch has lost CONFLICTS_MAX races."""
+        """Refuse every submission, because CONFLICTS_MAX attempts to commit the batch have
+        failed."""
         self.refuse(ThrottlingException("Other writers keep changing the items. Try again."))
 
     def refuse(self, refusal: ApiError) -> None:

@@ -1,4 +1,4 @@
-"""A cache of table definitions: those of one version of the catalog at a time."""
+"""A cache of table definitions, all of one version of the catalog."""
 
 from collections.abc import Generator
 from typing import Any
@@ -21,8 +21,7 @@ class Catalog:
     def at(self, version: bytes | None) -> Tables:
         """The cached definitions of this version; `find_table` adds to them.
 
-        Versions are random, so nobody can tell which of two is newer. The cache keeps the
-        definitions of the version that was last requested.
+        Versions are random and have no order. The cache keeps the version that was last requested.
         """
         known, tables = self.known
         if version != known:

@@ -1,4 +1,4 @@
-"""The items of a table that changed between two moments of its history, for incremental exports."""
+"""The items of a table that changed between two moments, for incremental exports."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ _LATER = "UPDATE changed SET new = ?, known = 1 WHERE key = ? AND NOT known"
 
 
 class Changed(NamedTuple):
-    """An item at the beginning and at the end of a period (`old` and `new`; None: there was none),
-    and the time of its last change."""
+    """The state of a changed item at the beginning and at the end of a period, and the time of its
+    last change. `old` or `new` is None if the item did not exist then."""
 
     keys: Item
     old: Item | None
@@ -36,11 +36,11 @@ class Changed(NamedTuple):
 def changed_items(
     snapshot: kv.Snapshot, table: Table, after: int, until: int, chosen: Selection
 ) -> Iterator[Changed]:
-    """The items that changed after the time `after` and not after `until`, both in milliseconds, as
-    far as `chosen` selects them.
+    """The items, among those that `chosen` selects, that changed later than `after` and not later
+    than `until`. Both are in epoch milliseconds.
 
-    They are collected in a temporary file, because there may be many. Items that were inserted and
-    deleted in between are left out.
+    The items are collected in a temporary file, because there may be many. An item that was
+    inserted and deleted within the period is left out.
     """
 
     def page(read: kv.Range) -> kv.Page:
@@ -74,8 +74,8 @@ def _chosen(
     milliseconds: int,
     chosen: Selection,
 ) -> Changed | None:
-    """The change of an item, with the chosen attributes; None if the selection leaves it out.
-    `images` are the item before and after."""
+    """The change of an item, with the attributes that `chosen` projects; None if `chosen` does not
+    select the item. `images` are the item before and after the change."""
     old, new = images
     judged = new or old
     if judged is None or not _is_within(key, chosen.bounds):

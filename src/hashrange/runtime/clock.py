@@ -1,7 +1,7 @@
-"""A clock that never goes back, even across processes and when the wall clock is set back.
+"""A clock that never goes back, even if the wall clock does or several processes use the database.
 
-Every commit raises the stored clock to the time at which it was decided. A process that opens the
-database later, or commits after another process, continues from that time.
+Every commit stores the time of its decision, if this time is later than the stored one. A process
+that opens the database later, or commits after another process, continues from the stored time.
 """
 
 import time
@@ -16,11 +16,11 @@ class TimeSource(Protocol):
     """Any object that tells the time, such as `hashrange.testing.TestClock`."""
 
     def now(self) -> float:
-        """Epoch seconds. They may jump, also backwards."""
+        """Epoch seconds. May jump forwards or backwards."""
 
 
 def wall_clock() -> float:
-    """Epoch seconds. `time.time` is looked up at each call, so tools may replace it."""
+    """Epoch seconds. `time.time` is looked up at each call, so that tools can replace it."""
     return time.time()
 
 
@@ -43,7 +43,7 @@ class Clock(forks.Forkable):
 
     @classmethod
     def of(cls, source: TimeSource | None) -> Self:
-        """A clock that follows the source; without one, the wall clock."""
+        """A clock that follows `source` or, if it is None, the wall clock."""
         if isinstance(source, cls):
             return source
         return cls() if source is None else cls(source.now)
@@ -57,7 +57,8 @@ class Clock(forks.Forkable):
             return self._latest
 
     def not_before(self, milliseconds: int) -> float:
-        """The time. From now on, the clock never shows a time before `milliseconds`."""
+        """The current time in epoch seconds. From now on, the clock never shows a time before
+        `milliseconds`."""
         with self._lock:
             self._latest = max(self._latest, milliseconds / 1000, self._source())
             return self._latest

@@ -1,4 +1,4 @@
-"""Reads all items of a table as of a moment in its history, while writes continue."""
+"""Reads all items of a table as of an earlier moment, while writes continue."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ _encode = json.Encoder().encode
 
 
 class Cut:
-    """A table with its history, in a snapshot of the store that is held until `close`. `table` is
-    None if there is no such table."""
+    """A table with its history, in a snapshot of the store that is held until `close`. If there is
+    no such table, `table` is None."""
 
     def __init__(self, store: kv.Store, table_name: str) -> None:
         self._snapshot = store.snapshot()
@@ -47,8 +47,8 @@ class Cut:
     def items(self, at: int, specification: dict[str, Any]) -> Iterator[bytes]:
         """The items that a FilterSpecification chooses, as DynamoDB JSON, as of the time `at`.
 
-        The time is in milliseconds, and within the history of the table. Raises ValidationException
-        if the specification does not fit the table.
+        The time is in epoch milliseconds, and must be within the history of the table. Raises
+        ValidationException if the specification does not fit the table.
         """
         assert self.table is not None, "the table that is exported must exist"
         chosen = selection.of(specification, self.table)
@@ -73,7 +73,8 @@ class Cut:
             start = page.rows[-1][0] + b"\x00"
 
     def changes(self, after: int, until: int, specification: dict[str, Any]) -> Iterator[Changed]:
-        """The items that changed after the time `after` and not after `until`, in milliseconds.
+        """The items that changed later than `after` and not later than `until`, both in epoch
+        milliseconds.
 
         A filter is applied to the item as of `until` or, if the item was deleted, as of `after`.
         """
@@ -86,8 +87,8 @@ class Cut:
 
 
 class Former:
-    """The rows of a table that have changed after the time `at` (in milliseconds), as they were at
-    this time.
+    """The rows of a table that have changed since the time `at` (in epoch milliseconds), with their
+    values at this time.
 
     They are in a temporary file, because there may be many.
     """
@@ -103,7 +104,8 @@ class Former:
             self._some = self._some or bool(page)
 
     def take(self, key: bytes, now: bytes) -> bytes | None:
-        """The former value of a row whose present value is `now`; None if the row did not exist."""
+        """The value that a row had at the time `at`; None if the row did not exist then. `now` is
+        its current value. Each row can be taken once."""
         if not self._some:
             return now
         cursor = self._rows.execute("DELETE FROM former WHERE key = ? RETURNING value", (key,))
@@ -112,8 +114,8 @@ class Former:
         return row[0] if row else now
 
     def deleted(self, bounds: Bounds) -> Iterator[list[bytes]]:
-        """The rows within the bounds that no call of `take` has taken: their keys do not exist any
-        more."""
+        """The values of deleted rows within the bounds. Call `take` for all existing rows
+        before."""
         rows = self._rows.execute(
             "SELECT value FROM former WHERE value IS NOT NULL AND key >= ? AND (? OR key < ?)",
             (bounds.start, bounds.end is None, bounds.end),
@@ -126,7 +128,7 @@ class Former:
 
 
 def _shown(values: list[bytes], chosen: selection.Selection) -> Iterator[bytes]:
-    """The chosen items of rows with these values, as DynamoDB JSON."""
+    """The items in these row values that `chosen` selects, as DynamoDB JSON."""
     _, items = contents([(b"", value) for value in values])
     if chosen.filter is None and chosen.projection is None:
         yield from map(bytes, items)

@@ -1,7 +1,7 @@
-"""The decision of a request: how it is begun, and when it is dropped or becomes a proposal.
+"""The decision of a request: its beginning, and how it is dropped or becomes a proposal.
 
-A decision is dropped if it costs too much. It becomes a proposal if it was made aside, or if its
-batch may have to be decided again.
+A decision that costs too much is dropped. A decision becomes a proposal if it was made aside, or if
+its batch may have to be decided again.
 """
 
 from collections.abc import Generator, Hashable
@@ -31,7 +31,7 @@ have to be admitted, `Admit`; it returns the decision."""
 def begin(operation: Operation, request: Any, moment: Moment, tables: Tables) -> Steps:
     """The steps that decide a request, not started yet.
 
-    The request is refused unless the caller's principal may make it.
+    The first steps refuse the request if the caller's principal may not make it.
     """
     principal = moment.caller.principal
     asks = principal is not None and not principal.full_access
@@ -59,8 +59,8 @@ def _on_table(operation: Operation, request: Any, moment: Moment, tables: Tables
 
 
 def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any, Any, T]:
-    """The steps of `decide`, without the steps that request definitions of tables. These are
-    answered from the cache `tables` if it has the definition, and otherwise from the database."""
+    """The steps of `decide`, except for reads of table definitions. A definition is taken from the
+    cache `tables` or, if it is not there, from the database."""
     reply: Any = None
     try:
         while True:
@@ -75,12 +75,13 @@ def with_tables(decide: Generator[Any, Any, T], tables: Tables) -> Generator[Any
 
 
 class Costly(Exception):
-    """Continuing would delay other requests too long (see `engine.cost`)."""
+    """Raised if the next step of a request would delay other requests too long (see
+    `engine.cost`)."""
 
 
 def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
-    """The same steps, which raise Costly instead of evaluating an answer if that would take too
-    long. `weight` and `body` are those of the request (see `engine.cost`)."""
+    """The same steps, but they raise Costly if evaluating an answer would take too long. `weight`
+    and `body` are those of the request (see `engine.cost`)."""
     reply: Any = None
     try:
         while True:
@@ -93,11 +94,10 @@ def within_cost(steps: Steps, weight: int, body: bytes) -> Steps:
 
 
 class Suspended(NamedTuple):
-    """A decision about a table that has begun: its steps have made their first read, and wait for
-    the answer.
+    """A decision about a table, suspended after its first read until the answer is there.
 
-    The read is timeless (see `is_timeless`), so the steps can go on at any time, as long as the
-    catalog still has this `version`.
+    The read is timeless (see `is_timeless`), so the decision can continue at any time, as long as
+    the catalog still has this `version`.
     """
 
     steps: Steps
@@ -106,10 +106,10 @@ class Suspended(NamedTuple):
 
 
 def is_timeless(first: kv.Read | None) -> bool:
-    """Whether a decision with this first read is the same at any time. (A refusal may differ.)
+    """Whether a decision with this first read does not depend on the time. (A refusal may.)
 
-    It is the same if the first read is for rows of items: a decision reads items only after it has
-    found that the creation of their table has ended.
+    This is so if the first read is for rows of items: before it reads items, a decision has checked
+    that the creation of their table has ended.
     """
     if type(first) is kv.Get:
         return kv.SYSTEM_SPACE not in dict(first.keys)
@@ -121,12 +121,12 @@ Reading = tuple[kv.Read, Any]
 
 
 class Proposal(Struct):
-    """The result of a decision: its writes, and its response or error. It is valid for as long as
-    the decision's reads have the same answers.
+    """The result of a decision: its writes, and its response or error. It is valid as long as the
+    decision's reads still have the same answers.
 
-    `version` is the version of the catalog with which the decision was made; None if definitions of
-    tables are among its reads. A proposal that `changes_tables` cannot be committed, because
-    batches have more to do for such changes.
+    `version` is the version of the catalog that the decision used, or None if the decision has read
+    table definitions itself. A proposal that `changes_tables` cannot be committed: a batch has to
+    make the decision again, because such changes need further work.
     """
 
     writes: list[kv.Write]
@@ -157,7 +157,8 @@ class Proposal(Struct):
 
 
 def concluded(decision: Decision, now: float) -> tuple[list[kv.Write], bytes | ApiError]:
-    """The writes of a decision, and its response or, if it is a refusal that writes, its error."""
+    """The writes of a decision, and its response. A refusal that writes has an error instead of a
+    response."""
     writes = transition.derive(decision, now)
     if decision.note is not None:
         logger.warning("%s", decision.note)

@@ -1,8 +1,8 @@
 """The loops that advance decisions and batches over a synchronous store.
 
-A decision, and a batch of them, is a generator of reads that does not know what answers them.
-A synchronous store answers one read at a time, and decisions are driven one by one. The loops for
-an asynchronous store are in `awaited.drive`.
+A decision is a generator: it yields its reads, and receives their answers. A batch of decisions is
+a generator too. A synchronous store answers one read at a time, so one decision is made after the
+other. The loops for an asynchronous store are in `awaited.drive`.
 """
 
 from collections.abc import Callable, Generator
@@ -33,7 +33,7 @@ def drive(steps: Generator[kv.Read, Any, T], source: Source) -> T:
 def sliced(
     steps: Generator[kv.Read, Any, T], source: Source, timer: Callable[[], float]
 ) -> Generator[None, None, T]:
-    """Like `drive`, but yields whenever a slice of time is over."""
+    """Like `drive`, but a generator, which yields whenever SLICE_SECONDS are over."""
     end = timer() + SLICE_SECONDS
     try:
         read = next(steps)
@@ -48,8 +48,8 @@ def sliced(
 
 
 def advance(drive: Generator[None, None, T]) -> T | None:
-    """Run a generator of `sliced` for a slice of time. Returns its result, or None if there is more
-    to do."""
+    """Run a generator of `sliced` for a slice of time. Returns its result, or None if it has not
+    ended yet."""
     try:
         next(drive)
     except StopIteration as end:
@@ -61,7 +61,7 @@ def advance(drive: Generator[None, None, T]) -> T | None:
 def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:
     """Decide all submissions. Returns whether there is anything to commit.
 
-    If there is not, the transaction has been rolled back.
+    If there is nothing to commit, the transaction has been rolled back.
     """
     try:
         steps = batch.decide()
@@ -87,7 +87,7 @@ def decide_batch(batch: Batch, transaction: kv.Transaction) -> bool:
 
 
 def commit_batch(batch: Batch, transaction: kv.Transaction, store: kv.Store) -> None:
-    """Commit a batch. If a row that was read has changed, decide the whole batch again, and try
+    """Commit a batch. If a row that it has read was changed, decide the whole batch again, and try
     again."""
     for _ in range(CONFLICTS_MAX):
         try:

@@ -1,4 +1,4 @@
-"""The end of a request: its units are charged, and its caller is told the outcome."""
+"""The end of a request: charges its units, and tells its caller the outcome."""
 
 import logging
 from asyncio import AbstractEventLoop
@@ -28,8 +28,8 @@ encode = msgspec.json.Encoder().encode
 def charged(
     response: bytes, receipt: Receipt | Charge | None, payer: Account | Meter | None, now: float
 ) -> bytes:
-    """The response, after its units are charged to `payer`, which is None if throughput is not
-    measured."""
+    """Charge the units of a response to `payer`, and return the response. `payer` is None if
+    throughput is not measured."""
     if payer is None or receipt is None:
         return response
     payer.charge(receipt, now)
@@ -37,11 +37,10 @@ def charged(
 
 
 def refused(error: BaseException, payer: Account | Meter | None, now: float) -> ApiError:
-    """The error that the caller gets, after the units of the refused request are charged.
+    """Charge the units of a refused request. Returns the error for the caller.
 
     An error that is not the API's is logged (see `internal_error`). The traceback of an API error
-    is removed, because it is part of a reference cycle: the rows that the request has read would
-    stay in memory.
+    is removed, because it would keep the rows that the request has read in memory.
     """
     if not isinstance(error, ApiError):
         return internal_error(error)
@@ -51,11 +50,11 @@ def refused(error: BaseException, payer: Account | Meter | None, now: float) -> 
 
 
 def internal_error(error: BaseException) -> InternalServerError:
-    """The error that a request gets for an internal error or a failure of the store, which is
-    logged.
+    """Log an internal error or a failure of the store. Returns the error for the caller, whose
+    `__cause__` is `error`.
 
-    Only an Exception is logged. Anything else, such as KeyboardInterrupt, has to be raised again by
-    the code that calls this function. The `__cause__` of the returned error is `error`.
+    Only an Exception is logged. The calling code has to raise anything else again, such as
+    KeyboardInterrupt.
     """
     if isinstance(error, kv.StoreError):
         complaints.log(str(error))
@@ -68,10 +67,9 @@ def internal_error(error: BaseException) -> InternalServerError:
 
 class Complaints:
     """Logs the errors of the store: each line at most once in PAUSE_SECONDS, with the number of
-    repetitions since. While a database cannot be reached, thousands of requests fail in a second.
+    repetitions since. While a database cannot be reached, thousands of requests fail per second.
 
-    Any thread may use it. If two threads log the same line at the same moment, it may be logged
-    twice.
+    Any thread may use it.
     """
 
     PAUSE_SECONDS = 1.0

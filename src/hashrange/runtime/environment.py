@@ -35,24 +35,25 @@ class Environment(NamedTuple):
 
     @property
     def indexes_follow(self) -> bool:
-        """Whether the global indexes of new tables are updated from a log. This becomes true when
-        the tables of a running server are distributed."""
+        """Whether the global indexes of new tables are updated from a log. This changes from False
+        to True when the tables of a running server are distributed."""
         return self.awaited is not None and self.awaited.indexes_follow
 
     def at(self, head: tuple[bytes | None, int]) -> tuple[Tables, float]:
-        """The tables as of `head`, and a time at least as late as all times stored up to `head`."""
+        """The tables as of `head`, and a time that is not earlier than any time stored up to
+        `head`."""
         version, stored = head
         return self.catalog.at(version), self.clock.not_before(stored)
 
     def pressure(self) -> BackPressure | None:
-        """The back-pressure, if it throttles writes now."""
+        """The back-pressure if it throttles any writes now, otherwise None."""
         pressure = self.back_pressure
         return pressure if pressure is not None and pressure.throttled_tables() else None
 
     def moment(
         self, now: float, caller: Caller, entropy: bytes = b"", asks_admission: bool = False
     ) -> Moment:
-        """The Moment of a request. For speed, the shortest paths make it without this method."""
+        """The Moment of a request."""
         return Moment(
             *(now, entropy, caller, self.settings, self.commit_seconds, self.indexes_follow),
             asks_admission,

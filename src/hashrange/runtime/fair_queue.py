@@ -8,8 +8,8 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """A queue in which callers take turns: each turn is for the caller's oldest entry. Threads need
-    a lock to use the queue."""
+    """A queue in which callers take turns. At its turn, a caller's oldest entry leaves the queue.
+    Threads need a lock to use the queue."""
 
     def __init__(self) -> None:
         self._of_callers: dict[str, deque[T]] = {}  # in the order of their turns
@@ -24,7 +24,7 @@ class FairQueue(Generic[T]):
         self.length += 1
 
     def pop(self) -> T:
-        """The next entry. Raises StopIteration if there is none."""
+        """Remove the next entry and return it. Raises StopIteration if there is none."""
         caller = next(iter(self._of_callers))
         queue = self._of_callers.pop(caller)
         entry = queue.popleft()

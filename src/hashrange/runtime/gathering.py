@@ -1,4 +1,4 @@
-"""Waiting, for a moment, for requests that can be handled together."""
+"""Waits a moment for requests that can be handled together."""
 
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable, Coroutine, Sized
@@ -22,7 +22,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
 class Gathering:
-    """Calls `start` after a turn of the loop that has added nothing to `waiting`."""
+    """Calls `start` after the first turn of the loop that adds nothing to `waiting`."""
 
     def __init__(
         self,
@@ -43,8 +43,7 @@ class Gathering:
         self._patience: TimerHandle | None = None
 
     def begin(self, under_way: int = 0) -> None:
-        """Gather requests, then call `start`. `under_way` is the number of batches that have not
-        ended yet."""
+        """Gather requests, then call `start`. `under_way` is the number of batches under way."""
         if self._patient and under_way and len(self._waiting) < self._size_max:
             if self._patience is None:
                 self._patience = self._loop.call_later(PATIENCE_SECONDS, self.begin)

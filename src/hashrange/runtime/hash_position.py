@@ -6,11 +6,10 @@ from hashrange.engine.keyspace.keys import partition
 
 
 def hash_position(value: dict[str, Any]) -> bytes:
-    """The position of the items with this partition key value in their table.
+    """The position, in their table, of the items with this partition key value.
 
-    Items are stored in the order of their positions. Writing them in this order changes fewer pages
-    of a file at a time. The position is empty for a value that cannot be a key, because such an
-    item will be refused.
+    Writing items in the order of their positions changes fewer pages of a file at a time. The
+    position is empty for a value that cannot be a key; such an item will be refused.
     """
     try:
         return partition([value])

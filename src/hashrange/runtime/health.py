@@ -1,4 +1,4 @@
-"""Finds out whether a store can still be used: by trying, or from an error."""
+"""Finds out whether a store can still be used, by a test commit or from an error."""
 
 from hashrange import kv
 from hashrange.engine.keyspace import system
@@ -10,8 +10,7 @@ def probe(store: kv.Store) -> None:
     """Read from the store and commit to it. Raises StoreError.
 
     Only a commit reveals that the disk is full, or that the store refuses writes. The commit
-    increments a counter of probes, because SQLite writes nothing to the disk if a commit changes
-    nothing.
+    increments a counter, because SQLite writes nothing to the disk for a commit without changes.
     """
     transaction = store.begin()
     try:
@@ -24,11 +23,11 @@ def probe(store: kv.Store) -> None:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an internal error was caused by a full disk, or a quota or size limit."""
+    """Whether an internal error was caused by a full disk, a quota or a size limit."""
     return isinstance(error.__cause__, kv.Full)
 
 
 def damage(error: BaseException) -> str:
-    """One line about the damage that caused an internal error; empty for any other cause."""
+    """One line about the damage that caused an internal error; empty if damage is not the cause."""
     cause = error.__cause__
     return str(cause) if isinstance(cause, kv.Damaged | DamagedRow) else ""

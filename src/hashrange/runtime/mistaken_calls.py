@@ -1,4 +1,4 @@
-"""Errors for mistaken calls: of an unknown operation, on a closed database, in the wrong thread."""
+"""Errors for mistaken calls: an unknown operation, a closed database, or the wrong thread."""
 
 from hashrange import kv
 from hashrange.model.errors import UnknownOperationException
@@ -9,11 +9,11 @@ API = frozenset(OPERATIONS)
 
 
 class Closed(kv.StoreError):
-    """The database has been closed, and is still used."""
+    """A closed database was used."""
 
 
 class WouldBlock(RuntimeError):
-    """A method that waits was called on the event loop that it waits for."""
+    """A method that waits for an event loop was called on this loop."""
 
 
 def closed() -> Closed:
@@ -21,10 +21,13 @@ def closed() -> Closed:
 
 
 def check_database(function: str, database: object) -> None:
-    """Raise TypeError unless `database` is a database or None. The check is there because some
-    callers pass the name of a file."""
+    """Raise TypeError unless `database` is a database or None, because some callers pass the name
+    of a file."""
     if database is not None and not hasattr(database, "runtime"):
-        raise TypeError(f"hashrange.{function}() takes a database of hashrange, not {database!r}")
+        raise TypeError(
+            f"hashrange.{function}() takes a database that hashrange.connect() has opened, "
+            f"not {database!r}"
+        )
 
 
 def unknown(name: object) -> UnknownOperationException:

@@ -1,12 +1,11 @@
 """The pending writes of a batch, laid over the reads of its transaction.
 
-An asynchronous store gets all writes of a batch at its end. Until then, later decisions of the
-batch have to see the writes of earlier ones, so the overlay answers their reads: it reads from the
-store what it does not know, and applies the pending writes to the answer. It keeps the store's
-answers, so that a read that was made in advance is not made again.
+An asynchronous store gets all writes of a batch with the commit. Until then, later decisions of the
+batch have to see the writes of earlier ones. So the overlay answers their reads: it reads from the
+store and applies the pending writes to the answer. It keeps the store's answers, so that no read is
+made twice.
 
-A record that the batch appends has no number before the commit, and no decision of the batch
-sees it.
+An appended record has no number before the commit, so no decision of the batch sees it.
 """
 
 from collections.abc import Generator, Sequence
@@ -24,8 +23,8 @@ _key_of = itemgetter(0)
 
 
 class Overlay:
-    """Answers reads with the pending writes laid over them. Give it the store's answers with
-    `learn`, and pending writes with `write`."""
+    """Answers reads from the store's answers and the pending writes. Pass each answer of the store
+    to `learn`, and each pending write to `write`."""
 
     def __init__(self) -> None:
         self.writes: list[kv.Write] = []
@@ -93,7 +92,7 @@ class Overlay:
     # ---- answers ----
 
     def known(self, read: kv.Get) -> list[bytes | None] | None:
-        """The answer to a read, or None if it is not known without the store."""
+        """The answer to a read, or None if the store must be asked."""
         values: list[bytes | None] = []
         for key in read.keys:
             space, name = key
@@ -138,8 +137,8 @@ class Overlay:
         return [*there, *self._dropped]
 
     def _range(self, read: kv.Range) -> Asking:
-        """Read pages of the store until the range ends, or until the rows of the store and of the
-        overlay together reach a limit of the read."""
+        """Read pages of the store until the range ends, or until the merged rows of the store and
+        of the overlay reach a limit of the read."""
         own = self._own_rows(read)
         if read.space in self._own_spaces:
             return page_of([row for row in own if row[1] is not None], read)  # type: ignore[misc]
@@ -172,8 +171,8 @@ class Overlay:
 
 
 def _covered(own: list[tuple[bytes, bytes | None]], page: kv.Page, reverse: bool) -> int:
-    """How many of the overlay's `own` rows are not after the last row of a page, in the order of
-    the read."""
+    """The number of the overlay's `own` rows up to the last row of a page, in the order of the
+    read."""
     last = page.rows[-1][0]
     return sum(key >= last if reverse else key <= last for key, _ in own)
 
@@ -188,7 +187,7 @@ def _merged(
 
 
 def _after(page: kv.Page, read: kv.Range) -> kv.Range:
-    """The rest of a range after one page of it."""
+    """The part of a range that follows a page."""
     last = page.rows[-1][0]
     start, end = (read.start, last) if read.reverse else (last + b"\x00", read.end)
     return kv.Range(read.space, start, end, read.reverse, read.rows_max, read.weight_max)

@@ -1,8 +1,8 @@
-"""The queue of long reads: limits how many of them hold a snapshot, and chooses the next one.
+"""Limits how many long reads hold a snapshot at once, and chooses the next one.
 
 A long read holds a connection of the store, its page cache and the rows that it has read. If
-hundreds of them ran at once, memory would run out, and each would end only when all do. So a few
-run, and the others wait without a snapshot. Callers take turns.
+hundreds of them ran at once, memory would run out, and all would end late. So at most READS_MAX run
+at once, and other reads wait without a snapshot. Callers take turns.
 """
 
 from asyncio import _get_running_loop
@@ -43,17 +43,18 @@ class ReadQueue(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """Forget the running and the waiting reads, which belong to the parent."""
+        """Forget the running and the waiting reads: they belong to the parent."""
         self._lock = Lock()
         self._running = 0
         self._waiting: FairQueue[Admitted] = FairQueue()
 
     def enter(self, caller: str) -> bool:
-        """From any thread: take a place, and return True. Waits for a free place. Raises
-        ThrottlingException if there is none in time.
+        """From any thread: wait for a free place, take it, and return True. Raises
+        ThrottlingException if no place becomes free in time.
 
-        Returns False in a thread that runs an event loop, if no place is free. The caller then goes
-        on without a place: if it waited, the reads of that loop could not end.
+        A thread that runs an event loop does not wait. If no place is free, it gets False, and may
+        read without a place: reads of its loop may hold the places, and could not end while it
+        waits.
         """
         with self._lock:
             if self._running < READS_MAX:  # then no read waits
@@ -72,9 +73,10 @@ class ReadQueue(forks.Forkable):
         return True
 
     def request(self, caller: str, admitted: Admitted) -> bool:
-        """Take a place and return True, or return False and call `admitted` when a place is free.
+        """From any thread: take a place and return True. If no place is free, return False, and
+        call `admitted` when the read has got one.
 
-        May be called from any thread. Raises ThrottlingException if too many reads are waiting.
+        Raises ThrottlingException if too many reads are waiting.
         """
         with self._lock:
             if self._running < READS_MAX:  # then no read waits
@@ -88,7 +90,7 @@ class ReadQueue(forks.Forkable):
     def prepared(self, operation: Operation, admitted: Admitted) -> bool:
         """Whether an operation can begin. If not, a thread prepares it and then calls `admitted`.
 
-        The read that waits has a place, which is given back if `admitted` returns False.
+        The waiting read already has a place. It loses the place if `admitted` returns False.
         """
         prepare = operation.prepare
         if prepare is None or operation.name in self._prepared:

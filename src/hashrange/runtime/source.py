@@ -1,4 +1,4 @@
-"""What answers reads, and functions for the reads that the runtime makes itself."""
+"""The interface of objects that answer reads, and functions for the runtime's own reads."""
 
 from typing import Protocol, cast
 
@@ -17,17 +17,17 @@ wait."""
 
 
 def small_only(read: kv.Read) -> kv.Get:
-    """The same read of a row by key, except that the answer for a large row is `kv.TOO_LARGE`."""
+    """The same read of a row by key, but a large row is answered with `kv.TOO_LARGE`."""
     assert isinstance(read, kv.Get), "a single row must be read by its key"
     return kv.Get(read.keys, bytes_max=LARGE_BYTES)
 
 
 class LargeRow(Exception):
-    """A row has more than `LARGE_BYTES`."""
+    """A row is larger than `LARGE_BYTES`."""
 
 
 class SmallRows:
-    """A source that raises LargeRow instead of reading a large row. It reads rows by key only."""
+    """A source that raises LargeRow instead of reading a large row. It only reads rows by key."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

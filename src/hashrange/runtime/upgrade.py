@@ -40,7 +40,8 @@ def bring_up_to_date(store: kv.Store) -> None:
 
 
 def _upgraded(store: kv.Store) -> int:
-    """Run the missing steps in one transaction. Returns the stored version."""
+    """Run the missing steps of the upgrade in one transaction. Returns the version that is stored
+    afterwards."""
     transaction = store.begin()
     try:
         version = drive(upgrade.stored_version(), transaction)
@@ -78,12 +79,17 @@ async def bring_up_to_date_async(store: kv.AsyncStore) -> None:
         with suppress(kv.Conflict):  # another process may have upgraded it
             await transaction.commit(writes)
             return
-    raise kv.Conflict(f"lost {CONFLICTS_MAX} races")
+    raise kv.Conflict(
+        f"the database could not be upgraded: other processes changed it during each of "
+        f"{CONFLICTS_MAX} attempts; try again"
+    )
 
 
 def _upgrading() -> Generator[kv.Read | list[kv.Write], Any, list[kv.Write] | None]:
-    """The missing steps of the upgrade. Yields reads, and writes that later steps must see. Returns
-    the remaining writes."""
+    """The missing steps of the upgrade. Yields reads, and writes that later steps must see.
+
+    Returns the remaining writes; None if no step is missing.
+    """
     version = yield from upgrade.stored_version()
     _check(version)
     if version == upgrade.VERSION:
@@ -98,5 +104,5 @@ def _check(version: int) -> None:
     if version > upgrade.VERSION:
         raise kv.Damaged(
             f"the database has version {version}, "
-            f"but this hashrange reads up to {upgrade.VERSION}; install a newer one"
+            f"but this hashrange reads versions up to {upgrade.VERSION}; install a newer one"
         )

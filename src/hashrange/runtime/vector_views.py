@@ -1,4 +1,4 @@
-"""A cache of the vectors that searches have read, limited in bytes."""
+"""A cache of the vectors that searches have read, with a limited size."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +17,8 @@ previous view. Views share their unchanged blocks."""
 class VectorViews:
     """A cache of the vector views of one database, for all of its threads.
 
-    Together, kept views and views that are being loaded have at most `bytes_max`. To make room, the
-    views that have not been used for longest are dropped.
+    The cached views, and the views that are being loaded, have at most `bytes_max` together. To
+    make room, the least recently used views are dropped.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -64,7 +64,7 @@ class VectorViews:
                 self._loading.pop(load, None)
 
     def clear(self) -> None:
-        """Drop all views, because the rows of the database have been replaced."""
+        """Drop all views. Call this after the rows of the database have been replaced."""
         with self._lock:
             self._views.clear()
             self._bytes.clear()
@@ -77,7 +77,6 @@ class VectorViews:
 
 
 def _bytes_of(views: Sequence[View]) -> int:
-    """The size of views in memory. Blocks that they share are counted once: these are most of the
-    blocks, unless one of the views was loaded from scratch."""
+    """The size of views in memory, in bytes. Blocks that several views share are counted once."""
     blocks = {id(part.block): part.block for view in views for part in view.parts}
     return sum(block.bytes for block in blocks.values())

@@ -1,1 +1,1 @@
-"""Costly decisions, made aside: on a snapshot, step by step, without delaying other requests."""
+"""Decides costly requests on a snapshot, step by step, without delaying other requests."""

@@ -1,4 +1,4 @@
-"""Evaluates a costly request: finds its writes, and the body of its response or its error."""
+"""Evaluates a costly request: computes its writes, and its response or error."""
 
 from collections.abc import Generator
 from typing import Any, Protocol
@@ -24,11 +24,11 @@ def evaluate(name: str, body: bytes, moment: Moment) -> Evaluation:
 
 
 class WorkerLost(Exception):
-    """The evaluating process has ended, or was ended. Nothing was written."""
+    """The process that evaluated the request has ended. Nothing was written."""
 
 
 class Evaluator(Protocol):
-    """Begins evaluations, in this process or `elsewhere`."""
+    """Begins evaluations, in this process or in another one."""
 
     @property
     def elsewhere(self) -> bool:

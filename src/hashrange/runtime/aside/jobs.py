@@ -1,11 +1,11 @@
-"""Costly requests take turns: each makes one step at a time, up to its next read.
+"""Runs costly requests in turns, one step at a time: a step ends at the request's next read.
 
 A request is costly if evaluating one of the rows that it has read, or all of them, would delay
-other requests too long (`engine.cost`). It begins again here, over a snapshot of its own. A request
-that only reads is answered from the snapshot. A request that writes is decided outside the write
-lock, and its reads are remembered: its writes go into a batch, and are committed if the same reads
-still have the same answers. Each of these requests is decided after the commit of the previous one,
-because costly writes often go to the same item.
+other requests too long (`engine.cost`). A job starts such a request again, over a snapshot of its
+own. A request that only reads is answered from the snapshot. A request that writes is decided
+outside the write lock. Its writes are committed in a later batch if the reads of the decision still
+have the same answers then. Costly writes often go to the same item, so a costly write is decided
+only after the previous one has been committed.
 """
 
 import logging
@@ -76,8 +76,8 @@ class Job(Struct, eq=False):
 class Jobs(forks.Forkable):
     """The costly requests of a runtime, and the thread that makes their steps.
 
-    Steps are submitted to the `executor`. Without one, the jobs have a thread of their own, which
-    is started when it is needed.
+    Steps are submitted to the `executor`. Without an executor, the jobs have a thread of their own,
+    which is started when it is needed.
 
     At most `together_max` jobs are under way at once. Each holds a snapshot. If they held all
     snapshots of the store, the thread would wait for a snapshot that only its own next step can
@@ -113,8 +113,8 @@ class Jobs(forks.Forkable):
         self._thread: ThreadPoolExecutor | None = None
 
     def add(self, job: Job) -> None:
-        """From any thread: queue a job. It is refused if too many wait, or if the jobs are
-        closed."""
+        """From any thread: queue a job. The job is refused if too many jobs wait, or after
+        `close`."""
         with self._lock:
             refusal = self._refusal()
             if refusal is None:
@@ -190,8 +190,8 @@ class Jobs(forks.Forkable):
         proposed(in_batch)
 
     def settled(self) -> None:
-        """From any thread: call this when the last costly write has been committed or refused, so
-        that the next one may begin."""
+        """From any thread: let the next costly write begin. Call this when the previous one has
+        been committed or refused."""
         with self._lock:
             self._writing = False
         self._go_on()
@@ -228,22 +228,23 @@ class Jobs(forks.Forkable):
             self._thread.submit(self._step_on)
 
     def _step_in(self, executor: Executor) -> None:
-        """Make one step, and let the executor decide when the next one is made."""
+        """Make one step in the executor, and submit the next one."""
         if self._step():
             executor.submit(self._step_in, executor)
 
     def _step_on(self) -> None:
-        """Make all steps in the jobs' own thread. The steps are not submitted one by one, because
-        submitting may have to wait for a fork, and the fork waits for the jobs to give their
-        snapshots back."""
+        """Make all steps in the jobs' own thread.
+
+        The steps are not submitted one by one: `submit` may have to wait for a fork, and the fork
+        waits for the jobs to close their snapshots.
+        """
         while self._step():
             pass
 
     def _admit(self) -> None:
-        """Begin the next write, if none is under way, and as many reads as there are free places.
+        """Begin the next write if no write is under way, then begin reads until no place is free.
 
-        At most one place is taken by a write, because the next write begins only when the previous
-        one has been committed. So no read waits for long.
+        Writes take at most one place, so no read waits for long.
         """
         if not self._writing and self._writes.length and self._has_place():
             self._running.append(self._writes.pop())
@@ -303,7 +304,10 @@ class Jobs(forks.Forkable):
             if job.beginnings < BEGINNINGS_MAX:
                 job.drop()
                 return False
-            _log.error("a costly %s was given up, because its process ended twice", job.name)
+            _log.error(
+                "a costly %s was given up, because the process that evaluated it ended twice",
+                job.name,
+            )
             self._end(job, InternalServerError("Internal server error"))
         except BaseException as error:
             self._end(job, internal_error(error))

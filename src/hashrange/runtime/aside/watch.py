@@ -1,8 +1,7 @@
-"""Ends a process that no longer answers: one that was stopped, or hangs.
+"""Ends a process that does not answer, because it hangs or was stopped.
 
-A limit on elapsed time would not work, because on a busy machine a process may have to wait long
-for a processor. So the limits are on processor time: a working process uses some between two
-checks, even on a busy machine.
+It measures processor time, not elapsed time: on a busy machine, a process may have to wait long for
+a processor.
 """
 
 import logging
@@ -36,7 +35,7 @@ class Watch:
         threading.Thread(target=self._run, name="hashrange-watch", daemon=True).start()
 
     def asked(self) -> None:
-        """Note that the process was asked: from now on, an answer is expected."""
+        """Note that a message was sent to the process: from now on, an answer is expected."""
         self._asked += 1
 
     def answered(self) -> None:

@@ -4,11 +4,11 @@
                         (DROP, number, None)
     worker -> parent    (READ, read), (RESULT, result) or (RAISED, error)
 
-A message is pickled, after its length in eight bytes. The body of a request follows BEGIN in the
-same way, but not pickled, because pickling 16 MB would hold the parent's interpreter lock. The
-worker answers each message but DROP with one of its own, so there is one step at a time, and the
-parent decides which request makes the next step. The worker ends when the parent ends it or dies.
-If it is stopped or hangs, it is replaced (`watch`).
+A message is its length in eight bytes, and then its pickled content. The body of a request follows
+BEGIN in the same way, but not pickled, because pickling 16 MB would hold the parent's interpreter
+lock. The worker sends exactly one answer to each message but DROP. So the parent decides which
+request makes the next step. The worker ends when the parent ends it or dies. If it is stopped or
+hangs, it is replaced (`watch`).
 """
 
 import os

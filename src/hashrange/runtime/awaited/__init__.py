@@ -1,4 +1,4 @@
-"""The runtime over an asynchronous store, whose answers are awaited on one event loop.
+"""The runtime over an asynchronous store, which works on one event loop.
 
 runtime        operations by name, in the place of `runtime.Runtime`
 reads          requests that only read, answered in groups

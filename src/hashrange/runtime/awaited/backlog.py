@@ -1,7 +1,7 @@
-"""The limits of unanswered requests: their number, their size and their age.
+"""Limits the number, the size and the age of unanswered requests.
 
-If a database is slow or cannot be reached, the requests that wait in this process must stay
-limited: when too many are waiting, new ones are refused, and SDKs try them again later.
+If a database is slow or cannot be reached, the number of requests that wait in this process must
+stay limited. When too many are waiting, new ones are refused, and SDKs try them again later.
 """
 
 from asyncio import AbstractEventLoop
@@ -26,7 +26,7 @@ def throttled() -> ThrottlingException:
 class Backlog:
     """The unanswered requests of one event loop, oldest first.
 
-    `overdue` is called with each request that has taken too long, after the request is removed.
+    If a request has taken too long, it is removed, and `overdue` is called with it.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Requests that are divided into parts: one part for each machine that has some of their rows.
+"""Divides a request into parts, one for each machine that has some of its rows.
 
-An operation that is not atomic, such as BatchWriteItem, need not be one transaction over several
-machines, which costs much more. Each part is a request of its own: it joins the other requests for
-its machine, and if that machine is away, only this part fails.
+An operation such as BatchWriteItem is not atomic, so it need not be one transaction over several
+machines, which would cost much more. Each part is a request of its own. It joins other requests for
+its machine, and if that machine cannot be reached, only this part fails.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from hashrange.runtime.ending import Outcome, internal_error, tell
 
 
 def parts_of(submission: Submission, tables: Tables, store: kv.AsyncStore) -> list[Submission]:
-    """The parts of a request whose decision has begun with these tables; none if it has to be
-    decided as a whole. When all parts have ended, the caller of the request is told.
+    """The parts of a request whose decision has begun with these tables; none if the request has to
+    be decided as a whole. The caller gets its response when all parts have ended.
 
-    A decision that begins with a read of items has checked the request, so that the parts are valid
-    too. No part of an invalid request must be written.
+    A request is divided only if its decision begins with a read of items. Before such a read the
+    decision has checked the whole request, so no part of an invalid request is written.
     """
     division, first = submission.operation.division, submission.first
     if division is None or submission.proposal is not None or store.machine_of(b"") is None:
@@ -40,7 +40,7 @@ def parts_of(submission: Submission, tables: Tables, store: kv.AsyncStore) -> li
 
 
 class Ending:
-    """The outcomes of the parts of a request, until the last part has ended."""
+    """Collects the outcomes of the parts of a request, until the last part has ended."""
 
     def __init__(self, whole: Submission, division: Division, parts: Sequence[Part]) -> None:
         self._whole = whole
@@ -49,7 +49,7 @@ class Ending:
         self._outcomes: dict[int, Outcome] = {}
 
     def ended(self, number: int, outcome: Outcome) -> None:
-        """Note the outcome of a part. After the last part, tell the caller."""
+        """Note the outcome of a part. After the last part, send the response to the caller."""
         self._outcomes[number] = outcome
         if len(self._outcomes) == len(self._parts) and self._whole.done is not None:
             tell(self._whole.done, self._joined())
@@ -74,6 +74,6 @@ class Ending:
 
 
 def _is_unknown(outcome: bytes | ApiError) -> bool:
-    """Whether a part may have been written or not, so that its writes must not be told as
+    """Whether a part may or may not have been written. Its writes must not be reported as
     unprocessed."""
     return isinstance(outcome, ApiError) and isinstance(outcome.__cause__, kv.OutcomeUnknown)

@@ -1,7 +1,7 @@
 """The loops that advance batches over an asynchronous store.
 
-Each answer takes a round trip, so the first reads of all decisions of a batch share one. Then the
-decisions are made one by one, over an overlay of the batch's writes.
+Each read of the store takes a round trip, so the first reads of all decisions of a batch share one.
+After this round trip, the decisions are made one by one, over an overlay of the batch's writes.
 """
 
 import asyncio
@@ -28,10 +28,11 @@ PAUSE_SECONDS_MAX = 0.064
 async def run_batch(
     batch: Batch, store: kv.AsyncStore, first: Sequence[kv.Read]
 ) -> Sequence[kv.Write]:
-    """Decide and commit a batch. Every submission has its outcome afterwards.
+    """Decide and commit a batch. Afterwards, every submission has its outcome. Returns the writes
+    that were committed.
 
-    `first` are the first reads of its decisions. If the batch loses a race, the decisions whose
-    reads would now have other answers are made again. Returns the writes that were committed.
+    `first` are the first reads of the decisions. If a commit fails because rows have changed, the
+    decisions that have read these rows are made again.
     """
     batch.remembers = True
     try:
@@ -63,8 +64,10 @@ def _pause(attempt: int) -> float:
 async def _decide(
     batch: Batch, transaction: kv.AsyncTransaction, first: Sequence[kv.Read]
 ) -> list[kv.Write] | None:
-    """Decide a batch, after its `first` reads. Returns its writes, or None if there are none; then
-    the transaction is over, as it is after an error."""
+    """Decide a batch, after its `first` reads. Returns its writes, or None if there are none.
+
+    After None and after an error, the transaction has ended.
+    """
     overlay = Overlay()
     try:
         ahead = [HEAD, *first]
@@ -116,7 +119,7 @@ async def drive_over(
 
 
 async def _ask(asking: Asking, transaction: kv.AsyncTransaction) -> Any:
-    """The answer of the overlay, after the transaction has answered the reads that it yields."""
+    """The overlay's answer. The transaction answers the reads that the overlay yields."""
     reply: Any = None
     while True:
         try:

@@ -1,8 +1,7 @@
-"""Remembers tickets for which requests have waited for a lock in vain, so that further requests for
-these tickets are kept apart from others.
+"""Remembers for which tickets requests have recently waited for a lock in vain.
 
-A row stays locked while the machine that began the transaction is away. Requests for this row must
-not delay requests for other rows.
+A row stays locked while the machine that began the transaction cannot be reached. New requests for
+this row are kept apart, so that they do not delay requests for other rows.
 """
 
 from collections.abc import Iterable
@@ -24,7 +23,7 @@ class LockedTickets:
 
     def note(self, tickets: Iterable[Ticket], locked: bool, now: float) -> None:
         """Remember how a group of requests for these tickets ended. If `locked` is true, the group
-        has waited for a lock in vain; otherwise the tickets are forgotten."""
+        has waited for a lock in vain; otherwise the tickets are no longer remembered."""
         if not self._since and not locked:
             return
         met = frozenset(tickets)

@@ -1,7 +1,7 @@
 """Chooses the machine of a store on which a request begins.
 
-A store may keep its slots on several machines, each of which may be slow or away. So requests are
-collected, and answered or committed together, for each machine.
+A store may keep its slots on several machines, and each of them may be slow or unreachable. So
+requests are grouped by machine, and a group is answered or committed together.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ known."""
 
 
 def machine_of(store: kv.AsyncStore, reads: Iterable[kv.Read]) -> int:
-    """The machine that has all rows of these first reads of a request; SEVERAL if no single machine
-    is known to have them."""
+    """The machine that has all rows of these first reads of a request, or SEVERAL if the rows are
+    on several machines or their machine is not known."""
     machines: set[int | None] = set()
     for read in reads:
         if type(read) is kv.Get:

@@ -1,8 +1,7 @@
 """Applies changes from the index logs of tables to their global indexes, right after each commit.
 
-It applies the changes that this process commits, together with earlier changes in the same slots,
-which another server may have written. If a server ends before it has applied its changes, the
-upkeep finds them (`upkeep.Pending`).
+Each step begins with the oldest changes in a slot, which another server may have written. If this
+server ends before it has applied its changes, the upkeep applies them (`upkeep.Pending`).
 """
 
 import asyncio
@@ -68,7 +67,8 @@ class Propagator:
         self.closing = False
 
     def __len__(self) -> int:
-        """The number of slots with records that this process has yet to apply."""
+        """The number of slots with records that this process still has to apply, and of steps under
+        way."""
         return 0 if self._failures and self.closing else len(self._waiting) + self._steps
 
     def lags(self) -> dict[str, Lag]:
@@ -105,11 +105,11 @@ class Propagator:
             self._spawn(self._run(slots))
 
     def _take(self) -> dict[LogSlot, float]:
-        """Take the slots for the next step: slots of one log on one machine, the longest-waiting
-        ones first.
+        """Take the slots for the next step. They belong to one log on one machine, and the slots
+        that have waited longest come first.
 
-        A slot that has failed is handled alone, so that slots whose entries are on an unreachable
-        machine do not delay the others.
+        A slot that has failed gets a step of its own, because its entries may be on a machine that
+        cannot be reached, which would delay the other slots.
         """
         taken: dict[LogSlot, float] = {}
         place = None
@@ -155,7 +155,7 @@ class Propagator:
             self._start()
 
     def _failed(self, slots: Iterable[LogSlot], error: Exception) -> None:
-        """Remember the error, and make the slots pause."""
+        """Remember the error, and let the slots pause before the next attempt."""
         cause = error if isinstance(error, kv.StoreError) else error.__cause__
         for slot in slots:
             failures = self._failures[slot] = self._failures.get(slot, 0) + 1
@@ -170,8 +170,8 @@ class Propagator:
             self._start()
 
     async def _carry_out(self, slots: dict[LogSlot, float]) -> dict[LogSlot, float]:
-        """Apply the first records of these slots. Returns the slots that have records left, and
-        since when these records have waited."""
+        """Apply the first records of these slots. Returns the slots that have records left, each
+        with the time since which these records have waited."""
         name, log, _ = next(iter(slots))
         reads = propagation.first_of(log, [slot.number for slot in slots])
         pages = propagation.of_one_step(await self._store.read(reads))

@@ -27,9 +27,10 @@ from hashrange.runtime.source import LARGE_BYTES
 class QueuedRead(Struct, eq=False):
     """A parsed request that only reads, which may begin several times.
 
-    While it is driven, `next_read` is the read that it waits for, and `held_bytes` is the number of
-    bytes that it has read. When it has ended, `next_read` is None, and `result` is its decision, or
-    the error that it raised. The request is `decided` if it has ended for good, or continues aside.
+    While the request runs, `next_read` is the read that it waits for, and `held_bytes` is the
+    number of bytes that it has read. When the request has ended, `next_read` is None, and `result`
+    is its decision or error. The request is `decided` if it will not begin again here: it has been
+    answered, or it continues aside.
     """
 
     operation: Operation
@@ -55,7 +56,8 @@ class QueuedRead(Struct, eq=False):
         self.single = self.operation.single_read and not self.weight and not self.large
 
     def begin(self, moment: Moment, tables: Tables) -> None:
-        """Run the decision up to its first read, or to its end. The caller is not answered yet."""
+        """Run the decision up to its first read, or to its end. This does not answer the caller
+        yet."""
         steps = begin(self.operation, self.request, moment, tables)
         self.steps = within_cost(steps, self.weight, self.body) if self.weight else steps
         self.held_bytes = 0
@@ -77,8 +79,8 @@ class QueuedRead(Struct, eq=False):
         self.advance(reply)
 
     def end(self) -> Decision | Exception:
-        """Mark the request as decided, and return its result. The request no longer keeps the
-        result, nor what was read for it."""
+        """Mark the request as decided. Returns its result, and frees the memory of the result and
+        of what was read."""
         self.decided = True
         result, self.result, self.steps = self.result, None, None
         assert result is not None, "the read must have ended"
@@ -94,7 +96,7 @@ async def drive_together(
     slices: Slices,
     finish: Callable[[QueuedRead], None],
 ) -> None:
-    """Answer the reads of a group, one round trip after the other, until all have ended.
+    """Answer the reads of a group, one round trip after the other, until all requests have ended.
 
     `finish` is called with each request at its end.
     """
@@ -114,7 +116,8 @@ async def drive_together(
 async def _advance_all(
     running: Sequence[QueuedRead], snapshot: kv.AsyncSnapshot, slices: Slices
 ) -> None:
-    """Make one round trip or, if all requests only pause, wait for one turn of the loop.
+    """Make one round trip. If no request waits for the store, let one turn of the loop pass
+    instead.
 
     Unanswered reads are repeated in the next round trip.
     """

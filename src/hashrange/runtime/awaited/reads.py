@@ -1,9 +1,9 @@
-"""Requests that only read, answered in groups: each group from one moment of the store.
+"""Answers requests that only read, in groups: each group from one snapshot of the store.
 
-Reads of a single row need one round trip, so they have a queue of their own, in which long reads
-cannot delay them. Requests that arrive while all places of a queue are taken form its next group.
-The number of long reads under way is limited (`read_queue`), because each of them keeps the rows
-that it has read. Reads of rows that stay locked have queues of their own, which answer one at a
+Reads of a single row need one round trip. They have a queue of their own, so that long reads cannot
+delay them. Requests that arrive while a queue has no free place form its next group. The number of
+long reads under way is limited (`read_queue`), because each of them keeps the rows that it has read
+in memory. Reads of rows that stay locked have queues of their own, which answer one request at a
 time.
 """
 
@@ -49,7 +49,7 @@ PAGES_PER_GROUP = 8
 class GroupQueue:
     """A queue of requests, which are answered in groups.
 
-    A group has at most `size_max` requests. At most `groups_max` groups are answered at once.
+    A group has at most `size_max` requests. At most `groups_max` groups are under way at once.
     """
 
     def __init__(
@@ -165,8 +165,11 @@ class Reads:
             queue.add(read)
 
     def _machine_of(self, read: QueuedRead) -> int:
-        """The machine at which the decision begins to read. If the decision's first read must be
-        as of one moment, `read.locks` is set to the tickets of its rows."""
+        """The machine on which the decision begins to read; SEVERAL if there may be several.
+
+        If all rows of the first read must come from one moment, `read.locks` is set to their
+        tickets.
+        """
         if self._store.machine_of(b"") is None:
             return ONE
         tables, now = self._environment.catalog.known[1], self._environment.clock.now()
@@ -197,10 +200,10 @@ class Reads:
     # ---- requests for one row ----
 
     async def _answer_rows(self, group: Group) -> None:
-        """Read all rows, and check in the same read that the cached tables are current.
+        """Read all rows, and check in the same round trip that the cached tables are current.
 
-        If the tables are outdated, the requests are decided again on a snapshot. A request that is
-        refused is decided again too, because outdated tables may be the reason.
+        If the tables are outdated, the requests are decided again on a snapshot. A refused request
+        is decided again too, because outdated tables may be the reason for the refusal.
         """
         try:
             await self._prepare()
@@ -215,8 +218,8 @@ class Reads:
             self._fail(group, error)
 
     async def _answer_first(self, group: Group) -> tuple[Group, Group]:
-        """Answer the first requests of a group. Returns the requests that have to be decided again,
-        and those that the store has not answered yet."""
+        """Answer the first requests of a group. Returns two lists: the requests that have to be
+        decided again, and the requests whose reads the store has not answered yet."""
         version, tables = self._environment.catalog.known
         self._begin(group, tables, self._environment.clock.now())
         asked = [small_only(read.next_read) for read in group if read.next_read is not None]
@@ -241,7 +244,7 @@ class Reads:
         return again, []
 
     def _read_later(self, read: QueuedRead) -> None:
-        """Queue a request for a large row again, as one of the long reads."""
+        """Queue a request again as a long read, because its row is large."""
         read.decided = True
         if self._backlog.leave(read):
             fields = read.operation, read.request, read.body, read.caller, read.done
@@ -250,9 +253,12 @@ class Reads:
     # ---- requests for pages, and other requests that make several reads ----
 
     async def _answer_pages(self, group: Group, repeats: int = REPEATS_MAX) -> None:
-        """Answer a group from one snapshot. If one of several machines cannot be reached, or a row
-        stays locked, only requests that concern this machine or row fail. If the snapshot becomes
-        invalid, the requests that are left begin again, at most `repeats` times."""
+        """Answer a group from one snapshot.
+
+        If one of several machines cannot be reached, or a row stays locked, only requests that need
+        this machine or row fail. If the snapshot becomes invalid, the unanswered requests begin
+        again, at most `repeats` times.
+        """
         try:
             await self._prepare()
             await self._answer_together(group)
@@ -329,9 +335,11 @@ class Reads:
             self._tell(read, self._outcome(result))
 
     def _outcome(self, result: Decision | Exception) -> Outcome:
-        """The outcome of a request with this result. An error is returned rather than raised again,
-        because its traceback would then refer to this call, which refers to the error: such a cycle
-        would keep in memory what was read."""
+        """The outcome of a request with this result.
+
+        An error is returned, not raised again: its new traceback would form a reference cycle with
+        this call, which would keep the rows that were read in memory.
+        """
         meter, now = self._environment.meter, self._environment.clock.now()
         if isinstance(result, Exception):
             return refused(result, meter, now)
@@ -341,7 +349,7 @@ class Reads:
             return refused(error, meter, now)
 
     def _go_aside(self, read: QueuedRead) -> None:
-        """Start the request again, aside. It keeps its place among the long reads."""
+        """Start the request again as a costly request. It keeps its place among the long reads."""
         told = partial(call_on, self._loop, self._tell, read)
         self._jobs.read(read.operation.name, read.body, read.caller, told)
 

@@ -1,7 +1,7 @@
 """Runs operations by name on an asynchronous store, on one event loop.
 
-Requests may come from any thread or loop; all work for the store is done on the loop that it
-belongs to. Requests of one turn of that loop are answered together.
+Requests may come from any thread or loop, but all work on the store is done on the store's loop.
+Requests that arrive in one turn of this loop are answered together.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ from hashrange.runtime.upgrade import bring_up_to_date_async
 from hashrange.runtime.vector_views import VectorViews
 
 NEEDS_ONE_PROCESS = (
-    "{} needs a database that one process uses, in a file or in memory: over PostgreSQL, a process "
-    "does not know what other processes do"
+    "{} needs a database that only one process uses, in a file or in memory; several processes may "
+    "use a PostgreSQL database"
 )
 
 OPEN_INDEX_LOGS = UPKEEP["upkeep.OpenIndexLogs"]
@@ -60,8 +60,8 @@ CLOSING_SECONDS_MAX = 30.0
 
 
 class UnsharedTurn:
-    """A turn of the event loop over an asynchronous store. It has no snapshot to share and does
-    nothing, because the AsyncRuntime forms its own groups of requests."""
+    """A turn of the event loop over an asynchronous store. Does nothing: an AsyncRuntime groups its
+    requests itself, so the requests of a turn share no snapshot."""
 
     def close(self) -> None:
         """End the turn."""
@@ -70,9 +70,8 @@ class UnsharedTurn:
 class AsyncRuntime(BaseRuntime):
     """Operations over one asynchronous store on `loop`. See `Runtime`.
 
-    Methods that wait (`call`, `explain`, `inspect`, `probe`, `close`) must not be called on that
-    loop, because it has to run while they wait. Raises StoreError for settings that need a single
-    process.
+    Do not call methods that wait (`call`, `explain`, `inspect`, `probe`, `close`) on `loop`: it has
+    to run while they wait. Raises StoreError for settings that need a single process.
     """
 
     def __init__(
@@ -110,9 +109,12 @@ class AsyncRuntime(BaseRuntime):
         forks.watch(self)
 
     async def open(self) -> None:
-        """Prepare the store; this is called before each group of requests. The first call upgrades
-        the stored rows. If global indexes are updated from logs, these logs are opened, too: by the
-        first call, or by a later one if the tables of a running server are distributed."""
+        """Prepare the store. Called before each group of requests.
+
+        The first call upgrades the stored rows. If global indexes are updated from logs, a call
+        also opens these logs: the first call, or the first one after a running server's tables were
+        distributed.
+        """
         if not self._opened:
             await bring_up_to_date_async(self._store)
             self._opened = True
@@ -181,8 +183,8 @@ class AsyncRuntime(BaseRuntime):
         await self._store.close()
 
     def _is_busy(self) -> bool:
-        """Whether a request waits or a task still runs. A task can outlive its answer: a read is
-        answered before its snapshot is closed."""
+        """Whether a request waits or a task still runs. A task may still run when no request waits:
+        a read is answered before its snapshot is closed."""
         waiting = len(self._reads) + len(self._writes) + len(self._propagator)
         return bool(self._tasks) or waiting > 0
 
@@ -190,7 +192,8 @@ class AsyncRuntime(BaseRuntime):
         return self._propagator.lags()
 
     def after_fork_in_child(self) -> None:
-        """Count as closed in the child: the loop and the connections belong to the parent."""
+        """Mark the runtime as closed in the child: the loop and the connections belong to the
+        parent."""
         self._closed = True
 
     # ---- requests ----
@@ -223,8 +226,8 @@ class AsyncRuntime(BaseRuntime):
     def _enter(
         self, operation: Operation, body: bytes, done: Done, caller: Caller, here: bool
     ) -> None:
-        """Parse the request in the caller's thread, then go on in the loop. `here` says whether the
-        caller's thread is the one that runs the loop."""
+        """Parse the request in the caller's thread, and continue on the loop. `here` says whether
+        the caller's thread runs the loop."""
         start: Callable[[], None]
         try:
             request = operation.request(body)

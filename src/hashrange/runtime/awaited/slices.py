@@ -9,9 +9,9 @@ from hashrange.runtime.source import LARGE_BYTES
 
 
 class Slices:
-    """In each turn of the loop, lets one waiter continue, in the order of arrival.
+    """Lets one waiting task continue in each turn of the loop, in the order of arrival.
 
-    If all of them continued in the next turn, that turn would take as long as all of them together.
+    If all of them continued in one turn, this turn would take too long.
     """
 
     def __init__(self, loop: AbstractEventLoop) -> None:

@@ -1,8 +1,8 @@
 """An asynchronous store and its loop, for callers in threads.
 
-`StoreOnLoop` gives threads the interface of a synchronous store: snapshots and transactions, each
-of whose reads takes a round trip. So work in a thread of its own (a check, an inspection, an
-explanation, a costly request, a probe) has the same code over every store.
+`StoreOnLoop` has the interface of a synchronous store. Each read takes a round trip. So code that
+runs in a thread of its own (a check, an inspection, an explanation, a costly request, a probe) is
+the same for every store.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ LOOKED_AFTER_SECONDS = 1.0
 """The interval at which a waiting thread checks that the loop still runs."""
 
 ON_THE_LOOP = (
-    "this call would wait on the event loop that has to answer it; await execute_async, or "
+    "this call would block the event loop that has to answer it; await execute_async, or "
     "make the call in a thread: await asyncio.to_thread(...)"
 )
 
@@ -51,8 +51,8 @@ def is_running_here(loop: AbstractEventLoop) -> bool:
 
 
 def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None = None) -> T:
-    """In a thread: wait for the answer of the loop. Raises StoreError if the loop has ended, or
-    takes too long."""
+    """In a thread: wait for the loop's answer, at most `seconds`. Raises StoreError if the loop
+    ends or the time is over."""
     waited = 0.0
     while True:
         try:
@@ -68,8 +68,10 @@ def wait_for(answer: "Future[T]", loop: AbstractEventLoop, seconds: float | None
 
 
 class StoreOnLoop:
-    """An asynchronous store as a `kv.Store`, for threads other than the loop's. `own` is a loop
-    that is used for this store alone; it is closed with the store."""
+    """An asynchronous store as a `kv.Store`, for threads that do not run its loop.
+
+    `own` is a loop that only this store uses; it is closed with the store.
+    """
 
     slow_commits = True
 
@@ -112,7 +114,7 @@ class StoreOnLoop:
         return iter(())
 
     def elected(self) -> bool:
-        """Always true: a lease, not the store, says which process does the common work."""
+        """Always true. Here a lease, not the store, decides which process does the upkeep."""
         return True
 
     def figures(self) -> dict[str, int]:
@@ -146,8 +148,7 @@ class SnapshotOnLoop:
 
 
 class TransactionOnLoop:
-    """A transaction, as a thread uses it. Its reads do not see its own writes, which are sent with
-    the commit."""
+    """A transaction for a thread. Writes are sent with the commit, so reads do not see them."""
 
     def __init__(self, store: StoreOnLoop, transaction: kv.AsyncTransaction) -> None:
         self._store = store
@@ -169,7 +170,7 @@ class TransactionOnLoop:
 
 
 def open_in_thread(opening: Coroutine[Any, Any, kv.AsyncStore]) -> StoreOnLoop:
-    """Open a store on a loop of its own, which is closed with the store."""
+    """Open a store on a new loop in a new thread. The loop is closed with the store."""
     own = LoopThread()
     try:
         store = wait_for(asyncio.run_coroutine_threadsafe(opening, own.loop), own.loop)

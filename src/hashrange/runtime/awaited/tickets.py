@@ -1,16 +1,16 @@
 """Tickets: requests that use the same partition key wait for each other.
 
 Several batches are under way at once. Two requests for the same items must not be in different
-batches: they would race, and the earlier request could lose again and again. So a request holds a
-ticket for each partition key that its first read names, from the time when it joins a batch until
-the batch has ended. A request that waits for a ticket precedes every later request for the same
-ticket.
+batches: their commits would conflict, and the earlier request could fail again and again. So a
+request holds a ticket for each partition key of its first read. It holds the tickets from when it
+joins a batch until the batch ends. A request that waits for a ticket precedes every later request
+for the same ticket.
 
-If the definition of a request's table is not known yet, it is not known either which items the
-request uses. Such a request waits for all batches to end, and later requests wait for it.
+While the definition of a request's table is not cached, the items of the request are not known.
+Such a request waits for all batches to end, and later requests wait for it.
 
-Tickets only avoid conflicts; they guarantee nothing. Another batch or server may still change other
-rows that a request reads; the commit notices that.
+Tickets only avoid conflicts; they guarantee nothing. Another batch or server may still change rows
+that a request reads later. Then the commit fails.
 """
 
 from collections import deque
@@ -42,11 +42,11 @@ def tickets_of(reads: Iterable[kv.Read]) -> frozenset[Ticket]:
 def take(
     waiting: deque[Submission], held: set[Ticket], wanted: set[Ticket], requests_max: int
 ) -> list[Submission]:
-    """Take the requests of the next batch out of `waiting`: those whose tickets are free, in the
-    order in which they came.
+    """Take the requests of the next batch out of `waiting`, in the order of their arrival. A
+    request is taken if all of its tickets are free.
 
-    A ticket is free unless it is `held`, or `wanted` by a request that comes first. The tickets of
-    requests that have to wait are added to `wanted`.
+    A ticket is free if it is neither `held` nor `wanted` by a request that has precedence. The
+    tickets of requests that have to wait are added to `wanted`.
     """
     taken: list[Submission] = []
     passed: list[Submission] = []

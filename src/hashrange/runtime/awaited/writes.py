@@ -1,12 +1,12 @@
 """Requests that write, decided and committed in batches, several of them at once.
 
 Requests that arrive within a moment go into one batch. A batch begins as soon as a place is free;
-requests that arrive while all places are taken form the next batch. `tickets` keep requests for the
-same items in the order in which they came.
+requests that arrive while all places are taken form the next batch. Requests for the same items
+stay in order (`tickets`).
 
-A batch may fail because a lock was not free in time, or because some of its requests, but not all,
-concern a machine that cannot be reached. Then its requests are decided again one by one, apart from
-the others. So a row that stays locked delays only the requests for it.
+A batch may fail because it did not get a lock in time, or because one of several machines cannot be
+reached. Then each of its requests is decided again in a batch of its own. So a row that stays
+locked delays only the requests for this row.
 """
 
 from asyncio import AbstractEventLoop
@@ -33,9 +33,9 @@ from hashrange.runtime.gathering import Gathering, Spawn
 
 
 class Line:
-    """The requests that wait for one machine, and the number of their batches under way.
+    """The requests that wait for one machine, and the number of batches under way there.
 
-    Requests that are decided `apart` have a queue of their own, and a batch for each.
+    Requests that are decided `apart` have a separate line, and each of them has its own batch.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Writes:
         self._enter(submission, self._queue)
 
     def add_aside(self, submission: Submission) -> None:
-        """Like `add`, but the request is parsed and decided aside."""
+        """Like `add`, but for a request that is parsed and decided aside."""
         self._enter(submission, self._propose)
 
     def _enter(self, submission: Submission, go_on: Callable[[Submission], None]) -> None:
@@ -147,7 +147,7 @@ class Writes:
             submission.machine = SEVERAL if elsewhere else machine_of(self._store, submission.first)
 
     def _begin(self, submission: Submission) -> None:
-        """Run the decision up to its first read. The batch goes on from there if it can."""
+        """Run the decision up to its first read. If possible, the batch continues from there."""
         environment = self._environment
         version, tables = environment.catalog.known
         now = environment.clock.now()
@@ -180,9 +180,11 @@ class Writes:
             self._spawn(self._run(line, submissions))
 
     def _wanted_by_others(self, line: "Line") -> set[Ticket]:
-        """The tickets of waiting requests that concern several machines. These requests precede
-        those that concern one machine, because otherwise they might never find all of their tickets
-        free."""
+        """The tickets of waiting requests that concern several machines.
+
+        These requests precede requests for one machine. Otherwise they might never find all of
+        their tickets free.
+        """
         several = self._lines.get((SEVERAL, False))
         if several is None or several is line:
             return set()
@@ -237,8 +239,10 @@ class Writes:
                 each.gathering.begin(each.batches)
 
     def _divide(self, batch: Batch) -> list[Submission]:
-        """Have the submissions of a failed batch decided again, each apart from the others.
-        Submissions whose callers have given up are dropped."""
+        """Queue the submissions of a failed batch again, each for a batch of its own.
+
+        Submissions whose callers no longer wait are dropped.
+        """
         divided = [submission for submission in batch.submissions if submission in self._backlog]
         for submission in divided:
             submission.outcome = submission.earlier = None
@@ -283,13 +287,13 @@ class Writes:
 
 
 def _ahead(first: kv.Read) -> list[kv.Read]:
-    """The reads that a decision will probably make after its first one."""
+    """The reads that a decision will probably make after its first read."""
     keys = first.then if type(first) is kv.Get else ()
     return [kv.Get((key,)) for key in keys]
 
 
 def _is_divided(failure: BaseException | None, machine: int) -> bool:
-    """Whether some requests of a failed batch may succeed without the others."""
+    """Whether some requests of a failed batch may succeed in batches of their own."""
     if type(failure) is kv.Locked:
         return True
     return machine == SEVERAL and type(failure) is kv.StoreError

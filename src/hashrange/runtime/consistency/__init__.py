@@ -1,5 +1,5 @@
 """Eventual consistency: reads that are answered with slightly older values.
 
-`history` remembers the values of rows before they were overwritten, and `lagging` lays them over
-the snapshot that a read is answered from. Operations and stores do not know of this.
+`history` keeps the old values of overwritten rows. `lagging` lays them over the snapshot that
+answers a read. Operations and stores do not know of this.
 """

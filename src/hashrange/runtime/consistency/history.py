@@ -1,4 +1,4 @@
-"""The values that rows had before they were overwritten, for as long as a read may show them."""
+"""The old values of overwritten rows, kept for as long as a read may show them."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,7 +18,8 @@ its clock."""
 class Overwritten(NamedTuple):
     """A row that was written at `time`, and its value before the write (None: absent).
 
-    `waiting` is the place of the row in the queue of a global index that has fallen behind.
+    If the row belongs to a global index that has fallen behind, `waiting` is its place in the queue
+    of the index.
     """
 
     time: float
@@ -29,11 +30,10 @@ class Overwritten(NamedTuple):
 
 
 class History:
-    """The values that rows had before they were overwritten.
+    """The old values of overwritten rows.
 
-    A value is kept for the longest lag that a read can have (`Eventual.lag_max`). The value of a
-    row of a global index that has fallen behind is kept until the index shows the write that
-    replaced the value, if that is later.
+    A value is kept for the longest lag that a read can have (`Eventual.lag_max`). If a global index
+    has fallen behind, an old value of its row is kept at least until the index shows the new value.
     """
 
     def __init__(
@@ -47,17 +47,17 @@ class History:
         self._lock = Lock()
 
     def keeps_any(self) -> bool:
-        """Whether old values of any rows have to be kept, because they may be read later."""
+        """Whether any old values have to be kept, because later reads may show them."""
         return self._keeps_all or bool(self._meter and self._meter.late)
 
     def keeps(self, space: int, key: bytes) -> bool:
-        """Whether the old value of this row has to be kept, because it may be read later."""
+        """Whether the old value of this row has to be kept."""
         if space == kv.SYSTEM_SPACE:
             return False
         return self._keeps_all or self._waiting(space, key) is not None
 
     def is_empty(self) -> bool:
-        """Whether every read sees the latest value of every row."""
+        """Whether there are no old values, so that every read sees the latest values."""
         if not self._records:
             return True
         with self._lock:
@@ -65,8 +65,7 @@ class History:
         return not self._records
 
     def add(self, old: dict[kv.Key, bytes | None]) -> None:
-        """Keep the `old` values of rows: the values before the writes of a transaction that commits
-        now."""
+        """Keep the `old` values that a transaction overwrites. The transaction commits now."""
         now = self._now()
         with self._lock:
             self._forget(now)
@@ -75,7 +74,7 @@ class History:
             )
 
     def late(self, space: int, now: float) -> list[Overwritten]:
-        """The overwritten rows of a space whose old values a read may show, latest first."""
+        """The records of a space whose old values a read may show, latest first."""
         with self._lock:
             records = [
                 each
@@ -90,7 +89,7 @@ class History:
         return record.time > now - lag or self._waits(record, now, lag)
 
     def _forget(self, now: float) -> None:
-        """Free the oldest values that no read can need."""
+        """Remove the oldest values, up to the first one that a read may still need."""
         records = self._records
         while records and records[0].time <= now - self._seconds:
             if self._waits(records[0], now, self._seconds):
@@ -142,8 +141,8 @@ class _Watched:
             old.update(zip(unknown, values, strict=True))
 
     def commit(self) -> None:
-        """Commit. Before that, the replaced values are added to the history. If the commit fails,
-        that does no harm, because these values are then still the current ones."""
+        """Add the overwritten values to the history, and then commit. If the commit fails, they do
+        no harm: they are still the current values."""
         if self._old:
             self._history.add(self._old)
         self._transaction.commit()

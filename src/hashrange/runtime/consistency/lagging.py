@@ -1,4 +1,4 @@
-"""Answers eventually consistent reads with older values; how old is drawn at random.
+"""Answers eventually consistent reads with older values, whose age is drawn at random.
 
 Without an `Eventual`, only reads of lagging global indexes get old values.
 """
@@ -37,7 +37,7 @@ SIGMA = 1.0
 
 
 class Lagging:
-    """Draws lags at random, and answers the reads of requests with values of the past."""
+    """Draws lags at random, and answers the reads of requests with older values."""
 
     def __init__(self, eventual: Eventual | None, history: History, meter: Meter | None) -> None:
         self._eventual = eventual
@@ -54,7 +54,7 @@ class Lagging:
         self, operation: Operation, request: Any, tables: Tables, steps: Steps, now: float
     ) -> Steps:
         """The `steps` of a request at the time `now`, with their reads answered from earlier states
-        of the rows. They are unchanged if the request may not lag."""
+        of the rows. If the request may not lag, these are the given `steps`."""
         if operation.name not in MAY_LAG or not self.is_active():
             return steps
         searches = operation.name == "SearchVectors"
@@ -77,7 +77,8 @@ class Lagging:
             return decision
 
     def _reverted(self, draw: "_Draw", read: kv.Read) -> list[kv.Write]:
-        """The writes that undo, in the answer of a read, the changes that it must not show yet."""
+        """Writes that hide recent changes from a read. Laid over the read's answer, they undo the
+        changes that the read must not show yet."""
         writes: list[kv.Write] = []
         for space in _spaces(read):
             late = [each for each in self._history.late(space, draw.now) if _has(read, each)]
@@ -95,7 +96,7 @@ class Lagging:
         return writes  # the oldest value of a row comes last, so it wins
 
     def draw_replica(self, *, first: bool) -> float:
-        """The lag of the replica that answers, in seconds. One of the replicas never lags.
+        """The lag, in seconds, of the replica that answers a read. One of the replicas never lags.
 
         `first` says whether the request draws its first lag. With `Eventual.worst`, the first lag
         of a request is always `lag_max`.
@@ -111,14 +112,15 @@ class Lagging:
             return self._draw(eventual.lag, eventual.lag_max)
 
     def draw_index(self, table: Table, index: Index, *, first: bool) -> float:
-        """The lag of a global index, without the time for which an entry waits for units. See
-        `draw_replica` for `first`."""
+        """The lag of a global index in seconds. Does not include the time for which an entry waits
+        for units. See `draw_replica` for `first`."""
         if self._meter is not None:
             self._meter.follow(table, index)
         return self.draw_follower(first=first)
 
     def draw_follower(self, *, first: bool) -> float:
-        """The lag of a global or vector index behind its table. See `draw_replica` for `first`."""
+        """The lag, in seconds, of a global or vector index behind its table. See `draw_replica` for
+        `first`."""
         eventual = self._eventual
         if eventual is None:
             return 0
@@ -132,11 +134,11 @@ class Lagging:
 
 
 class _Draw:
-    """The lags of one request: one for each item or entry of a global index that it reads.
+    """The lags of one request: a lag of its own for each item and each entry of a global index.
 
-    So a batch may show a part of a transaction, and an entry that moves may be seen twice or not at
-    all. Items that are read by a local index share one lag, because a local index shows an item as
-    soon as its table does.
+    Because of this, a batch may show a part of a transaction, and an entry that moves may be seen
+    twice or not at all. Items that are read through a local index share one lag, because a local
+    index shows an item as soon as its table does.
     """
 
     def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:
@@ -148,7 +150,7 @@ class _Draw:
         self._of_local: float | None = None
 
     def lag_of(self, space: int, key: bytes) -> float:
-        """The lag with which a row is read, in seconds."""
+        """The lag, in seconds, with which the request reads a row."""
         lag = self._lags.get((space, key))
         if lag is None:
             lag = self._lags[space, key] = self._drawn(space, first=not self._lags)
@@ -174,7 +176,7 @@ class _Draw:
 
 
 class _DrawOfSearch(_Draw):
-    """One lag for the rows of a vector index and the items that the index shows."""
+    """The lag of a vector search: one lag for the rows of the index and the items that it shows."""
 
     def __init__(self, lagging: Lagging, request: Any, tables: Tables, now: float) -> None:
         super().__init__(lagging, request, tables, now)
@@ -192,7 +194,7 @@ def _has(read: kv.Read, record: Overwritten) -> bool:
 
 
 def _is_consistent(body: Any, table_name: str) -> bool:
-    """Whether a request reads a table with strong consistency."""
+    """Whether a request makes strongly consistent reads of a table."""
     items = getattr(body, "request_items", None)
     if items is not None:
         return any(

@@ -1,1 +1,2 @@
-"""Injected faults: `drawing` chooses the fault of each request, `unreliable` carries it out."""
+"""Injected faults: `drawing` chooses the fault of each request, and `unreliable` makes it
+happen."""

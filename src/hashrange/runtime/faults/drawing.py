@@ -1,4 +1,4 @@
-"""Chooses the fault of each request, by the number of the call or by a rate."""
+"""Chooses the fault of each request, either by the number of the call or at random by a rate."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ class Drawing:
     """Draws faults at random: the same seed and order of requests give the same faults."""
 
     def __init__(self, faults: Faults) -> None:
-        """Check the faults. Raises ValueError for an operation that does not exist, and for a fault
-        that an operation cannot have."""
+        """Check the faults. Raises ValueError for an unknown operation, and for a fault that its
+        operation cannot have."""
         for name in (*faults.operations, *faults.on):
             if name not in API:
                 raise ValueError(f"faults are set for {name!r}, which is not an operation")
@@ -41,14 +41,16 @@ class Drawing:
             for fault in calls.values():
                 if name not in _CAN_HAVE.get(fault, {name}):
                     able = ", ".join(sorted(_CAN_HAVE[fault]))
-                    raise ValueError(f"{name} cannot have the fault {fault}; these can: {able}")
+                    raise ValueError(
+                        f"{name} cannot have the fault {fault}; operations that can: {able}"
+                    )
         self._faults = faults
         self._random = Random(faults.seed)
         self._calls: Counter[str] = Counter()
         self._lock = Lock()
 
     def draw(self, name: str, body: Body) -> str | None:
-        """Count a request of the operation `name`, and return its fault; None if it has none."""
+        """Count a request of the operation `name`. Returns its fault, or None if it has none."""
         faults = self._faults
         with self._lock:
             self._calls[name] += 1
@@ -61,7 +63,8 @@ class Drawing:
         return drawn if _can_have(drawn, name, body) else None
 
     def some(self, members: Sequence[Any]) -> list[Any]:
-        """Some members of a batch, chosen at random: at least one but not all, or the only one."""
+        """Random members of a batch: at least one but not all or, if the batch has only one, that
+        one."""
         with self._lock:
             count = self._random.randint(1, max(1, len(members) - 1))
             return self._random.sample(members, count)
@@ -82,7 +85,7 @@ class Drawing:
 
 
 def tables_of(body: Body) -> set[str]:
-    """The names of the tables in a request's JSON; none for PartiQL."""
+    """The names of the tables in the JSON of a request; none for PartiQL."""
     names = {body["TableName"]} if isinstance(body.get("TableName"), str) else set()
     if isinstance(body.get("RequestItems"), dict):
         names |= body["RequestItems"].keys()

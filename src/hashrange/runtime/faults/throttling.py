@@ -1,6 +1,6 @@
-"""Throttles a request on purpose: when the operation asks whether it is admitted, the answer is no.
+"""Throttles a request on purpose: when the operation asks for admission, it is refused.
 
-So each operation gives the answer that it would give under load.
+So each operation responds as it would under load.
 """
 
 from typing import Any, cast
@@ -27,12 +27,11 @@ def refused(
     environment: Environment,
     kind: str | None,
 ) -> bytes | None:
-    """The response to a request of which nothing is admitted; None if it does not ask for
-    admission.
+    """The response to a request that gets no admission; None if the request does not ask for any.
 
     `kind` is the kind of the limit (see `Limit`); None stands for the usual kind in the table's
     billing mode. Raises ApiError: the error of the limit, or an error that comes before it. The
-    refusals are measured.
+    meter counts the refusals.
     """
     tables, now = environment.at(cast(tuple[bytes | None, int], snapshot.read(HEAD)))
     moment = environment.moment(now, caller, bytes(ENTROPY_BYTES), asks_admission=True)

@@ -1,4 +1,4 @@
-"""A runtime whose requests fail on purpose. Operations do not know of this."""
+"""A runtime whose requests fail on purpose."""
 
 from asyncio import get_running_loop
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Disconnected(ConnectionError):
 
 
 class Plan(NamedTuple):
-    """What happens to a request: `body` is carried out, unless there is an `answer` already.
+    """What happens to a request: `body` is carried out, unless an `answer` is already known.
 
     `after` turns the answer to `body` into the outcome.
     """
@@ -45,8 +45,8 @@ class Plan(NamedTuple):
 
 
 class UnreliableRuntime(Runtime):
-    """A runtime whose requests have the faults that `faults` describes. A request with the fault
-    `latency` is delayed by `faults.latency_seconds`."""
+    """A runtime whose requests fail as `faults` describes. A request with the fault `latency` is
+    delayed by `faults.latency_seconds`."""
 
     def __init__(self, *arguments: Any, faults: Faults, **members: Any) -> None:
         super().__init__(*arguments, **members)
@@ -54,7 +54,7 @@ class UnreliableRuntime(Runtime):
         self._latency_seconds = faults.latency_seconds
 
     def call(self, name: str, body: bytes, caller: Caller = DEFAULT_CALLER) -> bytes:
-        """See `Runtime.call`. Raises Disconnected as well."""
+        """Like `Runtime.call`, but may also raise Disconnected."""
         plan = self._plan(name, body, caller)
         if plan.answer is not None:
             return plan.answer
@@ -93,8 +93,8 @@ class UnreliableRuntime(Runtime):
             super().submit(name, plan.body, tell, caller, turn)
 
     def _plan(self, name: str, body: bytes, caller: Caller) -> Plan:
-        """Decide what happens to a request. Raises ApiError if it fails before it is carried
-        out."""
+        """Decide what happens to a request. Raises ApiError if the request fails without being
+        carried out."""
         try:
             content = msgspec.json.decode(body, type=Body)
         except msgspec.MsgspecError:
@@ -127,15 +127,15 @@ class UnreliableRuntime(Runtime):
             return refused(operation, request, caller, snapshot, self.environment, kind)
 
     def _is_valid(self, name: str, body: bytes) -> bool:
-        """Whether a batch is valid as a whole: an invalid one is refused, not divided."""
+        """Whether a batch is valid as a whole. An invalid batch is refused, not divided."""
         try:
             return super().explain(name, body).error is None
         except ApiError:
             return False
 
     def _divided(self, content: Body) -> tuple[bytes, Body]:
-        """The body of a batch without some of its members, and these members, in the form of
-        RequestItems."""
+        """Divide a batch at random. Returns the body that is carried out, and the unprocessed
+        members in the form of RequestItems."""
         members = [
             (name, number)
             for name, wanted in content.get("RequestItems", {}).items()
@@ -172,8 +172,8 @@ def _with_unprocessed(name: str, answer: bytes, left: Body) -> bytes:
 
 
 def _conflict(name: str, content: Body) -> ApiError:
-    """The error of a conflict: for a single write TransactionConflictException, and for a
-    transaction TransactionCanceledException, with a conflict of the first action as the reason."""
+    """The error of a conflict: TransactionConflictException for a single write, and
+    TransactionCanceledException for a transaction, whose first action has the conflict."""
     if name not in TRANSACTIONS:
         return TransactionConflictException(CONFLICT)
     others = len(content.get(TRANSACTIONS[name]) or [None]) - 1

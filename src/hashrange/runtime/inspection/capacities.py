@@ -1,4 +1,4 @@
-"""The capacity of tables and indexes, the progress of builds and the lag, for metrics."""
+"""The capacity of tables and indexes, and the progress and lag of indexes, for metrics."""
 
 from contextlib import closing
 from typing import Any
@@ -21,9 +21,10 @@ _PREFIX_BYTES = 8
 class Capacity(Struct, frozen=True):
     """The capacity of a table (`index` None), or of its global or vector index.
 
-    Figures that do not apply are None. Units are per second. While an index is built, `built` is
-    the part that is done, from 0 to 1. `lag_seconds` of an index that is updated from a log, or
-    whose throughput is enforced, is the age of the oldest change that it does not show yet.
+    Figures that do not apply are None. Units are per second. While an index is being built, `built`
+    is the completed part, from 0 to 1. `lag_seconds` is the age of the oldest change that the index
+    does not show yet; it is known for an index that is updated from a log or whose throughput is
+    enforced.
     """
 
     table: str
@@ -37,8 +38,8 @@ class Capacity(Struct, frozen=True):
 
 
 def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[Capacity]:
-    """The capacities of all tables in the order of their names, each followed by those of the
-    table's global and vector indexes."""
+    """The capacities of all tables in the order of their names. The capacities of a table's global
+    and vector indexes follow the table's."""
     with closing(store.snapshot()) as snapshot:
         steps: Any = fetch.all_tables()
         tables: list[Table] = drive(steps, snapshot)
@@ -53,7 +54,8 @@ def capacities(store: kv.Store, now: float, meter: Meter | None = None) -> list[
 
 
 def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None:
-    """The age of the oldest change that the table's global and vector indexes do not show yet.
+    """The age, in seconds, of the oldest change that the table's global and vector indexes do not
+    show yet.
 
     It is 0 if they show all changes, and None if they are not updated from a log.
     """
@@ -67,8 +69,8 @@ def lag_seconds(table: Table, snapshot: kv.Snapshot, now: float) -> float | None
 def queue_lag_seconds(
     meter: Meter | None, table: Table, owner: Table | Index | VectorIndex, now: float
 ) -> float | None:
-    """The lag of a global index whose entries wait for its units; None if `owner` is not a global
-    index, or throughput is not enforced."""
+    """The lag, in seconds, of a global index whose entries wait for write units. None if `owner` is
+    not a global index, or if throughput is not enforced."""
     if meter is None or not meter.enforced or not isinstance(owner, Index):
         return None
     return _age(meter.waiting_since(table, owner, now), now)
@@ -98,7 +100,7 @@ def _capacity(table: Table, owner: Table | Index | VectorIndex, lag: float | Non
 
 
 def _built(index: Index | VectorIndex) -> float:
-    """The part of the range of hashes that the build has read, from 0 to 1. The build reads rows in
-    the order of their hashes."""
+    """The completed part of an index build, from 0 to 1. A build reads rows in the order of their
+    hashes, and this is the part of the range of hashes that it has read."""
     reached = index.built_to[:_PREFIX_BYTES].ljust(_PREFIX_BYTES, b"\x00")
     return int.from_bytes(reached, "big") / (1 << 8 * _PREFIX_BYTES)

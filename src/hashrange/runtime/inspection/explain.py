@@ -38,10 +38,10 @@ class Explanation(Struct):
     """What a request would consume, and why.
 
     `rows_read` counts items and index entries, and `bytes_read` is their size. `items_returned`
-    counts the items that the client gets. `error` is the body of the error, if the request would be
-    refused; a write whose condition fails consumes units nevertheless. `notes` say what a write
-    does to each index, or that a read would return only a page. `access` is what the policies of a
-    principal say about each action of the request.
+    counts the items that the client gets. If the request would be refused, `error` is the body of
+    the error; a refused request may still consume units, such as a write whose condition fails.
+    `notes` say what a write does to each index, or that a read returns only one page. `access` has
+    the answers of the principal's policies, one for each action of the request.
     """
 
     operation: str
@@ -75,7 +75,7 @@ def explain(
 
 
 def _driven(steps: Generator[Any, Any, Any], snapshot: kv.Snapshot) -> Any:
-    """Run steps over a snapshot without counting their reads. Returns the result."""
+    """Run `steps` over a snapshot without counting their reads. Returns the result."""
     reply: Any = None
     try:
         while True:
@@ -106,7 +106,7 @@ def _explain(
     explanation.notes += _notes(decision)
     explanation.items_returned = 0 if decision.changes else _returned(response)
     if "LastEvaluatedKey" in response or "NextToken" in response:
-        explanation.notes.append("this is one page of the result, and more follow")
+        explanation.notes.append("this is one page of the result; more pages follow")
     return explanation
 
 
@@ -124,7 +124,7 @@ def _drive(steps: Steps, snapshot: kv.Snapshot, explanation: Explanation) -> Dec
 
 
 def _rows(read: kv.Read, reply: kv.Answer) -> Iterator[bytes]:
-    """The items and entries among the rows that were read."""
+    """The items and index entries in the answer to a read."""
     if isinstance(read, kv.Get):
         values = cast(list[bytes | None], reply)
         for (space, _), value in zip(read.keys, values, strict=True):
@@ -136,8 +136,7 @@ def _rows(read: kv.Read, reply: kv.Answer) -> Iterator[bytes]:
 
 
 def _add_charges(explanation: Explanation, charges: list[Charge]) -> None:
-    """Add a `Consumed` for each partition of a table or index, in the order in which the partitions
-    were used."""
+    """Add a `Consumed` for each partition that is charged, in the order of the charges."""
     lines: dict[tuple[str, str | None, int], Consumed] = {}
     for charge in charges:
         index = charge.index
@@ -162,7 +161,7 @@ def _notes(decision: Decision) -> Iterator[str]:
         for index, reason in reasons(change):
             yield f"{change.table.name}, index {index.name}: {reason}"
     if decision.transactional:
-        yield "a transaction doubles the units of tables, not those of their indexes"
+        yield "a transaction doubles the units of tables, but not those of their indexes"
 
 
 def _response(decision: Decision) -> dict[str, Any]:

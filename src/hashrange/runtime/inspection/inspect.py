@@ -1,6 +1,7 @@
-"""The contents of a database and their use: partitions, item collections, indexes, load.
+"""The contents and the load of a database: partitions, item collections and indexes.
 
-Source of the figures: counters of the partitions, which are exact, and the meter of this process.
+The contents come from the counters of the partitions, which are exact; the load comes from the
+meter of this process.
 """
 
 from collections.abc import Iterator
@@ -31,8 +32,8 @@ Shown = dict[str, Any]
 def inspect(
     store: kv.Store, meter: Meter | None, now: float, table_name: str | None
 ) -> list[Shown]:
-    """The report of one table, or the reports of all tables in the order of their names; [] if
-    there is no table with this name."""
+    """The report of one table, or of all tables in the order of their names. Empty if there is no
+    table with this name."""
     with closing(store.snapshot()) as snapshot:
         tables: list[Table] = _answered(fetch.all_tables(), snapshot)
         wanted = [table for table in tables if table_name in (None, table.name)]
@@ -118,7 +119,7 @@ def _partitions(
     counts: list[tuple[int, int]],
     usage: SourceUsage | None,
 ) -> Iterator[Shown]:
-    """The range of each partition, its contents and its use."""
+    """The range, the contents and the load of each partition."""
     for partition, (items, size) in zip(owner.partitions, counts, strict=True):
         end = partitions.end_of(owner, partition)
         shown: Shown = {
@@ -138,8 +139,8 @@ def _partitions(
 
 
 def _first_key(owner: Table | Index, snapshot: kv.Snapshot, start: bytes) -> Shown | None:
-    """The key of the first item of a partition that begins within an item collection; None for any
-    other partition."""
+    """The key of the first item of a partition, if the partition begins in the middle of an item
+    collection; otherwise None."""
     if len(start) <= kv.PARTITION_BYTES:
         return None
     page = source.page(snapshot, kv.Range(owner.space, start, None, rows_max=1))
@@ -150,7 +151,7 @@ def _first_key(owner: Table | Index, snapshot: kv.Snapshot, start: bytes) -> Sho
 
 def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> Shown:
     """The largest item collections among the first rows, about `rows_max` of them. The report is
-    `complete` if there are no other rows."""
+    `complete` if these are all rows."""
     sizes: dict[bytes, tuple[int, int]] = {}
     names: dict[bytes, bytes] = {}
     walked, start, complete = 0, b"", False
@@ -182,8 +183,11 @@ def _collections(owner: Table | Index, snapshot: kv.Snapshot, rows_max: int) -> 
 
 
 def _add_credit(shown: Shown, meter: Meter, table: Table, owner: Table | Index, now: float) -> None:
-    """Add to a report the units that each partition, and the table or index as a whole, can serve
-    now. Debts are negative."""
+    """Add the read and write credit of each partition, and of the whole table or index, to a
+    report.
+
+    The credit is the number of units that can be served now; it is negative after a debt.
+    """
     for name, written in (("read_credit", False), ("write_credit", True)):
         credits = meter.credits(table, owner, written, now)
         for part in shown["partitions"]:
@@ -217,7 +221,7 @@ def _insights(
 
 
 def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
-    """The keys with the highest counts: one list of partition keys, and one of partition keys
+    """The keys with the highest counts, in two lists: partition keys alone, and partition keys
     together with sort keys."""
     return {
         "partition_keys": [
@@ -232,6 +236,7 @@ def _hot(owner: Table | Index, counts: KeyCounts) -> dict[str, list[Shown]]:
 
 
 def _named(owner: Table | Index, raw: bytes, *, whole: bool = False) -> Shown:
-    """The values of a partition key or, with `whole`, of the sort key too, by attribute name."""
+    """The values of a partition key by attribute name; with `whole`, also the value of the sort
+    key."""
     names = owner.key if whole else owner.hash
     return cast(Shown, dict(zip(names, keys.parse_raw(raw), strict=False)))

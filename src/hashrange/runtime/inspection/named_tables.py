@@ -1,4 +1,4 @@
-"""The tables that a request names, for counting requests that got an error."""
+"""The tables that a request names, for counting requests that failed."""
 
 from hashrange.model.caller import Caller
 from hashrange.model.errors import ApiError
@@ -6,7 +6,7 @@ from hashrange.operations import OPERATIONS
 
 
 def tables_named(operation: str, body: bytes, caller: Caller) -> list[str]:
-    """The names of the tables, each once; [] if the request is invalid."""
+    """The names of the tables, without duplicates; [] if the request is invalid."""
     known = OPERATIONS.get(operation)
     if known is None:
         return []

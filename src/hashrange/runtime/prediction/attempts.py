@@ -1,10 +1,10 @@
-"""The first attempts of requests, with what they would consume: an open loop.
+"""The first attempt of each request, with the consumption that it would have if it were admitted.
 
-A scenario refuses other requests than the recording did, and nobody knows which of its refused
-requests would be sent again. So each request is replayed once, at the time of its first attempt. If
-this attempt was refused, it has consumed nothing in the recording. Then it is assumed to consume as
-much as a later attempt of the same invocation or, if there is none, the average of the same
-operation on the same table or index.
+A scenario does not refuse the same requests as the recording, and nobody knows which refused
+requests clients would send again. So each request is replayed once, at the time of its first
+attempt. If this attempt was refused in the recording, its consumption is not known. It is assumed
+to be that of a later attempt of the same invocation or, if no attempt was admitted, the average of
+the same operation on the same table or index.
 """
 
 from collections import defaultdict, deque
@@ -31,8 +31,8 @@ class Held(Struct, gc=False):
 
 
 class Assumed(Struct):
-    """The number of requests, of their later attempts (`retried`), and of the requests whose
-    consumption is assumed (`assumed`)."""
+    """The number of requests, of later attempts (`retried`), and of requests whose consumption is
+    assumed (`assumed`)."""
 
     requests: int = 0
     retried: int = 0
@@ -40,8 +40,8 @@ class Assumed(Struct):
 
 
 class Averages:
-    """The average consumption of requests in each space, by their operation and by the space for
-    which they ask to be admitted."""
+    """The average consumption of requests in each space, separately for each operation and for each
+    space in which the requests ask for admission."""
 
     def __init__(self) -> None:
         self._paid: defaultdict[tuple[str, int], dict[int, list[float]]] = defaultdict(dict)
@@ -56,8 +56,8 @@ class Averages:
                 total[0] += paid.units
 
     def paid(self, event: Event) -> list[Paid]:
-        """The consumption that is assumed for a request of which every attempt was refused: what
-        one attempt would have consumed if it had been admitted."""
+        """The assumed consumption of a request whose attempts were all refused: the consumption of
+        one attempt, if it had been admitted."""
         estimated = []
         for ask in event.asks:
             place = event.operation, ask.space
@@ -73,7 +73,7 @@ class Averages:
 
 
 class FirstAttempts:
-    """Passes on the lines of a load in their order, without the later attempts of requests."""
+    """Passes on the lines of a load in their order, but omits later attempts of requests."""
 
     def __init__(self) -> None:
         self.counted = Assumed()
@@ -91,7 +91,7 @@ class FirstAttempts:
         yield from self._ready(None, all_of_them=True)
 
     def _joins(self, event: Event) -> bool:
-        """Whether the line belongs to a request that an earlier line has introduced.
+        """Whether an event belongs to a request that began with an earlier line.
 
         If it does, its consumption is stored in the earlier line.
         """

@@ -1,9 +1,9 @@
 """Described loads: requests at regular intervals, whose keys are drawn from distributions.
 
-The requests follow from the description and a fixed seed alone, so a load is the same each time
-that it is read. The description says what each call consumes in each table and index, and how many
-keys there are. For each request, the rank of its key is drawn once, for the table and all indexes.
-So an item that is hot in the table is hot in its indexes too.
+The requests depend only on the description and a fixed seed, so a load is the same each time that
+it is read. The description has the consumption of each call in each table and index, and the number
+of keys. For each request, the rank of its key is drawn once, for the table and all indexes. So a
+hot item of the table is also hot in the indexes.
 """
 
 from bisect import bisect
@@ -27,7 +27,7 @@ STARTED = 1_795_219_200.0
 
 
 class Keys(Struct, frozen=True):
-    """`count` partition keys with a common prefix, `name`; a single key is `name` itself."""
+    """`count` partition keys that begin with `name`. If `count` is 1, the key is `name` itself."""
 
     name: str
     count: int = 1
@@ -43,8 +43,11 @@ class Part(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A call that is made `rate` times per second. With a `zipf` exponent s, the key of rank r is r
-    ** s times rarer than the first; without one, all keys are equally frequent."""
+    """A call that is made `rate` times per second.
+
+    If `zipf` is a number s, the key of rank r is r ** s times rarer than the key of rank 1. If it
+    is None, all keys are equally frequent.
+    """
 
     name: str
     rate: float
@@ -53,7 +56,7 @@ class Call(Struct, frozen=True):
 
 
 class Described:
-    """The load of some calls on a table, for a number of seconds."""
+    """The load of some calls on a table, for `seconds` seconds."""
 
     def __init__(self, path: str, head: Head, table: Table, calls: Sequence[Call], seconds: float):
         self.path = path
@@ -124,7 +127,7 @@ class _Drawn:
 
 @lru_cache(1 << 14)
 def _key(name: str, rank: int, count: int, attributes: int) -> tuple[bytes, bytes]:
-    """The digest and the bytes of the partition key that has this rank among `count` keys."""
+    """The digest and the bytes of the partition key with this rank among `count` keys."""
     text = name if count == 1 else f"{name} {rank + 1}"
     raw = raw_key([{"S": text}] * attributes)
     return digest(raw), raw

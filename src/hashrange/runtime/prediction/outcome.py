@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 class First(Struct):
-    """The first refusal, and the number of seconds after which it came."""
+    """The first refusal, and its time in seconds since the beginning of the load."""
 
     seconds: float
     reason: str
@@ -41,7 +41,7 @@ class Refused(Struct):
 
 
 class Use(Struct):
-    """The consumption of a table (`index` None) or index, and its state at the end."""
+    """The consumption of a table (`index` None) or index, and its state at the end of the load."""
 
     table: str
     index: str | None
@@ -58,7 +58,7 @@ class Use(Struct):
 
 
 class Change(Struct):
-    """A reaction of DynamoDB to the load: a split, or more warm throughput."""
+    """A reaction of DynamoDB to the load: a split of a partition, or more warm throughput."""
 
     seconds: float
     table: str
@@ -67,8 +67,8 @@ class Change(Struct):
 
 
 class Outcome:
-    """Counts the requests and the refusals while a load is replayed. A `brief` outcome leaves out
-    what only reports need."""
+    """Counts the requests and the refusals while a load is replayed. A `brief` outcome omits
+    figures that only reports need."""
 
     def __init__(self, meter: Meter, started: float, brief: bool = False) -> None:
         self.requests = 0
@@ -145,7 +145,7 @@ class Outcome:
                     self.peak_share = max(self.peak_share, used / (MINUTE * most))
 
     def changed(self, seconds: float, step: dict[str, Any], table: Table) -> None:
-        """Call this when upkeep has changed a table because of its load."""
+        """Call this when a step of the upkeep has changed a table because of the load."""
         body = step["Body"]
         name = body["IndexName"]
         source = table if name is None else table.index(name)
@@ -185,7 +185,7 @@ class Outcome:
 
     @property
     def throttled(self) -> float:
-        """The share of requests that were refused."""
+        """The share of requests that were refused, from 0 to 1."""
         return self.refused_requests / self.requests if self.requests else 0.0
 
     @property
@@ -194,7 +194,7 @@ class Outcome:
 
 
 def key_text(source: Table | Index, raw: bytes) -> str:
-    """A partition key for people: its values or, if they are not known, its position."""
+    """A readable partition key: its values or, if they are not known, its position."""
     if not raw:
         return "not known"
     values: Sequence[Any] = parse_raw(first_of_raw(raw, len(source.hash)))

@@ -1,4 +1,4 @@
-"""Predictions: a load in several scenarios, and what the results depend on.
+"""Predictions: a load in several scenarios, and how the results depend on the assumptions.
 
 Everything is synchronous and deterministic: the same load gives the same figures.
 """
@@ -36,8 +36,8 @@ most `CONFIRMED_MAX`, are tried with the whole load."""
 
 
 class Smallest(Struct):
-    """The smallest provisioned capacity without refusals. `units` is None if no capacity is
-    sufficient; then `why` names what is refused nevertheless."""
+    """The smallest provisioned capacity without refusals. If no capacity is sufficient, `units` is
+    None, and `why` is the reason."""
 
     units: Wanted | None
     why: str = ""
@@ -61,8 +61,8 @@ class Prediction(Struct):
 
 
 class Predictor:
-    """Makes the prediction for a load. `progress` is called with a description of each step before
-    the step begins."""
+    """Makes the prediction for a load. Before each step, `progress` is called with a description of
+    the step."""
 
     def __init__(self, load: Load, progress: Callable[[str], None] = lambda _: None) -> None:
         self._load = load
@@ -70,8 +70,10 @@ class Predictor:
         self._settings = settings_of(load.head)
 
     def predict(self, scenarios: Sequence[Scenario], add_smallest: bool = False) -> Prediction:
-        """Predict the outcome in each scenario. With `add_smallest`, the smallest provisioning is
-        one more scenario. Raises TraceError."""
+        """Predict the outcome in each scenario. Raises TraceError.
+
+        With `add_smallest`, the smallest sufficient provisioning is added as another scenario.
+        """
         self._progress("replaying the load")
         replays = [Replay(self._load.head, each) for each in scenarios]
         demand, first = Demand(), FirstAttempts()
@@ -85,7 +87,7 @@ class Predictor:
             elif type(line) is Note:
                 notes.append(line.note)
         if time < 0:
-            raise TraceError(f"{self._load.path}: it has no requests")
+            raise TraceError(f"{self._load.path}: the load has no requests")
         time = max(time, int(self._load.seconds * SECOND))
         for replay in replays:
             replay.end(time)
@@ -137,8 +139,8 @@ class Predictor:
     def _factors(self, units: Wanted, thinned: int) -> list[float]:
         """Factors for the units, smallest first, to be tried in this order with the whole load.
 
-        Each factor but the last was sufficient in a replay of a thinned load. The last one is the
-        largest possible factor.
+        Each factor but the last was sufficient in a replay of a thinned load. The last factor is
+        the largest possible one.
         """
         low, high = 1.0, float(UNITS_MAX)
         sufficient = [high]
@@ -160,7 +162,8 @@ class Predictor:
         return [*sorted(sufficient)[:CONFIRMED_MAX], float(UNITS_MAX)]
 
     def _try(self, units: Wanted) -> Outcome:
-        """The outcome of a replay with these units. The replay ends at the first refusal."""
+        """The outcome of a replay with these provisioned units. The replay ends at the first
+        refusal."""
         replay = Replay(self._load.head, _provisioned("a trial", units), Chosen(trial=True))
         time = 0
         for line in self._lines(FirstAttempts()):
@@ -188,7 +191,8 @@ class Predictor:
             each.range = Range(whole, base, varied, thinned)
 
     def _replay_some(self, replays: Sequence[Replay], thinned: int) -> None:
-        """Replay a sample: of every `thinned` successive requests, one that is drawn at random."""
+        """Replay a sample of the load: one random request of every `thinned` successive
+        requests."""
         random, time, left, behind = Random(0), 0, 1, 0
         for line in self._lines(FirstAttempts()):
             if type(line) is Event:
@@ -208,8 +212,10 @@ class Predictor:
     def _variations(
         self, predicted: Predicted, thinned: int, demand: Demand
     ) -> dict[str, list[Replay]]:
-        """The replays whose variation may change the outcome, by the name of what is varied. If
-        there are any, the name "" has a replay without variation."""
+        """The replays of variations that may change the outcome, by the name of what is varied.
+
+        If there are any, the result also has a replay without variation, under the name "".
+        """
 
         def replay(settings: dict[str, float] | None = None, seed: int | None = None) -> Replay:
             chosen = Chosen(settings or {}, seed, thinned, brief=True)

@@ -1,4 +1,4 @@
-"""Proves a replay: checks that the meter answers each request as it did during the recording."""
+"""Proves a replay: checks that the meter answers each request as it did in the recording."""
 
 from collections import OrderedDict
 from typing import Any
@@ -18,7 +18,7 @@ OPEN_MAX = 10_000
 
 class Proof(Struct):
     """The result of comparing a replay with its recording. `difference` describes the first answer
-    that differs."""
+    that differs; None if all are equal."""
 
     asks: int = 0
     refusals: int = 0
@@ -27,15 +27,17 @@ class Proof(Struct):
 
 
 def prove(trace: Trace) -> Proof:
-    """Replay all attempts as they were recorded, with the tables as they were. Raises TraceError
-    if the trace cannot be proved."""
+    """Replay all recorded attempts, with the recorded tables. Raises TraceError if the trace cannot
+    be proved."""
     if trace.head.throughput != "enforced":
         raise TraceError(
             f"{trace.path}: nothing was refused during the recording, because throughput was "
             "measured, not enforced"
         )
     if trace.head.keys != "exact":
-        raise TraceError(f"{trace.path}: it has no keys; record it with --record-keys exact")
+        raise TraceError(
+            f"{trace.path}: the trace has no keys; record the load with --record-keys exact"
+        )
     replayed = _Replayed(trace)
     for number, line in trace.lines():
         if type(line) is Event:

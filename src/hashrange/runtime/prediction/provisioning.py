@@ -1,9 +1,9 @@
 """Finds the smallest provisioned capacity that refuses nothing, by bisection.
 
-The consumption of a table or index is summed up in bins, which are equal spans of time. All
-requests of a bin are assumed to come at its beginning, so the resulting capacity is never too
-small. The meter's own `Bucket` decides whether a request is refused. Afterwards a replay through
-the whole meter tells whether partitions refuse requests nevertheless.
+The consumption of a table or index is added up in bins, which are equal spans of time. All requests
+of a bin are assumed to come at its beginning, so the resulting capacity is never too small. The
+meter's own `Bucket` decides whether a request is refused. But a `Bucket` does not know partitions,
+which may still refuse requests; a replay through the whole meter shows whether they do.
 """
 
 from array import array
@@ -21,9 +21,11 @@ UNITS_MAX = 40_000
 
 
 class Bins:
-    """The read or write units that one table or index consumes over time, which is divided into
-    bins of equal length: for each bin with charges, the units of all charges and of the last one.
-    If there are too many bins, their length is doubled."""
+    """The read or write units that one table or index consumes over time.
+
+    The time is divided into bins of equal length. Each bin with charges has the units of all of its
+    charges, and the units of its last charge. If there are too many bins, their length is doubled.
+    """
 
     def __init__(self) -> None:
         self.microseconds = 10_000
@@ -73,7 +75,8 @@ class Bins:
         return True
 
     def smallest(self, table: Table, started: float, settings: Settings) -> int | None:
-        """The smallest sufficient rate; None if not even UNITS_MAX is sufficient."""
+        """The smallest sufficient rate, in units per second; None if UNITS_MAX is not
+        sufficient."""
         low, high = 0, 1
         while not self.suffices(high, table, started, settings):
             if high == UNITS_MAX:
@@ -89,7 +92,8 @@ class Bins:
 
 
 class Demand:
-    """The demand of a load on each table and index, whether or not it is admitted."""
+    """The units that the requests of a load need in each table and index, including refused
+    requests."""
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
@@ -126,8 +130,8 @@ class Demand:
     def smallest(
         self, started: float, settings: Settings
     ) -> dict[str, tuple[int | None, int | None]] | None:
-        """The smallest sufficient read and write units, by the names of tables and indexes; None if
-        no capacity is sufficient."""
+        """The smallest sufficient read and write units, by the names of tables and indexes. None if
+        no capacity is sufficient for one of them."""
         by_name: dict[str, tuple[int | None, int | None]] = {}
         for table in self.tables.values():
             for source in table.with_global_indexes():

@@ -1,4 +1,5 @@
-"""Reads a trace from a file, line by line: a long trace needs no more memory than a short one."""
+"""Reads a trace from a file, line by line, so that a long trace needs no more memory than a short
+one."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -22,14 +23,14 @@ _note = msgspec.json.Decoder(Note)
 
 
 class TraceError(ValueError):
-    """The trace or description cannot be used; the message is one line that names the place."""
+    """The trace or description cannot be used. The message is one line, which names the file and,
+    if possible, the line."""
 
 
 class Trace:
-    """The head of a trace and its lines, which can be read again and again.
+    """The head of a trace and its lines, which can be read repeatedly. Raises TraceError.
 
-    If the last line was not written completely, it is left out, and `cut` is its number. Raises
-    TraceError.
+    If the last line was not written completely, it is left out, and `cut` is its number.
     """
 
     def __init__(self, path: str) -> None:
@@ -76,8 +77,8 @@ class Trace:
 
 
 def settings_of(head: Head, changed: Mapping[str, float] = MappingProxyType({})) -> Settings:
-    """The settings of a meter that answers as the meter that recorded the load, except for the
-    settings in `changed`."""
+    """Settings for a meter that answers as the recording one did, except for the settings in
+    `changed`."""
     limits: Any = {**head.settings, **changed}
     settings = Settings(throughput="enforced", **limits)
     settings.check()
@@ -85,7 +86,7 @@ def settings_of(head: Head, changed: Mapping[str, float] = MappingProxyType({}))
 
 
 class _Checked:
-    """Checks that the lines of a trace say nothing impossible."""
+    """Checks that the lines of a trace are possible: their times, partitions, spaces and units."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

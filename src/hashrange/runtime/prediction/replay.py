@@ -1,4 +1,5 @@
-"""A load in one scenario: its tables, the real meter, and a clock that follows the load."""
+"""The replay of a load in one scenario: its tables, the meter, and a clock that follows the
+load."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -44,12 +45,12 @@ Asked = TypeVar("Asked", Ask, Paid)
 
 
 class Chosen(Struct, frozen=True):
-    """What is varied: settings of the meter, the positions of keys, and the number of requests that
-    one request stands for.
+    """A variation of a replay: the settings of the meter, the positions of keys, and the size of
+    the sample.
 
-    With `seed`, each key gets another random position. One of `thinned` requests is replayed, and
-    counts as all of them. A `brief` replay leaves out what only reports need. A `trial` ends as
-    soon as a request is refused.
+    With `seed`, each key gets another, random position. Of every `thinned` requests, only one is
+    replayed, with the weight of all. A `brief` replay omits figures that only reports need. A
+    `trial` ends as soon as a request is refused.
     """
 
     settings: dict[str, float] = {}
@@ -63,8 +64,8 @@ DEFAULT = Chosen()
 
 
 class Replay:
-    """The replay of a load in one scenario. `feed` it the lines of the load in their order;
-    `outcome` has the result."""
+    """The replay of a load in one scenario. Pass the lines of the load to `feed`, in their order;
+    then `outcome` has the result."""
 
     def __init__(self, head: Head, scenario: Scenario, chosen: Chosen = DEFAULT) -> None:
         self.settings = settings_of(head, chosen.settings)
@@ -146,7 +147,7 @@ class Replay:
         return Charge(table, index, key, paid.units * weight, paid.written, raw)
 
     def _blamed(self, event: Event, asked: Admit, limit: Limit) -> Place:
-        """The table or index whose limit was reached, and the key in it."""
+        """The table or index whose limit was reached, and the key that reached it."""
         source: Table | Index = limit.index or limit.table
         if source.space != asked.source.space:
             for paid in event.paid or ():
@@ -165,8 +166,11 @@ class Replay:
         return self._last[1]
 
     def _raw(self, source: Table | Index, key: bytes) -> bytes:
-        """Bytes that stand for a key when the meter counts hot keys, if the trace has only the
-        positions of keys. They are empty if they are not needed."""
+        """Bytes that stand for a key in counts of hot keys, if the trace has only the positions of
+        keys.
+
+        They are empty if they are not needed.
+        """
         if not self._hidden or not key or self._weight > 1:
             return b""
         name = b"position " + key[:4].hex().encode()
@@ -175,8 +179,8 @@ class Replay:
     # ---- shards ----
 
     def _spread(self, event: Event) -> Event:
-        """The request as it would be if indexes were sharded: it writes to one shard of an index,
-        and reads all shards."""
+        """The request on sharded indexes: a write goes to one shard of an index, and a read to all
+        shards."""
         self._number += 1
         asks = [part for ask in event.asks for part in self._parts(ask)]
         paid = None if event.paid is None else [p for each in event.paid for p in self._parts(each)]
@@ -198,8 +202,8 @@ class Replay:
     # ---- time ----
 
     def _pass(self, time: int) -> None:
-        """Let the time pass up to `time`, the time of the next request or of the end, and do the
-        upkeep that falls into this time."""
+        """Let the time pass up to `time`, with the upkeep of that period. `time` is that of the
+        next request or of the end."""
         while self._next_second <= time:
             at = self._started + self._next_second / SECOND
             if self._next_second >= self._next_upkeep:
@@ -232,8 +236,8 @@ class Replay:
     # ---- tables ----
 
     def _define(self, table: Table) -> None:
-        """Use a table as it is defined from here on in the load, with the changes of the scenario.
-        The partitions of this replay stay the same."""
+        """Use this definition of a table from now on, with the changes of the scenario. The
+        partitions in this replay stay the same."""
         wanted = self.scenario.of(table)
         known = self.tables.get(table.name)
         if known is not None and known.space == table.space:
@@ -260,8 +264,8 @@ class Replay:
 
 
 def _left(paid: Sequence[Paid], refused: list[bytes], places: dict[int, Source]) -> list[Paid]:
-    """The consumption of the members of a batch that are not refused. If an item is refused, the
-    writes of its index entries are left out too."""
+    """The consumption of the admitted members of a batch. If an item is refused, the writes of its
+    index entries are left out too."""
     left, admitted = [], True
     for each in paid:
         table, source = places[each.space]

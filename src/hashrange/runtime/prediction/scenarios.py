@@ -1,7 +1,7 @@
-"""Scenarios: a load on tables with other definitions than in its recording.
+"""Scenarios: a load on tables whose definitions differ from the recorded ones.
 
-A scenario changes the definitions of tables, as if they had been created with these, and may spread
-the keys of an index over shards.
+A scenario changes the definitions as if the tables had been created with the new ones. It may also
+spread the keys of an index over shards.
 """
 
 from collections.abc import Sequence
@@ -25,17 +25,19 @@ S = TypeVar("S", Table, Index)
 
 
 class Units(Struct, frozen=True):
-    """The provisioned units of a table, and also of each of its global indexes."""
+    """The provisioned units per second of each table, and of each of its global indexes."""
 
     read: int
     write: int
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """The changes to tables. With the `mode` None, tables keep their billing mode. `units` are for
-    all provisioned tables, and `changed` has the units of single tables and indexes, by name; None
-    keeps the read or write units unchanged. `shards` has the number of shards of indexes, by
-    name."""
+    """Changes to tables.
+
+    If `mode` is None, tables keep their billing mode. `units` are for all provisioned tables.
+    `changed` has the units of single tables and indexes, by name; None keeps the read or write
+    units unchanged. `shards` has the number of shards of indexes, by name.
+    """
 
     name: str
     mode: str | None = None
@@ -54,8 +56,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return self._source(changed, table)
 
     def with_units(self, name: str, units: dict[str, tuple[int | None, int | None]]) -> "Scenario":
-        """This scenario under another name, with these provisioned units of tables and indexes, by
-        name."""
+        """This scenario with another name, and with these provisioned units by the names of tables
+        and indexes."""
         return replace(self, name=name, mode="provisioned", changed=units)
 
     def _source(self, source: S, table: Table) -> S:
@@ -79,7 +81,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
 
 def fitted(source: S) -> S:
-    """The table or index, with as many partitions as its throughput needs."""
+    """The table or index, with enough partitions for its throughput."""
     wanted = partitions_needed(source.throughput, source.warm)
     if len(source.partitions) == 1 and wanted > 1:
         return replace(source, partitions=equal_parts(wanted))

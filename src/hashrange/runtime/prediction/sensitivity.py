@@ -1,6 +1,6 @@
 """The dependence of a prediction on constants that nobody outside DynamoDB knows.
 
-One constant at a time is varied, or the positions of the keys. The result is not a confidence
+Each variation changes one constant, or the positions of the keys. The result is not a confidence
 interval: we have chosen the values (docs/reference/predict.md), and the true value may be outside
 of their range.
 """
@@ -21,7 +21,8 @@ several."""
 
 
 class Constant(NamedTuple):
-    """A constant that is varied between two values. `setting` is the meter's setting for it."""
+    """A constant that is varied between `low` and `high`. `setting` is the meter's setting for
+    it."""
 
     name: str
     setting: str
@@ -41,7 +42,7 @@ its two values are added to the least and the largest lag."""
 
 
 class Result(Struct):
-    """The figures of one variation."""
+    """The figures of one replay."""
 
     throttled: float
     lag_seconds: float
@@ -52,7 +53,8 @@ class Result(Struct):
 
 
 class Varied(Struct):
-    """The effect of varying one thing: `low` and `high` have the least and the largest figures."""
+    """The effect of varying one constant or the keys: `low` and `high` have the least and the
+    largest figures."""
 
     name: str
     low: Result
@@ -62,9 +64,9 @@ class Varied(Struct):
 class Range(Struct):
     """The least and the largest figures of a scenario, over all variations.
 
-    `whole` are the figures of the whole load. `base` are the figures of the sample that the
-    variations replay: one of `thinned` requests. The effect of a variation is its difference from
-    `base`.
+    `whole` has the figures of the whole load. The variations replay only a sample, one of every
+    `thinned` requests, and `base` has the figures of the sample without a variation. The effect of
+    a variation is the difference of its figures from `base`.
     """
 
     whole: Result
@@ -90,11 +92,11 @@ class Range(Struct):
 
 
 def matter(outcome: Outcome, scenario: Scenario, demand: Demand, settings: Settings) -> set[str]:
-    """The names of the constants whose variation may change the figures of a scenario.
+    """The names of the constants that may change the figures of a scenario.
 
-    The others have no effect: the initial credit if nothing is provisioned, heat if no partition
-    comes near its limit, the backlog if no index is behind, and the placement of keys if one
-    partition could serve each table.
+    A constant is left out if it has no effect: the initial credit if nothing is provisioned, heat
+    if no partition comes near its limit, the backlog if no index is behind, and the placement of
+    keys if one partition could serve each table.
     """
     names = set()
     tables = [scenario.of(table) for table in demand.tables.values()]

@@ -17,8 +17,8 @@ Starts = tuple[tuple[bytes, int], ...]
 
 
 class Row(NamedTuple):
-    """The load of `seconds` seconds, from the second `since` on: the units and the refusals of each
-    partition, by its number."""
+    """The units and the refusals of each partition, by its number, for `seconds` seconds from the
+    second `since` on."""
 
     since: int
     seconds: int
@@ -52,7 +52,7 @@ class Timeline:
             self.add_row(seconds, tables, meter)
 
     def add_row(self, seconds: int, tables: dict[str, Table], meter: Meter) -> None:
-        """Add a row for the time since the last one."""
+        """Add a row for the time since the last row."""
         usage = meter.usage
         for table in tables.values():
             for source in table.with_global_indexes():
@@ -91,8 +91,7 @@ def _halved(rows: list[Row]) -> list[Row]:
 
 
 def _joined(first: Row, second: Row) -> Row:
-    """Join two rows. The load of a new partition counts for the partition that it was split
-    from."""
+    """Join two rows. The load of a new partition is added to the partition that was split."""
     units, refused = Counter(first.units), Counter(first.refused)
     numbers = {number for _, number in first.starts}
     for start, number in second.starts:

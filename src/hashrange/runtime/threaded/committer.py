@@ -1,10 +1,10 @@
 """Group commit: the thread or loop that holds the lock decides and commits all waiting requests.
 
-A thread that calls `execute` runs the next batch itself if no other thread does; otherwise it
-sleeps until its request is committed or until it is its turn to run a batch. On an event loop a
-batch is decided when a turn of the loop adds no more requests to it. Only the commit, which may
-wait for a disk, goes to a thread: if deciding did too, two threads would compete for the
-interpreter. The loop never waits for a lock.
+A thread that calls `execute` runs the next batch itself if no other thread is running one.
+Otherwise it sleeps until its request is committed, or until it can run a batch. An event loop runs
+a batch when a turn of the loop has added no more requests. The loop itself decides the batch,
+because a second thread would compete with it for the interpreter. Only the commit, which may wait
+for a disk, goes to a thread. The loop never waits for a lock.
 """
 
 from asyncio import AbstractEventLoop
@@ -39,7 +39,7 @@ class Committer(forks.Forkable):
     """Decides and commits the requests that write, in batches.
 
     `wake_upkeep` is called after each commit that changed or dropped a table. `watch` is called
-    with each transaction, and returns the transaction to use in its place. Without an `executor`
+    with each transaction, and returns the transaction to use in its place. If `executor` is None,
     the committer starts a thread of its own when it first needs one.
     """
 
@@ -64,19 +64,19 @@ class Committer(forks.Forkable):
         forks.watch(self)
 
     def after_fork_in_child(self) -> None:
-        """Forget all requests and locks: the parent answers its requests."""
+        """Forget all requests and locks: the parent answers these requests."""
         self._waiting: deque[Submission] = deque()
         self._lock = Lock()
         self._gatherings: dict[AbstractEventLoop, Gathering] = {}
         self._thread: ThreadPoolExecutor | None = None
 
     def execute(self, submission: Submission) -> bytes:
-        """From any thread: return the response after the commit, or raise the error."""
+        """From any thread: wait for the commit, then return the response or raise the error."""
         self._waiting.append(submission)
         return self._outcome_of(submission)
 
     def execute_all(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """From any thread: like `execute`, for several submissions, which share commits."""
+        """From any thread: like `execute`, but for several submissions, which share commits."""
         self._waiting.extend(submissions)
         outcomes: list[Outcome] = []
         for submission in submissions:
@@ -118,7 +118,7 @@ class Committer(forks.Forkable):
         (self._gatherings.get(loop) or self._gathering_on(loop)).begin()
 
     def close(self) -> None:
-        """Carry out the requests that have arrived. Returns when no commit is under way."""
+        """Carry out the waiting requests. Returns when no commit is under way."""
         self._lock.acquire()
         try:
             while self._waiting:
@@ -152,7 +152,7 @@ class Committer(forks.Forkable):
                 return
 
     def _wake(self, submission: Submission) -> bool:
-        """Wake the thread or loop that waits for a submission. Returns whether there is one."""
+        """Wake the thread or loop that waits for a submission. Returns False if none is waiting."""
         if submission.news:
             submission.news.set()
             return True
@@ -191,8 +191,11 @@ class Committer(forks.Forkable):
             self._commit(batch, transaction, loop)
 
     def _in_thread(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call a function in the executor or the committer's thread. The caller holds the lock and
-        hands it over to the function, so two functions never run at the same time."""
+        """Call a function in the executor or the committer's thread.
+
+        The caller holds the lock, and the function releases it. So two functions never run at the
+        same time.
+        """
         if self._executor:
             self._executor.submit(function, *arguments)
             return
@@ -240,7 +243,7 @@ class Committer(forks.Forkable):
                 self._wake_upkeep()
 
     def _next_batch(self, wait: bool) -> tuple[Batch, kv.Transaction | None]:
-        """Decide a batch; return it, and its transaction if there is anything to commit.
+        """Decide a batch. Returns it, and its transaction; None if there is nothing to commit.
 
         The caller holds the lock. Raises Busy only if `wait` is false.
         """
@@ -264,7 +267,8 @@ class Committer(forks.Forkable):
             raise
 
     def _pass_on(self, batch: Batch) -> None:
-        """Let the undecided requests of a batch wait for the next batch, or be decided aside."""
+        """Queue the late requests of a batch for the next batch, and have costly requests decided
+        aside."""
         self._waiting.extendleft(reversed(batch.late))
         for submission in batch.costly:
             self._propose(submission)
@@ -283,8 +287,8 @@ class Committer(forks.Forkable):
     def _tell(
         self, submissions: Sequence[Submission], here: AbstractEventLoop | None = None
     ) -> None:
-        """Tell the callers their outcomes: wake the threads that wait, and call each `done` on the
-        submission's loop. `here` is the loop that runs this, if one does."""
+        """Tell the callers their outcomes. This wakes the waiting threads, and calls `done` of each
+        request on its loop. `here` is the loop that runs this method; None outside of a loop."""
         told: dict[AbstractEventLoop, list[Submission]] = {}
         for submission in submissions:
             submission.settled = True

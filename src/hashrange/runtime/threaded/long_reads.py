@@ -1,4 +1,4 @@
-"""Reads that take longer than one slice of time, before they begin and while they run."""
+"""Reads that may take longer than one slice of time."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -17,10 +17,10 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 
 
 class LongRead(Struct, eq=False):
-    """A read that waits for a place among the long reads, and then has a snapshot of its own.
+    """A read that waits for a place among the long reads, and then has its own snapshot.
 
-    `weight` is the weight of the request (see `engine.cost`), and `asked` the time of its arrival.
-    A `costly` read does not begin here, but is decided aside.
+    `weight` is the weight of the request (see `engine.cost`), and `asked` is the time when it
+    arrived. A `costly` read is only queued here; it is decided aside.
     """
 
     operation: Operation
@@ -50,7 +50,8 @@ class LongRead(Struct, eq=False):
         return answer
 
     def step(self) -> Outcome | None:
-        """Continue for a slice of time. Returns the outcome at the end. Raises Costly."""
+        """Continue for a slice of time. Returns the outcome, or None if the read has not ended yet.
+        Raises Costly."""
         assert self._opened is not None
         assert self._drive is not None
         try:
@@ -62,7 +63,7 @@ class LongRead(Struct, eq=False):
             return self._opened.refusal(error)
 
     def close(self) -> None:
-        """Give the snapshot back."""
+        """Close the snapshot."""
         opened, self._opened, self._drive = self._opened, None, None
         if opened is not None:
             opened.close()

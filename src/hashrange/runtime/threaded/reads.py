@@ -1,11 +1,10 @@
 """Requests that only read, each answered from one snapshot of a synchronous store.
 
-There is one way to answer: the decision is driven over a snapshot whose tables and time are
-known. A thread drives it to its end. An event loop drives it for a slice of time, on the
-snapshot that all requests of the loop's turn share. If that is not enough, the read starts again
-on its own snapshot and takes turns with other long reads. The number of long reads under way is
-limited (`read_queue`), in threads too. A read of a single row needs no snapshot: a store answers
-it in one statement, together with the catalog's version.
+A thread runs a request to its end. An event loop runs it for a slice of time, on the snapshot that
+all requests of the loop's turn share. If this is not enough, the request starts again on its own
+snapshot, and takes turns with other long reads. The number of long reads under way is limited, also
+for threads (`read_queue`). A read of a single row needs no snapshot: a store answers it in one
+statement, together with the catalog's version.
 """
 
 from asyncio import AbstractEventLoop, get_running_loop
@@ -53,7 +52,7 @@ PAUSE_RATIO = 10
 
 
 class Reads:
-    """Answers requests that only read, from any thread or on event loops."""
+    """Answers requests that only read, in any thread or on event loops."""
 
     def __init__(self, store: kv.Store, environment: Environment, jobs: Jobs) -> None:
         self._store = store
@@ -100,7 +99,8 @@ class Reads:
     ) -> bytes | None:
         """On an event loop: return the response if one slice of time is enough for it.
 
-        Otherwise None, and `done` gets the outcome later. `turn` is None for a request by itself.
+        Otherwise return None; the outcome is passed to `done` later. `turn` is None for a request
+        that shares no snapshot.
         """
         weight = self._weight(operation, request)
         if turn is None:
@@ -138,8 +138,8 @@ class Reads:
         return response
 
     def _single(self, operation: Operation, request: Any, caller: Caller, turn: Turn) -> bytes:
-        """The response to a read of one row. Raises LargeRow if the row is large, and large rows
-        may not be read yet (see `_pause_end`)."""
+        """The response to a read of one row. While large rows may not be read (see `_pause_end`),
+        raises LargeRow for a large row."""
         timer = self._environment.clock.timer
         opened = turn.snapshot()
         source = opened.source
@@ -152,20 +152,23 @@ class Reads:
         return response
 
     def close(self) -> None:
-        """From any thread: refuse the reads that wait."""
+        """From any thread: refuse waiting reads."""
         self._closed = True
         self.forget_closed_loops()
 
     def forget_closed_loops(self) -> None:
-        """From any thread: close the snapshots of reads whose callers are gone."""
+        """From any thread: close the snapshots of reads whose event loops are closed."""
         for loop in tuple(self._running):
             if loop.is_closed():
                 for read in self._running.pop(loop, ()):
                     self._leave(read)
 
     def _weight(self, operation: Operation, request: Any) -> int:
-        """The weight of a request (see `engine.cost`). It is 0 while reads may be answered with old
-        values, because such reads are made here, whatever they cost."""
+        """The weight of a request (see `engine.cost`).
+
+        It is 0 while reads may be answered with old values. Such reads are never decided aside,
+        however costly they are.
+        """
         lagging = self._environment.lagging
         return 0 if lagging and lagging.is_active() else operation.weight(request)
 
@@ -180,8 +183,8 @@ class Reads:
     def _glance(self, operation: Operation, request: Any, caller: Caller) -> bytes | None:
         """Read one row, and check in the same read that the cached tables are current.
 
-        Returns None if they are not, or if the request is refused, because outdated tables may be
-        the reason.
+        Returns None if the tables are outdated. Also returns None if the request is refused,
+        because outdated tables may be the reason for the refusal.
         """
         catalog, clock, settings, meter, lagging, *_ = self._environment
         version, tables = catalog.known
@@ -207,7 +210,7 @@ class Reads:
         raise AssertionError("the operation must make only one read")
 
     def _add(self, read: LongRead) -> None:
-        """Begin a long read, or let it wait until there is a place for it."""
+        """Begin a long read, or queue it if no place is free."""
         loop = get_running_loop()
         self.forget_closed_loops()
         admitted = partial(call_on, loop, self._begin_late, read, loop)
@@ -221,7 +224,7 @@ class Reads:
             self._begin(read, loop)
 
     def _begin(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """Run a read that has a place, and release the place at its end."""
+        """Run a read that has a place. The place is released at its end."""
         again = partial(call_on, loop, self._begin, read, loop)
         if not self._queue.prepared(read.operation, again):
             return
@@ -245,7 +248,7 @@ class Reads:
         self._running[loop].append(read)
 
     def _go_aside(self, read: LongRead, loop: AbstractEventLoop) -> None:
-        """Start a read again, aside. It keeps its place among the long reads."""
+        """Start a read again as a costly request. It keeps its place among the long reads."""
         read.close()
 
         def done(outcome: Outcome) -> None:
@@ -259,7 +262,7 @@ class Reads:
         tell(read.done, outcome)
 
     def _leave(self, read: LongRead) -> None:
-        """Give back the snapshot of a read, and its place."""
+        """Close the snapshot of a read, and release its place."""
         try:
             read.close()
         finally:
@@ -268,8 +271,8 @@ class Reads:
     def _run_slice(self, loop: AbstractEventLoop) -> None:
         """Run one read for a slice of time.
 
-        Reads take turns, unless they hold too many bytes together. Then one read continues and the
-        others wait, because each may read 16 MB, and its answer is even larger.
+        Reads take turns, but only while they hold few bytes together. Otherwise one read continues
+        and the other reads wait: each may read 16 MB, and its response is even larger.
         """
         running = self._running[loop]
         read = running.popleft()

@@ -32,9 +32,9 @@ from hashrange.runtime.vector_views import VectorViews
 class Runtime(BaseRuntime):
     """Operations over one synchronous store. Its methods may be called from any thread.
 
-    `wake_upkeep` is called after a commit that changed or dropped a table. Commits that may wait
-    for a disk run in `executor` when they come from an event loop; by default, in a thread of
-    the runtime's own. Rows that an older version has stored are upgraded when the runtime is made.
+    The constructor upgrades rows that an older version has stored. `wake_upkeep` is called after a
+    commit that changed or dropped a table. For requests from an event loop, commits that may wait
+    for a disk run in `executor` or, if it is None, in a thread of the runtime's own.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Runtime(BaseRuntime):
         forks.watch(self)
 
     def call_all(self, name: str, bodies: Sequence[bytes]) -> list[Outcome]:
-        """Like `call` for several requests that write, which share commits: for programs that
-        load data. It may make other writers wait longer (see `Submission.bulk`).
+        """Like `call`, but for several requests that write and share commits, as in programs that
+        load data. Other writers may wait longer because of it (see `Submission.bulk`).
 
-        The outcome of each is its response's body or the error.
+        Returns the outcome of each request: the body of its response, or the error.
         """
         operation = self._find(OPERATIONS, name)
         outcomes: list[Outcome] = [b""] * len(bodies)
@@ -99,8 +99,8 @@ class Runtime(BaseRuntime):
         """On an event loop: run an operation. `done` is called with the response's body or the
         error.
 
-        If the request is a short read, `done` is called before `submit` returns, and otherwise
-        later on the loop. Reads of one `turn` share its snapshot.
+        For a short read, `done` is called before `submit` returns. Otherwise it is called later on
+        the loop. Reads of one `turn` share its snapshot.
         """
         operation = OPERATIONS.get(name)
         if operation is None or self._closed:
@@ -124,18 +124,18 @@ class Runtime(BaseRuntime):
             done(outcome)
 
     def turn(self) -> Turn:
-        """A Turn, to be shared by the requests of one turn of an event loop. Close it at the end of
-        the turn."""
+        """A Turn, which the requests of one turn of an event loop share. Close it at the end of the
+        turn."""
         return Turn(self._reads.open_brief)
 
     def take_steps(self) -> list[dict[str, Any]]:
-        """The steps of upkeep that the load asks for, such as splits of hot partitions."""
+        """The upkeep steps that the load requires, such as splits of hot partitions."""
         meter = self.environment.meter
         now = self.environment.clock.now()
         return meter.take_steps(now) if meter is not None else []
 
     def close(self) -> None:
-        """Carry out the writes that have arrived, then close the store."""
+        """Carry out the writes that wait, then close the store."""
         self._closed = True
         self._reads.close()
         self._jobs.close()

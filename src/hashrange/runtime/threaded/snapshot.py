@@ -1,4 +1,4 @@
-"""A snapshot of a synchronous store, and what is needed to answer requests from it."""
+"""A snapshot of a synchronous store, with the tables and the time for answering requests."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from hashrange.runtime.source import Source
 
 
 class ReadSnapshot:
-    """A snapshot, the tables in it, and a time at least as late as all times stored in it.
+    """A snapshot, its tables, and a time that is not earlier than any time stored in it.
 
     It serves one request after another. `source` answers their reads: it is the snapshot itself or,
     if the meter has to admit requests, this object.
@@ -43,8 +43,8 @@ class ReadSnapshot:
     ) -> Steps:
         """The steps that decide a request, not started yet.
 
-        With a `weight` (see `engine.cost`), the steps raise Costly if the request would take too
-        long.
+        If `weight` is not 0, the steps raise Costly if the request would take too long (see
+        `engine.cost`).
         """
         asks = self.source is self
         if asks and self._meter is not None:
@@ -59,18 +59,18 @@ class ReadSnapshot:
         return within_cost(steps, weight, body) if weight else steps
 
     def read(self, read: Any) -> Any:
-        """Answer a read or `Admit`."""
+        """The answer to a read or to an `Admit`."""
         if type(read) is Admit:
             assert isinstance(self._payer, Account), "only a metered request may ask for limits"
             return self._payer.limits(read)
         return self.snapshot.read(read)
 
     def response(self, decision: Decision) -> bytes:
-        """The response of a decision over this snapshot, after its units are charged."""
+        """Charge the units of a decision over this snapshot, and return its response."""
         return charged(encode(decision.response()), decision.receipt, self._payer, self.now)
 
     def refusal(self, error: Exception) -> ApiError:
-        """The error that the caller gets, after the units of the refused request are charged."""
+        """Charge the units of a refused request, and return the error for the caller."""
         return refused(error, self._payer, self.now)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The state that the reads of one turn of an event loop share."""
+"""The state that the reads of one event-loop turn share."""
 
 from asyncio import get_running_loop
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from hashrange.runtime.threaded.snapshot import ReadSnapshot
 
 
 class Turn:
-    """The snapshot that the reads of one turn of an event loop share, taken by the first of them.
+    """The snapshot that the reads of one turn of an event loop share. The first read opens it.
 
-    All requests of the turn arrived before the snapshot was taken, so no client can tell that it is
-    shared. The turn must be closed before the loop goes on.
+    All requests of the turn arrived before the snapshot was opened, so no client can tell that it
+    is shared. Close the turn before the loop continues.
     """
 
     __slots__ = ("_open", "_opened", "long_reads", "loop")
