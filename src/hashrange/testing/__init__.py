@@ -1,6 +1,6 @@
-"""Help for your own tests: a clock that you set, a store that fails on demand, the store suite.
+"""Helpers for your own tests: a clock that you set, a store that fails on demand, the store suite.
 
-`store_suite` needs pytest and hypothesis; nothing else here does.
+Only the store suite needs pytest and hypothesis.
 """
 
 from hashrange.testing.clock import TestClock

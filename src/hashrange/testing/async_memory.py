@@ -1,11 +1,10 @@
-"""An asynchronous store in memory, with random delays and real races.
+"""An asynchronous store in memory, with random delays and conflicts between transactions.
 
-It is for tests of code that works over an asynchronous store. Each step lets the event loop run for
-a random number of turns, so that other tasks run in between. Transactions do not exclude each
-other: a commit raises `Conflict` if a read of its transaction would now have another answer. A
-commit also raises `Conflict` if a transaction with a later time has already committed, so that
-commits are in the order of their times. If the store numbers the records of a table's log, the log
-relies on this order.
+It is for tests of code that works over an asynchronous store. Each step first lets the event loop
+run for a random number of turns, so that other tasks run in between. Transactions may overlap: a
+commit raises `Conflict` if a read of its transaction would now have another answer. It also raises
+`Conflict` if a transaction with a later time has already been committed. So the commits are in the
+order of their times, which a log with numbered records requires.
 """
 
 import asyncio
@@ -31,7 +30,8 @@ from hashrange.storage import MemoryStore
 
 
 class AsyncMemoryStore:
-    """Wraps `store`, which may be a `FaultyStore`. The same seed gives the same delays.
+    """An asynchronous store over `store`, which may be a `FaultyStore`. The same seed gives the
+    same delays.
 
     With `indexes_follow`, global indexes are updated from a log, after the commits. `turns_max` is
     the largest number of turns of the loop for which a step waits.
@@ -121,7 +121,8 @@ class AsyncMemorySnapshot:
 
 
 class AsyncMemoryTransaction(AsyncMemorySnapshot):
-    """A transaction that reads from a snapshot. The commit repeats its reads, to find conflicts."""
+    """A transaction that reads from a snapshot. The commit repeats all of its reads to find
+    conflicts."""
 
     def __init__(self, store: AsyncMemoryStore, snapshot: Snapshot) -> None:
         super().__init__(store, snapshot)
@@ -162,14 +163,15 @@ class AsyncMemoryTransaction(AsyncMemorySnapshot):
 
 
 def _clock(answer: Any, writes: Sequence[Write]) -> int:
-    """The time of a transaction: the clock in its `answer` to a Head, as raised by its writes."""
+    """The time of a transaction, in milliseconds: the stored clock (in `answer`), or a later time
+    in its `writes`."""
     raised = [write.value for write in writes if isinstance(write, Max)]
     stored: int = answer[1]
     return max([stored, *raised])
 
 
 def guarded(read: Read, answer: Any) -> Any:
-    """The part of an answer that must be the same at the commit. Counters may change, because
+    """The part of an answer that must not change before the commit. Counters may change, because
     they are statistics."""
     match read:
         case Counters():

@@ -4,9 +4,9 @@
         def make_store(self, folder: Path) -> Store:
             return BridgedStore(lambda: MyAsyncStore(...))
 
-A bridged store is a `StoreOnLoop`, by which threads use an asynchronous store. In addition, the
-reads of a transaction see its earlier writes, as in a synchronous store. The runtime's overlay does
-this.
+A bridged store is a `StoreOnLoop`, through which threads use an asynchronous store. In addition, it
+lays the earlier writes of a transaction over the reads (`Overlay`), because a synchronous store
+shows them.
 """
 
 import asyncio
@@ -37,16 +37,16 @@ from hashrange.runtime.overlay import Overlay
 
 @cache
 def _running() -> LoopThread:
-    """One event loop for all bridged stores of a process."""
+    """The event loop of all bridged stores of a process."""
     return LoopThread()
 
 
 class BridgedStore(StoreOnLoop):
     """An asynchronous store as a synchronous one. `make` is called on the store's loop.
 
-    It remembers which spaces exist, and how many rows the dropped spaces still have. The
-    asynchronous store cannot tell this within a transaction, because it gets the writes only with
-    the commit.
+    The bridged store remembers which spaces exist, and how many rows each dropped space still has.
+    The asynchronous store does not know this during a transaction, because it gets the writes only
+    with the commit.
     """
 
     def __init__(self, make: Callable[[], AsyncStore]) -> None:

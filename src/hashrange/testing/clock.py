@@ -9,9 +9,9 @@ When = float | str | datetime
 
 
 class TestClock:
-    """A clock that a test sets, for `connect(clock=...)` or any other source of epoch seconds.
+    """A clock that a test sets, for `connect(clock=...)`; other code can use its `now`.
 
-    `TestClock("2030-01-31")` stands still at that time, `TestClock()` runs with the wall clock.
+    `TestClock("2030-01-31")` stands still at that time. `TestClock()` runs with the wall clock.
     """
 
     __test__ = False  # pytest would take it for a class of tests
@@ -25,17 +25,17 @@ class TestClock:
         return (wall_clock() if self._frozen is None else self._frozen) + self._ahead
 
     def freeze(self, at: When | None = None) -> None:
-        """Stand still from now on, at the time `at` or, by default, at the current time.
+        """Stop the clock at the time `at` or, by default, at its current time.
 
-        Raises ValueError or TypeError for something that is not a time.
+        Raises ValueError or TypeError if `at` is not a time.
         """
         self._frozen = self.now() if at is None else _epoch_seconds(at)
         self._ahead = 0.0
 
     def advance(self, by: float | timedelta) -> None:
-        """Move the clock forward by `by`: seconds or a timedelta.
+        """Move the clock forward by `by`: a number of seconds, or a timedelta.
 
-        If `by` is negative, the clock goes back, as a corrected clock does.
+        If `by` is negative, the clock goes back, like a wall clock that is corrected.
         """
         self._ahead += by.total_seconds() if isinstance(by, timedelta) else by
 

@@ -1,4 +1,4 @@
-"""Makes any store fail on demand, by wrapping its public interface."""
+"""A wrapper that makes any store fail on demand."""
 
 import random
 from collections import Counter
@@ -22,15 +22,16 @@ from hashrange.kv import (
 
 
 class InjectedError(StoreError):
-    """The disk could not be read or written."""
+    """An injected fault: the disk could not be read or written."""
 
 
 class LandedUnknown(OutcomeUnknown):
-    """The connection was lost after the transaction had been committed."""
+    """An injected fault: the connection was lost after the transaction had been committed."""
 
 
 class LostUnknown(OutcomeUnknown):
-    """The connection was lost before the commit, and the transaction will never be committed."""
+    """An injected fault: the connection was lost before the commit. The transaction is never
+    committed."""
 
 
 FAULTS: Mapping[str, Sequence[type[StoreError]]] = {
@@ -43,11 +44,12 @@ FAULTS: Mapping[str, Sequence[type[StoreError]]] = {
 
 
 class FaultyStore:
-    """A store that fails: each step with probability `rate`, or one step that `countdown` chooses.
+    """A store that fails: either each step with probability `rate`, or one step after `countdown`
+    steps.
 
-    `countdown` is the number of steps before the step that fails. The same seed and the same steps
-    give the same faults. `struck` counts the faults by class. After the fault `ReadOnly`, the store
-    refuses to write. To simulate that it is opened again, wrap the inner store again.
+    The same seed and the same steps give the same faults. `struck` counts the faults by class.
+    After the fault `ReadOnly`, the store refuses all transactions. To simulate a restart, wrap the
+    inner store in a new FaultyStore.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class FaultyStore:
         self._store.close()
 
     def strike(self, step: str) -> None:
-        """Raise one of the faults of this kind of step, if a fault is due."""
+        """If a fault is due, raise one of the faults that this kind of step can have."""
         faults = self._faults.get(step)
         if faults and self._due():
             fault = self._random.choice(faults)
@@ -140,8 +142,8 @@ class _FaultyTransaction:
         return self._transaction.read(read)
 
     def write(self, writes: Sequence[Write], /) -> None:
-        """Pass the writes on one by one. If a fault occurs, some of them are done, and only
-        `rollback` undoes them."""
+        """Pass on the writes one by one. After a fault, some of them may have been done; `rollback`
+        undoes them."""
         for write in writes:
             self._faulty.strike("write")
             self._transaction.write((write,))

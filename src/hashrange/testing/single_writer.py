@@ -1,4 +1,4 @@
-"""The suite for stores with a single writer, which must promise more than other stores.
+"""The test suite for stores with a single writer, which give stronger guarantees than other stores.
 
 class TestMyStore(SingleWriterSuite):
     def make_store(self, folder: Path) -> Store:
@@ -30,7 +30,8 @@ from hashrange.testing.store_suite import SPACE, StoreSuite
 
 
 class SingleWriterSuite(StoreSuite):
-    """The tests of `StoreSuite`, and more. Subclass it as you would `StoreSuite`."""
+    """The tests of `StoreSuite`, and tests of the stronger guarantees. Subclass it like
+    `StoreSuite`."""
 
     def test_one_writes_at_a_time(self, store: Store) -> None:
         transaction = store.begin()

@@ -1,4 +1,4 @@
-"""Short ways to read and write a store in tests, each in a snapshot or transaction of its own."""
+"""Shortcuts for tests: each reads or writes a store in a snapshot or transaction of its own."""
 
 import threading
 from collections.abc import Callable
@@ -51,13 +51,13 @@ def values(source: Snapshot | Transaction, space: int, *keys: bytes) -> list[byt
 
 
 def keys(answer: Answer) -> list[bytes]:
-    """The keys of the rows in `answer`, a page."""
+    """The keys of the rows of a page."""
     assert isinstance(answer, Page)
     return [key for key, _ in answer.rows]
 
 
 def in_thread(work: Callable[[], None]) -> None:
-    """Run `work` in another thread, and raise its error here."""
+    """Run `work` in another thread, and raise its error in this thread."""
     errors: list[BaseException] = []
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""A simple model of a store, and random histories that compare a store with it."""
+"""A simple model of a store, and random tests that compare a store with the model."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -55,7 +55,8 @@ def value_of(weight_bytes: int, body: bytes = b"") -> bytes:
 
 
 class Model:
-    """The state that a store must have: rows of each space, dropped spaces, and counters."""
+    """The state that a store must have: the rows of each space, the dropped spaces, and the
+    counters."""
 
     def __init__(self) -> None:
         self.spaces: dict[int, dict[bytes, bytes]] = {SYSTEM_SPACE: {}}
@@ -133,7 +134,8 @@ rows = st.lists(st.tuples(spaces, keys, values | st.none()), min_size=1, max_siz
 
 
 class History(RuleBasedStateMachine):
-    """Everything that can happen to a store, in any order. Answers are compared with the model."""
+    """A random history of a store: every call may happen, in any order. Each answer of the store is
+    compared with the model's."""
 
     def __init__(self, make: Callable[[], Store]) -> None:
         super().__init__()
@@ -184,7 +186,7 @@ class History(RuleBasedStateMachine):
         self.find_appended()
 
     def find_appended(self) -> None:
-        """Check that the appended rows exist, and that their numbers rise within each slot in the
+        """Check that the appended rows exist, and that the numbers within each slot rise in the
         order of the appends."""
         model, wanted = self.committed, Range(LOG_SPACE, b"", None)
         page = read(self.store, wanted)
@@ -221,7 +223,7 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.transaction is not None)
     @rule(rows=rows)
     def put_and_delete(self, rows: Rows) -> None:
-        """Put these rows; delete a row whose value is None."""
+        """Put these rows. If a value is None, delete the row."""
         self.write(
             [
                 Delete(space, key) if value is None else Put(space, key, value)
@@ -305,7 +307,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def clock(self) -> None:
-        """A store may answer with its own time, but not with a time before that of the model."""
+        """Check the clock. It may be the store's own, but must not be earlier than the model's."""
         for source, model in self.sources():
             [now] = cast(list[int], source.read(Counters((CLOCK,))))
             assert now >= model.counters.get(CLOCK, 0)
@@ -320,24 +322,25 @@ class History(RuleBasedStateMachine):
         self.compare(Dropped())
 
     def compare(self, what: Read) -> None:
-        """Check that the transaction and each snapshot give the same answers as their models."""
+        """Compare the answers of the open transaction and of each snapshot with their models."""
         for source, model in self.sources():
             assert in_order(what, source.read(what)) == model.read(what)
 
     def sources(self) -> Iterator[tuple[Snapshot | Transaction, Model]]:
-        """The open transaction and each open snapshot, with the model of the same moment."""
+        """The open transaction and each open snapshot, each with the model of its moment."""
         yield from self.snapshots
         if self.transaction is not None:
             yield self.transaction, self.pending
 
 
 def in_order(read: Read, answer: Answer) -> Answer:
-    """The answer to a read. The answer to `Dropped` is sorted, because it may be in any order."""
+    """The answer to a read, in a fixed order: an answer to `Dropped` may have any order, so it is
+    sorted."""
     return sorted(cast(list[int], answer)) if isinstance(read, Dropped) else answer
 
 
 def run_histories(make: Callable[[], Store], examples: int, steps: int) -> None:
-    """Compare random histories of a store with the model. `make` gives an empty store each time."""
+    """Compare random histories of a store with the model. `make` returns a new, empty store."""
 
     class Histories(History):
         def __init__(self) -> None:

@@ -1,8 +1,9 @@
-"""Random races between concurrent transactions, for stores that allow them.
+"""Random tests of concurrent transactions, for stores that allow them.
 
-Each transaction reads, then writes, then commits. If a row that it has read has changed in the
-meantime, the commit must raise `Conflict`. Additions are never lost, and the clock never falls. A
-store with a single writer answers `Busy` to all transactions but one, so it has few races to lose.
+Each transaction reads, then writes, then commits. If a row that the transaction has read was
+changed by another one, the commit must raise `Conflict`. Increments of counters must not be lost,
+and the clock must not go back. A store with a single writer raises `Busy` for every transaction but
+one, so few of its transactions conflict.
 """
 
 from collections.abc import Callable
@@ -58,7 +59,7 @@ writes = st.one_of(
 
 
 class Racer:
-    """An open transaction, the rows it has read, and its writes."""
+    """An open transaction, the rows that it has read, and its writes."""
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
@@ -126,7 +127,7 @@ class Races(RuleBasedStateMachine):
 
 
 def _rows(what: Read, answer: Answer) -> Answer:
-    """The part of an answer that must be the same at the commit: of a `Head`, only the row."""
+    """The part of an answer that must not change before the commit: of a `Head`, only the row."""
     if isinstance(what, Head):
         assert isinstance(answer, tuple)
         return [answer[0]]
@@ -134,7 +135,7 @@ def _rows(what: Read, answer: Answer) -> Answer:
 
 
 def run_races(make: Callable[[], Store], examples: int, steps: int) -> None:
-    """Run random races on a store. `make` gives an empty store each time."""
+    """Run random concurrent transactions on a store. `make` returns a new, empty store."""
 
     class AllRaces(Races):
         def __init__(self) -> None:

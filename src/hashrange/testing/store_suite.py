@@ -1,16 +1,15 @@
-"""The store suite: tests of everything that `hashrange.kv` demands of a store.
+"""The store suite: tests of everything that `hashrange.kv` requires of a store.
 
     class TestMyStore(StoreSuite):
         def make_store(self, folder: Path) -> Store:
             return MyStore(folder / "db")
 
-`make_store` returns an empty store, and may keep it in the empty `folder`. The suite also demands
-that a write to an absent space raises `LookupError`.
+`make_store` returns an empty store, which may keep its files in `folder`, an empty folder. The
+suite also requires that a write to a space that does not exist raises `LookupError`.
 
-`StoreSuite` is for any store: with one writer or many, with counters in one place or in several,
-with a clock of its own or with a time that commits raise (`kv.Max`). `SingleWriterSuite`
-(`hashrange.testing.single_writer`) also tests what only a store with a single writer promises.
-Answers are compared with those of a simple model (`hashrange.testing.store_model`).
+`StoreSuite` is for any store. `SingleWriterSuite` (`hashrange.testing.single_writer`) also tests
+the guarantees that only a store with a single writer gives. Answers are compared with those of a
+simple model (`hashrange.testing.store_model`).
 """
 
 import threading
@@ -68,7 +67,7 @@ GUARDED: list[tuple[Read, Write]] = [
 
 
 class StoreSuite:
-    """The tests. Subclass it, name the subclass `Test...`, and define `make_store`."""
+    """The test suite. Subclass it, name the subclass `Test...`, and define `make_store`."""
 
     histories = 60  # random ones
 
@@ -155,7 +154,7 @@ class StoreSuite:
 
     @pytest.mark.parametrize(("what", "change"), GUARDED)
     def test_what_was_read_still_holds(self, store: Store, what: Read, change: Write) -> None:
-        """If an answer that a transaction read has changed, its commit fails and writes nothing."""
+        """If the answer to a read of a transaction changes, the commit fails and writes nothing."""
         first = store.begin()
         first.read(what)
         try:
@@ -172,7 +171,7 @@ class StoreSuite:
         assert counted(store, b"n") == 0
 
     def test_a_row_that_was_deleted_and_put_again_has_changed(self, store: Store) -> None:
-        """The old and the new row have the same key, but a reader of the old one must conflict."""
+        """If a row is deleted and put again, a commit that depends on the old row fails."""
         first = store.begin()
         first.read(Get(((SPACE, b"key"),)))
         for change in (Delete(SPACE, b"key"), Put(SPACE, b"key", value_of(2))):
@@ -189,7 +188,7 @@ class StoreSuite:
             first.commit()
 
     def test_counters_are_no_reason_for_a_conflict(self, store: Store) -> None:
-        """Many writers never wait for each other over a statistic or the clock."""
+        """Two transactions that change the same counter and the clock are both committed."""
         first = store.begin()
         first.read(Head((SPACE, b"key"), b"n"))
         first.read(Counters((b"n", CLOCK)))
@@ -204,7 +203,7 @@ class StoreSuite:
         assert counted(store, b"n") == 4
 
     def test_any_race(self, tmp_path: Path) -> None:
-        """Race concurrent transactions, if the store allows them."""
+        """Run random concurrent transactions, if the store allows them."""
         run_races(self._maker(tmp_path), examples=self.histories, steps=30)
 
     def test_a_snapshot_keeps_its_moment(self, store: Store) -> None:
@@ -291,7 +290,7 @@ class StoreSuite:
     # ---- the log ----
 
     def test_numbers_of_one_slot_rise_and_are_never_used_twice(self, store: Store) -> None:
-        """The numbers of committed rows stay unique after a rollback, and after a delete."""
+        """Numbers are not used again after a rollback or a delete."""
         seen: list[bytes] = []
         commit(store, CreateSpace(8))
         for _ in range(3):
@@ -344,7 +343,7 @@ class StoreSuite:
         assert list(store.verify()) == []
 
     def test_a_backup_never_replaces_a_file(self, store: Store, tmp_path: Path) -> None:
-        """A store that cannot copy itself also refuses with one line, and makes no file."""
+        """A backup refuses to overwrite a file. A store without backups raises a one-line error."""
         (taken := tmp_path / "taken").write_text("mine")
         with pytest.raises(StoreError, match=r"^[^\n]+$"):
             store.backup(str(taken))
@@ -364,7 +363,7 @@ class StoreSuite:
         assert row(store, (SPACE, b"key")) == value_of(9)
 
     def test_no_addition_of_many_threads_is_lost(self, store: Store) -> None:
-        """Threads increment the weight of two rows together; readers never see them differ."""
+        """Threads increment the weights of two rows together. Readers always see equal weights."""
         commit(store, Put(SPACE, b"twin", ROW.value))
         rounds, writers = 40, 4
 
