@@ -1,4 +1,4 @@
-"""Reads the access file: TOML that names principals, and policy files by relative paths."""
+"""Reads the access file, a TOML file that names principals and the files of their policies."""
 
 import os
 import stat
@@ -13,9 +13,10 @@ POLICY_FILE_BYTES_MAX = 1024 * 1024
 
 
 def read_access(path: Path) -> Access:
-    """The principals that a file names, with their policies. Raises AccessError or OSError.
+    """The principals that an access file names, with their policies. Raises AccessError or OSError.
 
-    Only the owner and the owner's group may be able to change the files.
+    Raises AccessError if users outside the owner's group may change the access file or a policy
+    file.
     """
     _check_safe(path)
 
@@ -42,7 +43,8 @@ def access_of(setting: Any) -> Access | None:
 
 
 def others_may(path: Path, bits: int) -> bool:
-    """Whether other users have any of the permissions `bits`, a mask as in `stat`."""
+    """Whether users outside the file's group have any of the permissions `bits` (a mask as in
+    `stat`)."""
     return os.name != "nt" and bool(path.stat().st_mode & bits)
 
 

@@ -36,7 +36,7 @@ def without_password(name: str) -> str:
 
 
 def printed(path: Path | str) -> str:
-    """The name of a database, as messages show it: without a password."""
+    """The address of a database as messages show it, without the password."""
     try:
         return str(path) if isinstance(path, Path) else without_password(path)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The composition root: the only module that opens stores and makes databases from them."""
+"""The composition root: the only module that opens stores and creates databases over them."""
 
 import os
 from collections.abc import Iterator
@@ -33,8 +33,8 @@ def restore(
 ) -> None:
     """Verify a backup and copy it to the new file `path`.
 
-    With `replace`, the file may exist, but must not be in use. Raises `StoreError`, and then leaves
-    `path` as it was.
+    With `replace`, the file may exist, but must not be in use. Raises `StoreError`; in this case
+    the file `path` is unchanged.
     """
     from hashrange.storage.sqlite import restore as put_back
 
@@ -49,16 +49,16 @@ def connect(
     region: str = DEFAULT_REGION,
     settings: Settings = DEFAULT_SETTINGS,
 ) -> Database:
-    """Open the database file `path`, creating it if needed; without a path, a database in memory.
+    """Open the database file `path`, or create it. Without a path, open a database in memory.
 
     A path that begins with postgresql:// names a PostgreSQL database, which other processes and
     machines may use at the same time: see docs/how-to/run-on-postgresql.md.
 
-    `durability`: with "full", an acknowledged write survives a power cut. With "relaxed", it
+    With the `durability` "full", an acknowledged write survives a power cut. With "relaxed", it
     survives a killed process, but perhaps not a power cut. "memory" is like "relaxed", but a power
-    cut may also damage the file. `clock` is any object whose `now()` gives epoch seconds, by
-    default the wall clock. `settings` has everything else. Raises `StoreError` with one line that
-    says what to do, and ValueError or TypeError for an invalid argument.
+    cut may also damage the file. `clock` is any object whose `now()` returns epoch seconds; the
+    default is the wall clock. `settings` has all other settings. Raises `StoreError` with one line
+    that says what to do, and ValueError or TypeError for an invalid argument.
     """
     from hashrange import storage
 
@@ -105,9 +105,9 @@ async def connect_async(
 ) -> Database:
     """Like `connect`, on an event loop: `async with await connect_async(path) as database`.
 
-    The connections to a PostgreSQL database belong to the running loop, which needs no other
-    thread; use `execute_async` and aiobotocore's clients there. A file or a database in memory is
-    opened in a thread, with the same result as from `connect`.
+    The connections to a PostgreSQL database belong to the running loop; on this loop, use
+    `execute_async` and aiobotocore's clients. A file or a database in memory is opened in a thread,
+    with the same result as from `connect`.
     """
     arguments: Any = {"clock": clock, "region": region, "settings": settings}
     dsn = None if path is None else _postgres_address(path)
@@ -127,9 +127,9 @@ async def connect_async(
 
 
 async def distribute(dsn: str) -> list[str]:
-    """Spread the PostgreSQL database over the nodes of its Citus cluster, in place.
+    """Distribute a PostgreSQL database over the nodes of its Citus cluster, in place.
 
-    Returns one line for each action. Raises StoreError. Stop all servers of the database first.
+    Stop all servers of the database first. Returns one line for each action. Raises StoreError.
     """
     with _asyncpg_is_needed():
         from hashrange.storage.postgres.cluster import distribute
@@ -148,17 +148,14 @@ async def check_cluster(dsn: str) -> list[str]:
 
 async def make_restore_point(dsn: str, name: str) -> list[str]:
     """Write a restore point at each node of a database's Citus cluster. Returns one line for each
-    node.
-
-    Raises StoreError.
-    """
+    node. Raises StoreError."""
     with _asyncpg_is_needed():
         from hashrange.storage.postgres.cluster import restore_point
     return await restore_point.make(dsn, name)
 
 
 def _employ_workers(database: Database, settings: Settings) -> None:
-    """Start the threads that work with Kinesis and with buckets, if the settings name these."""
+    """Start the threads that work with Kinesis and with buckets, if the settings ask for these."""
     if settings.kinesis is not None:
         from hashrange.transfers import kinesis
 
@@ -174,7 +171,8 @@ def _employ_workers(database: Database, settings: Settings) -> None:
 
 
 def _archive(database: Database, path: str, durability: Durability, settings: Settings) -> None:
-    """Start to ship the log of the file. Raises `StoreError` if the archive cannot be used."""
+    """Start to copy the log of the file to the archive. Raises `StoreError` if the archive cannot
+    be used."""
     from hashrange import archive, objects
     from hashrange.storage.sqlite.tail import Tail
 
@@ -205,14 +203,14 @@ def _check(durability: str, settings: object) -> None:
 def _check_archive(settings: Settings, is_file: bool) -> None:
     if settings.archive is not None and not is_file:
         raise StoreError(
-            "an archive needs a database file; for PostgreSQL, archive the log with pgBackRest "
-            "or WAL-G; a database in memory has no log"
+            "an archive needs a database file; a database in memory has no log, and PostgreSQL's "
+            "log can be archived with pgBackRest or WAL-G"
         )
 
 
 def _with_access(settings: Settings) -> dict[str, Any]:
-    """Arguments of a Database: `settings` without the access file and, if it names one, `access`
-    with the file's content. Raises ValueError or OSError."""
+    """Keyword arguments for Database: the `settings` without the access file, and `access` with its
+    content if there is one. Raises ValueError or OSError."""
     if settings.access is None:
         return {"settings": settings}
     from hashrange.database.access_file import access_of
@@ -221,7 +219,8 @@ def _with_access(settings: Settings) -> dict[str, Any]:
 
 
 def _postgres_address(path: str | bytes | os.PathLike[str]) -> str | None:
-    """`path`, if it is the address of a PostgreSQL database; None if it names a file."""
+    """`path` if it is the address of a PostgreSQL database; None if it names a file. Raises
+    StoreError for the address of a server."""
     name = os.fsdecode(path)
     kind = kind_of(name)
     if kind == "server":

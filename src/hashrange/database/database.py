@@ -40,7 +40,7 @@ _WIRE_FORM = (
 class Database:
     """One database. Its methods may be called from many threads, which share commits.
 
-    It is also a context manager, which closes the database; on an event loop, use `async with`.
+    It is also a context manager that closes the database; on an event loop, use `async with`.
 
     If the store belongs to an event loop (`StoreOnLoop`), only `execute_async` and `aclose` may be
     called on that loop. The other methods block, so they raise RuntimeError there.
@@ -79,11 +79,11 @@ class Database:
         self._caller = Caller(region, access.account if access else DEFAULT_ACCOUNT)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
+        """Run an operation of the API: `execute("GetItem", {"TableName": ..., "Key": ...})`.
 
-        `request` and the response are in wire form: values as {"S": "x"}, binary as base64 text
-        (`bytes` are accepted as well). Raises the errors of `hashrange.model.errors`, and
-        StoreError if the database is closed.
+        `request` and the response are in wire form: a value is {"S": "x"}, for example, and binary
+        data is base64 text (`bytes` are accepted as well). Raises the errors of
+        `hashrange.model.errors`, and StoreError if the database is closed.
         """
         try:
             return _decode(self.runtime.call(operation, _encode(request), self._caller) or b"{}")
@@ -111,8 +111,8 @@ class Database:
             raise
 
     def states(self) -> "States":
-        """An object that keeps states of a database in memory, and restores them. The initial state
-        is the one at the time of this call."""
+        """An object that keeps states of a database in memory, and restores them. Its initial state
+        is the state at this call."""
         from hashrange.database.states import States
         from hashrange.storage.memory import MemoryStore
 
@@ -124,14 +124,14 @@ class Database:
     ) -> dict[str, Any]:
         """Explain what a request would consume now. Nothing is written or charged.
 
-        With the ARN of a `principal` in the access file, the member `access` says, for each action,
-        which statement of which policy decides, and shows the condition keys.
+        `principal` is the ARN of a principal in the access file. With it, the member `access` has,
+        for each action, the policy statement that decides, and the condition keys.
 
         Returns the members of `hashrange.runtime.inspection.explain.Explanation`: the units read
-        and written, the partitions in which they are consumed, the rows read, the items returned,
-        and the effect of a write on each index. Raises the service's error if the request is
-        invalid, and ValueError if there is no such principal; an error that depends on the state of
-        the database is the member `error`.
+        and written, the partitions in which they are consumed, the number of rows read and of items
+        returned, and the effect of a write on each index. Raises the service's error if the request
+        is invalid, and ValueError if there is no such principal. An error that depends on the state
+        of the database is not raised; it is the member `error`.
         """
         caller = self._caller
         if principal is not None:
@@ -145,20 +145,24 @@ class Database:
     def inspect(self, table_name: str | None = None) -> list[dict[str, Any]]:
         """Describe all tables, or one table: partitions, largest item collections and indexes.
 
-        Sizes are in bytes, and `from` and `to` are ends of a range of the hash in hexadecimal.
-        `from_key` is the first key of a partition that begins within an item collection. With
-        `Settings(throughput=)` "measured" or "enforced", `load` has the units that this process has
-        consumed, the throttled requests, and the hottest keys. `contributor_insights` has the
-        reports of a table or index for which they are enabled. On Citus, and with enforced
-        throughput, `lag_seconds` of a global index is the age of the oldest change that the index
-        does not show yet. If throughput is enforced, `read_credit` and `write_credit` are the units
-        that each partition (and in `load`, the whole table or index) can still serve at once; a
-        debt is negative, None means no limit.
+        Sizes are in bytes. `from` and `to` are the ends of a partition's range of hashes, in
+        hexadecimal. If a partition begins in the middle of an item collection, `from_key` is its
+        first key. `contributor_insights` has the reports of a table or index for which they are
+        enabled.
+
+        With `Settings(throughput=)` "measured" or "enforced", `load` has the units that this
+        process has consumed, the throttled requests, and the hottest keys. If throughput is
+        enforced, `read_credit` and `write_credit` are the units that each partition can still serve
+        at once; those in `load` are for the whole table or index. A debt is negative, None means no
+        limit.
+
+        On Citus, and if throughput is enforced, `lag_seconds` of a global index is the age of the
+        oldest change that the index does not show yet.
         """
         return self.runtime.inspect(table_name)
 
     def expired_items(self) -> dict[str, int]:
-        """For each table, the number of expired items that this process has deleted."""
+        """The number of expired items that this process has deleted, by table."""
         return dict(self._upkeep.expired)
 
     def boto3_session(
@@ -180,13 +184,14 @@ class Database:
     def backup(self, path: str | os.PathLike[str], *, compact: bool = False) -> None:
         """Copy the database as of one moment to a new file, while it is in use.
 
-        A `compact` copy has no free pages, and takes longer.
-        Raises `StoreError` if the file exists, or if the database is in memory.
+        A `compact` copy has no free pages, and takes longer. Raises `StoreError` if the file
+        exists, or if the database is in memory.
         """
         self._store.backup(os.fsdecode(path), compact)
 
     def figures(self) -> dict[str, int]:
-        """Numbers for monitoring, by name: sizes in bytes, and counts since the database opened."""
+        """Numbers for monitoring, by name: sizes in bytes, and counts since the database was
+        opened."""
         figures = self._store.figures()
         for worker in self._workers:
             figures |= worker.figures()
@@ -199,43 +204,46 @@ class Database:
         return store.wait(store.store.place()) if isinstance(store, StoreOnLoop) else ""
 
     def check(self) -> Iterator[str]:
-        """Yield one line for each problem found: in the file, in rows, indexes and counters."""
+        """Check the file, the rows, the indexes and the counters. Yields one line for each
+        problem."""
         yield from self._store.verify()
         yield from problems(self._store)
 
     def start_upkeep(self) -> None:
-        """Start to search for work that an earlier process left undone, now and at intervals."""
+        """Start the upkeep threads. They look for work now and at intervals, also for work that an
+        earlier process has not finished."""
         for worker in (self._upkeep, *self._workers):
             worker.wake()
 
     def run_upkeep(self) -> None:
-        """Do now all the work that is due: index builds, the deletion of expired items, transfers.
+        """Do all work that is due: index builds, the deletion of expired items, transfers.
 
-        A thread does this work within seconds anyway; with this method, a test that has moved its
-        clock does not have to wait.
+        A thread does this work within seconds anyway. A test that has moved its clock calls this
+        method in order not to wait.
         """
         workers: list[Background] = [*self._workers, self._upkeep]
         while True in [worker.run_once() for worker in workers]:
             pass
 
     def employ(self, worker: Background) -> None:
-        """Keep a background thread, and close it together with the database."""
+        """Add a background thread, which is closed together with the database."""
         self._workers.append(worker)
         worker.wake()
 
     def start_scrubber(self) -> None:
-        """Start a repeated search for damage in the background, with a fiftieth of one core.
+        """Start a repeated search for damage in the background, which uses about 2 % of one core.
 
-        If damage is found, an error is logged, and from then on every write fails; reads continue.
+        If damage is found, an error is logged, and all further writes fail; reads continue.
         """
         self._scrubber.start()
 
     def on_damage(self, tell: Callable[[str], None]) -> None:
-        """When the search finds damage, `tell` is called with one line, in any thread."""
+        """Set a function that is called with one line when the search finds damage. It may be
+        called in any thread."""
         self._scrubber.on_damage(tell)
 
     def close(self) -> None:
-        """Answer the requests that have arrived, and close the store."""
+        """Answer the requests that have already arrived, then close the store."""
         for worker in self._workers:
             worker.close()
         self._scrubber.close()

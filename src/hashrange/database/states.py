@@ -1,8 +1,8 @@
 """States of a database in memory, which a test can restore.
 
-The rows become those of an earlier state, but values that identify versions never go back: the
-version of the catalog, the ids of spaces, the clock, and the sequence numbers of streams. So a
-number that a client or a cache has seen never gets another meaning.
+Restoring a state brings back its rows. But values that identify versions never go back: the version
+of the catalog, the ids of spaces, the clock, and the sequence numbers of streams. So a number that
+a client or a cache has seen never gets another meaning.
 """
 
 from secrets import token_bytes
@@ -18,7 +18,7 @@ _CATALOG_BYTES = 8
 
 
 class States:
-    """The initial state of a database, and later states that were kept under a name."""
+    """The initial state of a database, and later states that are kept by name."""
 
     def __init__(self, store: MemoryStore, runtime: BaseRuntime) -> None:
         self._store = store
@@ -31,12 +31,12 @@ class States:
         return sorted(self._kept)
 
     def keep(self, name: str) -> None:
-        """Keep the present state under `name`. It replaces an earlier state of this name."""
+        """Keep the current state under `name`, in place of an earlier state of this name."""
         self._kept[name] = self._store.state()
 
     def go_back(self, name: str | None = None) -> None:
-        """Restore the state `name`, or the first state. Raises KeyError if no state has this
-        name."""
+        """Restore the state `name` or, if it is None, the initial state. Raises KeyError if there
+        is no state of this name."""
         wanted = self._first if name is None else self._kept[name]
         self._store.go_on_from(lambda now: _following(now, wanted))
         views = self._runtime.environment.views
@@ -47,7 +47,8 @@ class States:
 
 
 def _following(now: State, wanted: State) -> State:
-    """The state `wanted`, but with versions that come after those of the state `now`."""
+    """The state `wanted`, but with versions that are later than those of the current state
+    `now`."""
     rows = dict(wanted.spaces[kv.SYSTEM_SPACE])
     spaces, catalog = system.SPACES[1], system.CATALOG_VERSION[1]
     made = [system.decode_number(s.spaces[kv.SYSTEM_SPACE].get(spaces)) for s in (now, wanted)]
