@@ -1,1 +1,1 @@
-"""boto3 and aiobotocore clients of a database in this process, and a JSON interface to it."""
+"""boto3 and aiobotocore clients of a database in this process, and calls with JSON bodies."""

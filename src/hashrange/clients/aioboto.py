@@ -1,7 +1,5 @@
-"""Answers aiobotocore's requests in this process, on the running event loop.
-
-No socket and no credentials are needed.
-"""
+"""Answers aiobotocore's requests in this process, on the running event loop, without a socket or
+credentials."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -22,7 +20,7 @@ def async_client(database: boto.Database, region: str = DEFAULT_REGION) -> Any:
     caller_of = boto.own_caller(database, region)
 
     class InProcess:
-        """Takes the place of aiobotocore's HTTP session."""
+        """Replaces aiobotocore's HTTP session."""
 
         def __init__(self, **_: Any) -> None: ...
 
@@ -60,13 +58,13 @@ class _Content:
 
 
 def awaited_response(response: Any) -> Any:
-    """A response of botocore, converted to a response as aiobotocore expects it."""
+    """A response of botocore, converted to a response of aiobotocore."""
     content = _Content(response.content)
     return AioAWSResponse(response.url, response.status_code, dict(response.headers), content)
 
 
 def _finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that never waits, so that no event loop has to run."""
+    """The result of a coroutine that never waits. Needs no event loop."""
     try:
         coroutine.send(None)
     except StopIteration as end:

@@ -1,8 +1,8 @@
-"""boto3 answered in this process: no socket, no credentials, no waiting.
+"""Answers boto3's requests in this process, without a socket or credentials.
 
-`boto3_session` makes a session whose requests a database answers; `hashrange.mock` answers the
+`boto3_session` makes a session whose requests a database answers. `hashrange.mock` also answers
 clients that other code makes. botocore does everything except sending: it validates, serializes,
-checks the CRC, parses and raises as with AWS.
+checks the CRC, parses the response and raises errors, as with AWS.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ def boto3_session(
     The session acts as the principal with this ARN in the database's access file; without an ARN it
     may do everything. Raises ValueError if there is no such principal.
 
-    The session ignores this machine's profiles and credentials, and signs nothing. It does not
-    retry unless `retry` is True: set it if the database makes requests fail on purpose.
+    The session ignores this machine's profiles and credentials, and signs nothing. With `retry`, it
+    retries failed requests like boto3; set it if the database makes requests fail on purpose.
     """
     caller_of = own_caller(database, region, principal)
     nowhere = (None, None, os.devnull, None)
@@ -94,7 +94,7 @@ def boto3_session(
 
 @cache
 def _loader(data_path: str | None) -> Loader:
-    """The loader of botocore's descriptions of services, shared by all sessions."""
+    """The loader of botocore's service descriptions, shared by all sessions."""
     return create_loader(data_path)
 
 
@@ -112,7 +112,8 @@ class _Content:
 
 
 def target(request: AWSPreparedRequest) -> str | None:
-    """The operation of DynamoDB or DynamoDB Streams that a request names, or None."""
+    """The operation of DynamoDB or DynamoDB Streams that a request names; None for any other
+    request."""
     match = _TARGET.fullmatch(_text(request.headers.get("X-Amz-Target", "")))
     return match[1] if match else None
 
@@ -121,7 +122,7 @@ CallerOf = Callable[[AWSPreparedRequest], Caller]
 
 
 def answer(database: Database, request: AWSPreparedRequest, caller_of: CallerOf) -> AWSResponse:
-    """The answer of a database to a request. `caller_of` returns the request's caller."""
+    """Answer a request from a database. `caller_of` returns the request's caller."""
     operation = _operation(request)
     outcome: Outcome
     runtime = database.runtime  # may raise if its test is over: not a server's error
@@ -135,7 +136,7 @@ def answer(database: Database, request: AWSPreparedRequest, caller_of: CallerOf)
 async def answer_async(
     database: Database, request: AWSPreparedRequest, caller_of: CallerOf
 ) -> AWSResponse:
-    """Like `answer`, without blocking the event loop."""
+    """Like `answer`, but does not block the event loop."""
     operation = _operation(request)
     told: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
@@ -175,8 +176,8 @@ def _response(request: AWSPreparedRequest, operation: str, outcome: Outcome) -> 
 def own_caller(database: Database, region: str, principal: str | None = None) -> CallerOf:
     """A function that returns the caller of a request from a session of this process.
 
-    The caller is the principal with the ARN `principal`; without an ARN, it may do everything. It
-    has the region of the request's host, or `region` if the host names none. Raises ValueError if
+    The caller is the principal with this ARN; without an ARN, the caller may do everything. Its
+    region is that of the request's host, or `region` if the host names none. Raises ValueError if
     the access file does not name the principal.
     """
     if principal is None:
@@ -184,7 +185,7 @@ def own_caller(database: Database, region: str, principal: str | None = None) ->
     acting(database, principal)
 
     def caller(request: AWSPreparedRequest) -> Caller:
-        """The caller: the principal, as the access file defines it now."""
+        """The principal as the access file defines it now, as a Caller."""
         now = acting(database, principal)
         check_expiry(now, time())
         return Caller(_region_of(request, region), now.account, "", now)
@@ -203,8 +204,8 @@ def signed_caller(database: Database, region: str, request: AWSPreparedRequest) 
     """The caller of a request, with the region and the access key of the request's signature.
 
     Without a signature, the region is that of the request's host, or `region` if the host names
-    none. If the database has an access file, the key must belong to a principal; its secret is not
-    checked. Raises UnrecognizedClientException or ExpiredTokenException.
+    none. If the database has an access file, the access key must belong to a principal; the secret
+    key is not checked. Raises UnrecognizedClientException or ExpiredTokenException.
     """
     signed = _CREDENTIAL.search(_text(request.headers.get("Authorization", "")))
     access = database.access

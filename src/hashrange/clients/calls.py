@@ -1,4 +1,4 @@
-"""The part of a runtime that every interface uses, and the error that answers a failed request."""
+"""The interface of a runtime for clients and servers, and the error for a failed request."""
 
 import logging
 from collections.abc import Collection
@@ -18,7 +18,7 @@ class Turn(Protocol):
 
 
 class Runtime(Protocol):
-    """The part of a runtime that the interfaces use."""
+    """The part of a runtime that clients and servers use."""
 
     @property
     def operations(self) -> Collection[str]:
@@ -32,7 +32,8 @@ class Runtime(Protocol):
     def submit(
         self, name: str, body: bytes, done: Done, caller: Caller, turn: Any = None, /
     ) -> None:
-        """Run an operation on an event loop. The loop calls `done`, at once or later."""
+        """Run an operation on an event loop. `done` is called with the outcome, on the loop: either
+        before this method returns, or later."""
         ...
 
     def turn(self) -> Turn:
@@ -41,9 +42,9 @@ class Runtime(Protocol):
 
 
 def refusal(operation: str, error: BaseException) -> ApiError:
-    """The error with which a failed request is answered: `error`, if it is an ApiError.
+    """The error for the caller of a failed request: `error` itself, if it is an ApiError.
 
-    Any other exception is logged, and answered as an internal error.
+    Any other exception is logged, and replaced by an internal error.
     """
     if isinstance(error, ApiError):
         # Its frames hold the request, in a cycle that only the garbage collector would free.

@@ -28,8 +28,8 @@ THROTTLED = frozenset(
 
 
 class Refused(DataError):
-    """An operation failed. `code` is the name of the service's error, or empty if the service did
-    not answer."""
+    """An operation failed. `code` is the name of the service's error; it is empty if the service
+    did not answer."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(f"{code}: {reason}" if code else reason)
@@ -44,11 +44,11 @@ class JsonConnection(Protocol):
     in_process: bool
 
     def call(self, operation: str, body: bytes, /) -> bytes:
-        """Send a request, and return the body of the answer. Raises Refused."""
+        """Send a request. Returns the body of the response. Raises Refused."""
         ...
 
     def call_all(self, operation: str, bodies: Sequence[bytes], /) -> list[Outcome]:
-        """Make the requests `bodies` at once, and return their answers in the same order.
+        """Send several requests at once. Returns their outcomes in the order of `bodies`.
 
         The requests may run in any order.
         """
@@ -58,17 +58,18 @@ class JsonConnection(Protocol):
 
 
 def remote_connection(client: Any, place: str, threads: int) -> JsonConnection:
-    """A connection to a server or AWS. Up to `threads` requests are sent at once."""
+    """A connection to a server or AWS. At most `threads` requests are under way at once."""
     return _Remote(client, place, threads)
 
 
 def connection_of(runtime: Runtime | AsyncRuntime, threads: int) -> JsonConnection:
-    """A connection, without boto3, to a database that is open in this process."""
+    """A connection to a database that is open in this process. Does not use boto3."""
     return _File(runtime) if isinstance(runtime, Runtime) else _Awaited(runtime, threads)
 
 
 class _File:
-    """A database in this process, called directly. Requests that are made at once share commits."""
+    """A database in this process that is called directly. The requests of one `call_all` share
+    commits."""
 
     in_process = True
 
@@ -90,7 +91,7 @@ class _File:
 
 
 class _Pooled:
-    """A database whose answers take a while, so that several threads make the requests."""
+    """A database that takes a while to respond, so requests are sent from several threads."""
 
     in_process = False
 
@@ -163,7 +164,8 @@ def _refused(error: BaseException) -> Refused:
 
 
 class refusals:  # noqa: N801  used as a word: `with refusals(name)`
-    """A context that turns the errors of boto3 clients, also of in-process ones, into `Refused`.
+    """A context manager that converts errors of boto3 clients to `Refused`. The clients may also be
+    in-process ones.
 
     `name` is the name of the database in the messages.
     """
@@ -187,7 +189,7 @@ class refusals:  # noqa: N801  used as a word: `with refusals(name)`
 
 
 def _with_bytes(value: Any) -> Any:
-    """A request in wire form, converted for boto3, which takes binary values as bytes."""
+    """A request in wire form, converted for boto3: binary values become bytes."""
     if isinstance(value, list):
         return [_with_bytes(each) for each in value]
     if not isinstance(value, dict):
