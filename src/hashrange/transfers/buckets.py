@@ -1,7 +1,7 @@
-"""The buckets that imports read from and exports write to.
+"""Opens the buckets that imports read from and exports write to.
 
-`serve --objects` says where they are: in a folder whose subfolders are the buckets, or, with
-`s3://`, in S3 or a service with its API.
+`serve --objects` names their place: a folder whose subfolders are the buckets, or `s3://` for S3 or
+another service with its API.
 """
 
 import io
@@ -21,7 +21,7 @@ _log = logging.getLogger("hashrange")
 
 
 class Failed(Exception):
-    """Raised if a job fails, with the service's code for the failure, and a message."""
+    """A job has failed. `code` is the service's code for the failure."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,8 @@ class Buckets:
         self._address = address
 
     def bucket(self, name: str) -> Objects:
-        """The bucket with this name. In S3 it need not exist. Raises Failed."""
+        """The bucket with this name. Raises Failed if its folder does not exist; in S3, this is not
+        checked."""
         if self._address == S3:
             return open_objects(S3 + name)
         path = os.path.join(self._address, name)
@@ -44,7 +45,7 @@ class Buckets:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Convert the errors of an object store into the failure of a job."""
+    """A context manager that converts the errors of an object store to Failed."""
     try:
         yield
     except ObjectError as error:
@@ -53,10 +54,10 @@ def failing() -> Iterator[None]:
 
 
 def failure(error: Exception, arn: str) -> tuple[str, str]:
-    """The service's code for the failure of a job, and a message. Errors of the database are raised
-    again, and the job is tried later.
+    """The service's code for the failure of a job, and a message.
 
-    Internal errors, damage and full disks are logged.
+    Errors of the database are raised again, because the job can be tried again later. Any error
+    other than Failed is logged.
     """
     if isinstance(error, ApiError | StoreError):
         raise error

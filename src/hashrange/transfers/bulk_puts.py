@@ -1,9 +1,8 @@
-"""Bulk puts: puts the items of objects into an existing table, and reports items that it cannot
-put.
+"""Bulk puts: put items from objects into an existing table, and report items that cannot be put.
 
-A step has at most one report of each type (errors, failed conditions): an object of JSON lines. The
-lines are stored with the job until the report is written, so that no line is lost or repeated. The
-names of the service's reports are not known, so the names used here are invented.
+A step writes at most one report of each type (errors, failed conditions), as an object of JSON
+lines. The lines are stored with the job until the report is written, so that no line is lost or
+repeated. The service's names of reports are not known; the names used here are invented.
 """
 
 from collections.abc import Iterator
@@ -69,7 +68,7 @@ class BulkPuts(Loader):
         return True
 
     def end(self, job: Json, failure: tuple[str, str] | None) -> None:
-        """Write the last report and a manifest of all reports, then end the job."""
+        """Write the last report and a manifest of all reports. Then end the job."""
         try:
             self._write_reports(job, job["Reports"], job["Pending"])
             if job["Reports"]:

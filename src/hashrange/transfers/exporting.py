@@ -1,6 +1,6 @@
-"""Exports: writes all items of a table, as of one moment, to the objects of a bucket.
+"""Exports: write all items of a table, as of one moment, to the objects of a bucket.
 
-An interrupted export starts again: first the objects that it has written are deleted.
+An interrupted export starts again, and first deletes the objects that it has written.
 """
 
 import os
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 class Closing(Exception):
-    """The database is being closed: the export starts again when the database is opened."""
+    """The database is being closed. The export starts again when the database is next opened."""
 
 
 class HasCuts(RunsUpkeep, Protocol):
@@ -33,7 +33,7 @@ class HasCuts(RunsUpkeep, Protocol):
 
 
 class Exports(Worker):
-    """Does the exports in progress, one after the other."""
+    """Runs the exports in progress, one after the other."""
 
     name = "hashrange-exports"
 
@@ -60,8 +60,8 @@ class Exports(Worker):
         return True
 
     def _export(self, job: Json, is_ours: Callable[[], bool]) -> Json:
-        """Write an export to its bucket. Returns the figures of the export, as members of a request
-        to `upkeep.JobEnded`. Raises Failed and Closing."""
+        """Write an export to its bucket. Returns the figures of the export, for the request to
+        `upkeep.JobEnded`. Raises Failed and Closing."""
         bucket = self._buckets.bucket(job["Request"]["S3Bucket"])
         with closing(self._source.cut(job["TableName"])) as cut, TemporaryDirectory() as folder:
             if cut.table is None or cut.table.id != job["TableId"]:
@@ -79,8 +79,7 @@ class Exports(Worker):
 
 
 def _shown(cut: Cut, job: Json) -> Iterator[bytes]:
-    """The items of a full export, or the changes of an incremental one, in the form in which they
-    are written."""
+    """The lines that an export writes: items, or changes for an incremental export."""
     specification = job["Request"].get("FilterSpecification", {})
     changes, until = _changes(job), _milliseconds(job["Shows"])
     if changes is None:
@@ -98,7 +97,7 @@ def _shown(cut: Cut, job: Json) -> Iterator[bytes]:
 
 
 def _changes(job: Json) -> s3_export.Changes | None:
-    """Which changes an incremental export has; None for a full export."""
+    """The period and the view of an incremental export; None for a full export."""
     if job["Request"].get("ExportType") != "INCREMENTAL_EXPORT":
         return None
     asked = job["Request"]["IncrementalExportSpecification"]
@@ -146,8 +145,8 @@ NO_HISTORY = "Point in time recovery was disabled during the export"
 
 
 def _milliseconds(seconds: float) -> int:
-    """The moment in milliseconds. It is rounded up, like the times of commits: otherwise a commit
-    just before the moment could have a later time."""
+    """The time in milliseconds. It is rounded up, as the times of commits are. Otherwise a commit
+    just before this time could get a later time."""
     return ceil(seconds * 1000)
 
 

@@ -1,4 +1,4 @@
-"""Imports: puts the items of objects into a new table. See `loading`."""
+"""Imports: put items from objects into a new table. See `loading`."""
 
 import logging
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Imports(Loader):
         return reading.way(job["Request"])
 
     def begin(self, job: Json, objects: Iterator[Listed]) -> None:
-        """Create the table. This happens only if the bucket can be listed."""
+        """Create the table, but only if the bucket can be listed."""
         next(objects, None)
         ask(self.runtime, "upkeep.BeginImport", {"Id": job["Id"]})
 
@@ -55,10 +55,11 @@ class Imports(Loader):
         super().end(job, failure)
         left = self._logged.pop(job["Id"], 0) - LOGGED_MAX
         if left > 0:
-            _log.warning("%s: %d more items are faulty", job["Arn"], left)
+            _log.warning("%s: %d more items are faulty, and are not logged", job["Arn"], left)
 
     def _log_fault(self, job: Json, key: str, number: int, fault: str) -> None:
-        """Log a fault in the form of the service's log, which is assumed to count items from 0."""
+        """Log a faulty item in the form of the service's log, which is assumed to count items from
+        0."""
         told = {
             "itemS3Pointer": {
                 "bucket": self.source(job)["S3Bucket"],

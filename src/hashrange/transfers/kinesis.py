@@ -1,7 +1,8 @@
 """Sends the records of feeds to a service with the API of Kinesis, or to a file.
 
-After a batch has been sent, the feed's position is stored. If the process ends in between, the
-batch is sent again: each record arrives at least once, and the records of an item arrive in order.
+After a batch has been sent, the feed's position is stored. If the process ends before that, the
+batch is sent again. So each record arrives at least once, and the records of an item arrive in
+order.
 """
 
 import logging
@@ -53,11 +54,11 @@ class NoStream(Exception):
 
 class Sink(Protocol):
     def send(self, stream_arn: str, entries: Sequence[Entry]) -> None:
-        """Send records. Returns when they have been accepted. Raises NotSent and NoStream."""
+        """Send records. Returns when all have been accepted. Raises NotSent and NoStream."""
 
 
 class FileSink:
-    """A file that gets a line of JSON for each record: the data that Kinesis would get."""
+    """A file to which the data of each record is appended as a line of JSON."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -80,7 +81,8 @@ class FileSink:
 
 
 def _cut_incomplete_line(descriptor: int) -> None:
-    """Remove an incomplete line that a killed process has left; its record will be sent again."""
+    """Remove the incomplete last line that a killed process has left. Its record will be sent
+    again."""
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - _TAIL_BYTES)
@@ -119,7 +121,8 @@ class ServiceSink:
         return self._clients[region]
 
     def _put(self, stream_arn: str, entries: list[Entry]) -> None:
-        """Send one request. Records that were not accepted are sent again before later records."""
+        """Send a request. Records that were not accepted are sent again, before any later
+        records."""
         for _ in range(ATTEMPTS_MAX):
             results = self._answer(stream_arn, entries)
             entries = [
@@ -150,10 +153,9 @@ class ServiceSink:
 
 
 def _requests(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Divides records into requests, each with at most one record of an item.
+    """Divide records into requests, each with at most one record of an item.
 
-    The service does not promise to keep the order of the records of one request, because it may
-    refuse some of them.
+    The service may refuse some records of a request, so it does not guarantee their order.
     """
     request: dict[str, Entry] = {}
     size = 0
@@ -197,8 +199,8 @@ class Deliveries(Worker):
         """Send the next records of a feed. Returns whether there are more, or None if the records
         could not be sent.
 
-        Records accumulate while the worker pauses, so each commit of the feed's positions serves
-        many records.
+        Records accumulate while the worker pauses, so that each commit of a position covers many
+        records.
         """
         place = {"TableName": feed["TableName"], "Label": feed["Label"]}
         body = msgspec.json.encode(place)
@@ -228,17 +230,17 @@ _decode_batch = msgspec.json.Decoder(Batch).decode
 
 
 def _fits(entry: Entry, arn: str) -> bool:
-    """Whether a record is small enough to be sent. A larger record is logged. DynamoDB's own
-    records may be too large as well."""
+    """Whether a record is small enough to be sent. A larger record is logged. In DynamoDB, too, a
+    record may be too large for Kinesis."""
     size = len(bytes(entry.data))
     if size > RECORD_BYTES_MAX:
         start = bytes(entry.data)[:200]
-        _log.error("%s: a record of %d bytes cannot be sent: %s…", arn, size, start)
+        _log.error("%s: a record of %d bytes is too large, and is not sent: %s…", arn, size, start)
     return size <= RECORD_BYTES_MAX
 
 
 def sink_of(place: str) -> Sink:
-    """The sink that `serve --kinesis` names, a URL or a file."""
+    """The sink for the value of `serve --kinesis`, which is a URL or the path of a file."""
     if place.startswith(("http://", "https://")):
         return ServiceSink(place)
     return FileSink(Path(place))

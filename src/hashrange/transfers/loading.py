@@ -1,7 +1,7 @@
 """Reads the objects of a bucket in steps, and puts their items into a table.
 
 Each step is one commit, which also stores the position that the job has reached. If the process
-ends, the next process reads the current object again up to that position, and continues there.
+ends, the next process reads the current object up to that position again, and continues from there.
 """
 
 import io
@@ -32,8 +32,8 @@ Numbered = tuple[int, Record | DataError]
 
 
 class Part(NamedTuple):
-    """The input of a step: some records of a group, and the job's position after these records (see
-    `Job`)."""
+    """The input of a step: some records of a group. `before` is the job's position after these
+    records (see `Job`)."""
 
     before: Position
     items: list[Record]
@@ -46,8 +46,8 @@ class Part(NamedTuple):
 class Reading:
     """The remaining parts of a job, from its position on.
 
-    The records of an object are read in groups, and the records of a group are put in the order in
-    which they are stored, so that each commit changes only a few pages of a file.
+    The records of an object are read in groups. The records of a group are put in the order in
+    which the table stores them, so that each commit changes only a few pages of a file.
     """
 
     def __init__(
@@ -76,9 +76,11 @@ class Reading:
                 yield from self._of_object(each, *begun)
 
     def _of_object(self, each: Listed, start: int, count: int, done: int) -> Iterator[Part]:
-        """The parts of an object after its first `start` records. If `count` is not 0, the next
-        group has `count` records, as it had before an interruption, and the first `done` of them in
-        the order of storage have been put already."""
+        """The parts of an object after its first `start` records.
+
+        If `count` is not 0, the next group is one that was interrupted: it has `count` records, and
+        the first `done` of them, in the order of storage, have already been put.
+        """
         with closing(Stream(self._bucket, each.name)) as stream:
             packed = io.BufferedReader(stream, _BUFFER_BYTES)
             records = _numbered(reading.items(packed, each.name, self._way, self._stopped))
@@ -131,8 +133,8 @@ def listed(bucket: Objects, prefix: str) -> Iterator[Listed]:
 
 
 def _numbered(records: reading.Read) -> Iterator[Numbered]:
-    """The records with their numbers in the object. An error that ends the reading comes last, in
-    the place of the record that could not be read."""
+    """The records of an object with their numbers, from 1. If a record cannot be read and ends the
+    reading, its error comes last."""
     number = 0
     try:
         for number, record in enumerate(records, 1):
@@ -142,7 +144,8 @@ def _numbered(records: reading.Read) -> Iterator[Numbered]:
 
 
 def _group(records: Iterator[Numbered], count: int) -> Iterator[Numbered]:
-    """The next `count` records or, if `count` is 0, as many as a group may have."""
+    """The next `count` records. If `count` is 0, the next records up to the size limits of a
+    group."""
     size = 0
     for taken, (number, record) in enumerate(records, 1):
         yield number, record
@@ -152,9 +155,9 @@ def _group(records: Iterator[Numbered], count: int) -> Iterator[Numbered]:
 
 
 class Loader(Worker):
-    """Does all jobs of one kind that are in progress, a few steps of each in turn.
+    """Runs all jobs of one kind that are in progress, a few steps of each in turn.
 
-    Subclasses say how the objects of a job are read, and what a step is.
+    Subclasses define how the objects of a job are read, and what a step does.
     """
 
     kind: Kind
@@ -172,18 +175,20 @@ class Loader(Worker):
         raise NotImplementedError
 
     def begin(self, job: Json, objects: Iterator[Listed]) -> None:
-        """Begin a job, before its first step. Iterating over `objects` raises Failed if the bucket
-        cannot be listed; then the job does not begin."""
+        """Begin a job, before its first step. If the bucket cannot be listed, iterating over
+        `objects` raises Failed, and the job must not begin."""
         raise NotImplementedError
 
     def put(self, job: Json, body: Json, part: Part) -> bool:
-        """Do a step: put the items of `part`. `body` has the members that every request to put the
-        items of a job has. Returns whether the job was at the position where the step begins.
-        Raises Failed."""
+        """Do a step: put the items of `part`. Raises Failed.
+
+        `body` has the members that all requests of the job have. Returns False if the job is no
+        longer at the position where the step begins.
+        """
         raise NotImplementedError
 
     def rests(self, job: Json) -> bool:
-        """Whether the job has to wait before its next step."""
+        """Whether the job has to pause before its next step."""
         return False
 
     def step(self, is_ours: Callable[[], bool]) -> bool:
@@ -214,7 +219,7 @@ class Loader(Worker):
         self.begin(job, objects)
 
     def _advance(self, job: Json) -> None:
-        """Do some steps of a job, from the position that is stored with the job."""
+        """Do some steps of a job, from the position that is stored in the job."""
         there = self.readings.get(job["Id"])
         if there is None or there.position != tuple(job["Position"]):
             there = Reading(*self._place(job), self.way(job), job, lambda: self.closing)
@@ -232,7 +237,7 @@ class Loader(Worker):
             there.position = part.before
 
     def _place(self, job: Json) -> tuple[Objects, str]:
-        """The bucket of a job, and the prefix of the names of its objects."""
+        """The bucket of a job's objects, and the prefix of their names."""
         source = self.source(job)
         return self.buckets.bucket(source["S3Bucket"]), source.get("S3KeyPrefix", "")
 

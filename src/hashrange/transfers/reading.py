@@ -1,7 +1,7 @@
 """Reads the objects of an import or a bulk put: decompresses them and extracts the items.
 
-Every step is bounded: an object is decompressed in small pieces, and its reading ends at an item
-that is longer than any item may be.
+Every step is bounded: an object is decompressed in small pieces, and the reading of an object ends
+at an item that is larger than any item may be.
 """
 
 import gzip
@@ -23,12 +23,12 @@ a DataError is raised instead, the rest of the object cannot be read."""
 
 
 class Interrupted(Exception):
-    """The job has to continue later."""
+    """The job was stopped, and has to continue later."""
 
 
 class _Interruptible(Source):
-    """A source whose reads raise Interrupted when the job is stopped. It is needed because an
-    object may have many blank lines in a row, which take long to skip."""
+    """A source that raises Interrupted when the job is stopped. Skipping many blank lines can take
+    long, and no item would end it."""
 
     def __init__(self, stream: IO[bytes], name: str, stopped: Callable[[], bool]) -> None:
         super().__init__(stream, name)
@@ -41,8 +41,8 @@ class _Interruptible(Source):
 
 
 class Way(NamedTuple):
-    """How a job reads its objects. For CSV, `types` are the types of key attributes. With
-    `conditions`, items may have conditions."""
+    """How a job reads its objects. For CSV, `types` are the types of key attributes, by name. If
+    `conditions` is true, items may have conditions."""
 
     format: str
     compression: str
@@ -65,7 +65,7 @@ def way(request: dict[str, Any]) -> Way:
 
 
 def items(stream: IO[bytes], name: str, way: Way, stopped: Callable[[], bool]) -> Read:
-    """The items of one object. Raises Interrupted."""
+    """The items of one object. Raises Interrupted if the job is stopped."""
     source = _Interruptible(_UNPACK[way.compression](stream), name, stopped)
     match way.format:
         case "CSV":
@@ -76,8 +76,8 @@ def items(stream: IO[bytes], name: str, way: Way, stopped: Callable[[], bool]) -
 
 
 def _csv_items(source: Source, way: Way) -> Read:
-    """The items of a CSV file. All attributes are strings, except key attributes of the table or an
-    index."""
+    """The items of a CSV file. All attributes are strings, except for key attributes of the table
+    and its indexes, which have their declared types."""
     names = way.header
     for line, row in csv_rows.rows(source, way.delimiter):
         if names is None:
@@ -109,7 +109,7 @@ _UNPACK: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
 
 
 def needed_library(way: Way) -> None:
-    """Check that the libraries that an import needs are installed. Raises DataError."""
+    """Check that the libraries that a job needs are installed. Raises DataError."""
     if way.format == "ION":
         ion.library()
     if way.compression == "ZSTD":
@@ -125,7 +125,7 @@ def _zstandard() -> Any:
 
 
 class Zstd(io.RawIOBase):
-    """Decompresses zstd. The library's own reader does not notice that an object is cut short."""
+    """Decompresses zstd. Unlike the library's own reader, it detects a truncated object."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._library = _zstandard()
