@@ -137,7 +137,7 @@ def test_a_new_generation_holds_at_every_worker(tmp_path: Path) -> None:
         server.process.send_signal(signal.SIGHUP)
         wait_until(lambda: not any(allowed(one.list_tables) for one in clients))
         _, said = server.end(signal.SIGTERM)
-    refusal = "SIGHUP: the set of keys and policies cannot be used, and the previous one stays: "
+    refusal = "SIGHUP: the set of keys and policies is invalid; the previous one stays in use: "
     assert refusal in refused
     assert "ann.json: the policy" in refused or "ann.json: Statement" in refused
     assert said.count("SIGHUP: the set of keys and policies") == 1

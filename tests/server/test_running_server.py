@@ -139,7 +139,7 @@ class TestNoAuth:
     def test_it_contradicts_keys(self) -> None:
         line = fault("serve", "--port", 0, "--no-auth", HASHRANGE_KEYS="AKID secret")
         assert line == (
-            "--no-auth accepts every client, so it cannot be combined with keys: omit either"
+            "--no-auth accepts every client, so it cannot be combined with keys: omit one"
         )
 
 
@@ -245,7 +245,7 @@ class TestReload:
         assert status == 0
         assert read.endswith("INFO hashrange SIGHUP: the file of keys was read again")
         assert kept.endswith(
-            "ERROR hashrange SIGHUP: the file of keys cannot be used, and the previous one stays: "
+            "ERROR hashrange SIGHUP: the file of keys is invalid; the previous one stays in use: "
             f"{keys}: line 1 does not have the form: access_key secret_key [session_token]"
         )
 
@@ -280,7 +280,7 @@ class TestReload:
             status, said = server.end(signal.SIGTERM)
         assert status == 0
         assert said.count("SIGHUP: ") == 2
-        assert "SIGHUP: the certificate cannot be used, and the previous one stays: " in said
+        assert "SIGHUP: the certificate is invalid; the previous one stays in use: " in said
 
 
 # ---- ping ----

@@ -1,6 +1,6 @@
 """The HTTP server: a listener, the connections of clients, and the turns in which they are served.
 
-Nothing is imported here: the command line reads `VARIABLES_PREFIX` at every start.
+Import nothing here: each start of the command line imports this package, and should stay quick.
 """
 
 VARIABLES_PREFIX = "HASHRANGE_"

@@ -1,8 +1,8 @@
 """How connections are accepted: all of them, or a fair share if several processes listen.
 
-The event loop's own server is not used, because uvloop's accepts only one connection in each turn
-of the loop. If a thousand clients connected at once with expensive requests, the last one would
-have to wait for all answers.
+The event loop's own server is not used, because uvloop's server accepts only one connection in each
+turn of the loop. If a thousand clients connected at once with expensive requests, the last client
+would wait for the answers of all others.
 """
 
 import asyncio
@@ -37,19 +37,19 @@ Factory = Callable[[], asyncio.BaseProtocol]
 
 
 class Balance(Protocol):
-    """Tells the processes that listen on one socket how many clients each of them has."""
+    """Tells each process that listens on one socket how many clients the other processes have."""
 
     def publish(self, clients: int, /) -> None:
         """Tell the other processes how many clients this process has."""
         ...
 
     def fewest(self) -> int:
-        """The smallest number of clients of any process."""
+        """The number of clients of the process that has the fewest."""
         ...
 
 
 class Alone:
-    """The balance of a process that is the only one with the socket."""
+    """The balance of a process that shares its socket with no other process."""
 
     def publish(self, clients: int, /) -> None: ...
 
@@ -60,10 +60,9 @@ class Alone:
 class Accepting:
     """Accepts connections until it is closed, and lets processes with fewer clients accept first.
 
-    The system wakes every process that waits for a connection, and the first could take all
-    connections that have arrived. Then one process would serve most of the clients, and the others
-    would be idle. For each connection, `factory` makes a protocol. `connected` returns how many
-    clients this process has.
+    The system wakes every process that waits for a connection. Without this class, the first one to
+    wake could accept all waiting connections, and the other processes would be idle. `factory`
+    makes a protocol for each connection. `connected` returns how many clients this process has.
     """
 
     def __init__(

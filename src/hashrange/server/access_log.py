@@ -21,7 +21,7 @@ class _Named(msgspec.Struct):
 
 
 class _Tables(msgspec.Struct):
-    """The members of a request that name tables, or a resource that belongs to a table."""
+    """The members of a request that name tables, or streams or other resources of a table."""
 
     table: str | None = msgspec.field(default=None, name="TableName")
     arn: str | None = msgspec.field(default=None, name="ResourceArn")
@@ -69,14 +69,13 @@ def log_access(answered: Answered) -> None:
 
 
 def _safe(text: str) -> str:
-    """A client's text for the log. Line breaks and blanks are encoded: they would begin a new line
-    or field."""
+    """A client's text for the log, with blanks and line breaks encoded, because they separate
+    fields and lines."""
     return quote(text, safe=":/,")
 
 
 def _tables(body: bytes) -> list[str]:
-    """The names of the tables in a request, at most ten. There are none for PartiQL and invalid
-    JSON."""
+    """The names of the tables in a request, at most ten. Empty for PartiQL and for invalid JSON."""
     try:
         request = _decode(body)
     except (msgspec.DecodeError, RecursionError):

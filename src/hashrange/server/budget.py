@@ -1,12 +1,12 @@
-"""Limits the memory that the clients of a server may use, each of them and all together.
+"""Limits the memory of a server's clients, for each client and for all together.
 
     bodies   requests that are being received, or that wait until they are run
     work     requests that have been decoded and are not answered yet
     unsent   answers that their clients have not read
 
-The memory for a body is reserved before the body is read, so an admitted body can always be
-completed. Small requests need no reservation, larger ones do not queue behind the largest, and
-strangers (clients that have not sent a valid request yet) have a share of their own.
+Memory for a body is reserved before the body is read, so an admitted body can always be completed.
+The smallest requests need no reservation. Others reserve memory from one of four shares: large
+requests, and strangers (clients that have not sent a valid request yet), have shares of their own.
 docs/reference/limits.md has the total.
 """
 
@@ -65,7 +65,7 @@ class Waiting(Protocol):
 
 
 class Share:
-    """Memory that clients share. Bodies that do not fit wait, first come, first served."""
+    """Memory that clients share. Clients whose bodies do not fit wait, first come, first served."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -73,8 +73,8 @@ class Share:
         self.waiting: dict[Waiting, int] = {}
 
     def take(self, size: int, client: Waiting) -> bool:
-        """Reserve memory. Returns whether it is reserved now; otherwise `client.reserved` is called
-        later."""
+        """Reserve memory, and return True. If there is not enough, return False, and call
+        `client.reserved` later."""
         if not self.waiting and size <= self.free:
             self.free -= size
             return True
@@ -86,7 +86,7 @@ class Share:
         self._grant()
 
     def withdraw(self, client: Waiting) -> None:
-        """Remove a client that no longer waits."""
+        """Remove a client from the queue."""
         del self.waiting[client]
         self._grant()
 
@@ -101,8 +101,8 @@ class Share:
 
 
 class DecodedCalls:
-    """Decoded calls of one kind. If they hold too much memory, further calls wait, in the order of
-    arrival."""
+    """Decoded calls of one kind. While they hold too much memory, further calls wait in the order
+    of their arrival."""
 
     def __init__(self, bytes_max: int) -> None:
         self.held = 0
@@ -110,7 +110,7 @@ class DecodedCalls:
         self.waiting: deque[tuple[int, Callable[[], object]]] = deque()
 
     def leave(self, size: int) -> None:
-        """Release the memory of an answered request, and let the next waiting requests take it."""
+        """Release the memory of an answered request, and admit the next waiting requests."""
         self.held -= size
         while self.waiting and self.held < self.bytes_max:
             size, begin = self.waiting.popleft()
@@ -155,8 +155,8 @@ class Unsent:
             slowest.abort()
 
     def _slowest(self, now: float) -> Slow:
-        """The slowest of the clients that have had time to read. If no client has had time to read,
-        the client whose answer was added last."""
+        """The client that reads most slowly, among the clients that have had time to read. If there
+        is none, the client whose answer was added last."""
 
         def rate(client: Slow) -> float:
             size, since = self._clients[client]
@@ -189,7 +189,7 @@ class Budget:
         self.stranger_buffer = buffer[:STRANGER_BYTES]
 
     def share(self, size: int, stranger: bool) -> Share:
-        """The share in which the memory for a body of this size is reserved."""
+        """The share from which a body of `size` bytes gets its memory."""
         if stranger:
             return self._strangers_large_bodies if size > LARGE_BYTES else self._strangers_bodies
         return self._large_bodies if size > LARGE_BYTES else self._bodies
@@ -205,12 +205,13 @@ class Budget:
 
 
 def objects_of(body: bytes) -> int:
-    """An upper bound for the JSON objects of a body: braces within strings are counted too."""
+    """An upper bound for the number of JSON objects in a body: every "{" counts, even within a
+    string."""
     return _count(body, b"{")
 
 
 def decoded_bytes(body: bytes) -> int:
-    """An upper bound for the memory of a decoded body."""
+    """An upper bound for the memory of a decoded body, in bytes."""
     size = len(body)
     if size <= MEDIUM_CALL_BYTES:
         return size * _SMALL_BYTES_PER_BYTE
@@ -218,8 +219,8 @@ def decoded_bytes(body: bytes) -> int:
 
 
 def check_values(body: bytes) -> None:
-    """Refuse a body with too many values. They are counted piece by piece, to let other threads
-    run.
+    """Refuse a body with too many values. The body is examined piece by piece, so that other
+    threads can run meanwhile.
 
     Raises RequestTooLargeException.
     """
@@ -238,8 +239,7 @@ def _may_have_too_many_values(body: bytes) -> bool:
 
 
 def _values(body: bytes, piece_bytes: int = _COUNTED_BYTES) -> int:
-    """The number of values in a body; if it is above the limit, some number above the limit. Text
-    within strings is not counted."""
+    """The number of values in a body, without text in strings. Stops counting above the limit."""
     commas = braces = 0
     in_string, cut_off = 0, b""
     for at in range(0, len(body), piece_bytes):
@@ -258,5 +258,5 @@ def _values(body: bytes, piece_bytes: int = _COUNTED_BYTES) -> int:
 
 
 def _count(text: bytes, character: bytes) -> int:
-    """Like `text.count`, but forty times as fast if the character is rare in the text."""
+    """Like `text.count`, but forty times as fast if `character` is rare in the text."""
     return len(text) - len(text.replace(character, b""))

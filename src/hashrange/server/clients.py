@@ -18,9 +18,9 @@ from hashrange.server.turns import Turns
 class Answered(msgspec.Struct, gc=False):
     """An answered request. `client` is the address from which it came, as `host:port`.
 
-    `call` is None for a request that did not become a call: a health check, or a request that was
-    refused, for example because of its signature. The `outcome` of such a request is empty. For a
-    refused request, `error` says why, and `access_key` is the key that the request claims to use.
+    `call` is None if the request did not become a call: if it was a health check, or was refused,
+    for example because of its signature. Its `outcome` is empty. For a refused request, `error` is
+    the reason, and `access_key` is the key that the request claims to use.
     """
 
     client: str
@@ -61,7 +61,7 @@ class Client(Protocol):
 class Clients:
     """The clients of a server.
 
-    `parser()` makes the HTTP side of a new connection; `connections_max` limits the number of
+    `parser()` makes the HTTP parser of a new connection, and `connections_max` limits the number of
     connections. The `observer` is called for each answered call.
     """
 
@@ -88,10 +88,11 @@ class Clients:
         self._compressing = ThreadPoolExecutor(1, "hashrange-compress")
 
     def admit(self, client: Client) -> bool:
-        """Register a client. Returns whether it gets a place.
+        """Register a client. Returns whether the client may stay.
 
-        If all places are taken, the stranger that connected first is disconnected or, if there is
-        no stranger, the client that has been idle longest.
+        If the limit of connections is reached, another client is disconnected: the stranger (a
+        client that has not sent a valid request yet) that connected first. If there is none, the
+        longest idle client.
         """
         if len(self.connected) >= self.connections_max and not self._send_one_away():
             return False
@@ -115,10 +116,10 @@ class Clients:
         return True
 
     def call_aside(self, call: wire.Call, done: Callable[[Outcome], None]) -> Future[bytes]:
-        """Answer a call that may take long in the one thread kept for such calls.
+        """Answer a call that may take long, in a thread that only such calls use.
 
-        `done` is called on the event loop when the call is answered. It is not called if the
-        returned future is cancelled before the thread begins with the call.
+        `done` is called on the event loop when the call is answered, unless the returned future is
+        cancelled before the thread begins with the call.
         """
         answer = self._aside.submit(self._call, call)
         self._when_done(answer, lambda: done(answer.exception() or answer.result()))
@@ -143,9 +144,9 @@ class Clients:
         answer.add_done_callback(call_back)
 
     async def drain(self, seconds_max: float) -> None:
-        """Wait until every client's running request is finished, but at most `seconds_max`.
+        """Wait until every client's running request is finished, for at most `seconds_max`.
 
-        After that, the clients that are still connected are disconnected.
+        Then disconnect the clients that are still connected.
         """
         for client in tuple(self.connected):
             client.stop()

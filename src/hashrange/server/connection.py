@@ -1,9 +1,9 @@
 """One client of the server: between its socket and the runtime, one request at a time.
 
-Pipelined requests wait, parsed, until the requests before them are answered: a read sees the
+Pipelined requests wait, parsed, until the requests before them are answered. So a read sees the
 write before it, and answers leave in order. While a request waits, nothing more is read from the
-client; while the client does not read its answers, none of its requests is run. `intake`
-limits how much the client may send, and `budget` has the memory that all clients share.
+client. While the client does not read its answers, none of its requests is run. `intake` limits
+what the client may send, and `budget` has the memory that all clients share.
 """
 
 import asyncio
@@ -75,10 +75,10 @@ _COMPRESSED_AT_ONCE_BYTES_MAX = 256 * 1024
 
 
 def _takes_long(call: wire.Call) -> bool:
-    """Whether decoding a call would delay other clients too long, so that a thread does it.
+    """Whether a call must be decoded in a thread, so that it does not delay other clients.
 
-    PartiQL takes longest to parse. A large item is decoded in a thread only if it has many values,
-    because decoding it there takes a third longer.
+    These are PartiQL calls, which take longest to parse, very large calls, and large calls with
+    many values. Other calls are faster on the loop: a thread takes a third longer.
     """
     body = call.body
     return (
@@ -182,8 +182,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
-        """Disconnect at once. Unsent bytes of an answer are dropped: otherwise a slow client would
-        seem connected until it has read them all."""
+        """Disconnect at once, and drop the unsent bytes of answers. A plain close would wait until
+        a slow client has read them."""
         if self.unsent_bytes():
             socket = self._transport.get_extra_info("socket")
             socket.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
@@ -202,7 +202,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Run the requests that have arrived, in order, until one is not answered at once."""
+        """Run the requests that have arrived, in order, until a request is not answered at once."""
         if self._advancing:
             return
         self._advancing = True
@@ -254,7 +254,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._clients.strangers.pop(self, None)
 
     def _enter(self, call: wire.Call) -> None:
-        """Run a call when there is memory for its decoded form; until then it waits."""
+        """Run a call, or let it wait until there is memory for its decoded form."""
         small, large = self._decoded
         calls = small if len(call.body) <= SMALL_CALL_BYTES else large
         if calls.held >= calls.bytes_max:
@@ -352,15 +352,15 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._transport.close()
 
     def _turn_away(self) -> None:
-        """Half-close, then wait for the client to close: closing while it still sends would reset
-        the connection before it has read the refusal."""
+        """Half-close the connection, and wait for the client to close. A full close during its
+        request would reset the connection before it has read the refusal."""
         if not self._transport.is_closing():
             if self._transport.can_write_eof():  # not within TLS
                 self._transport.write_eof()
             self._clients.loop.call_later(LINGER_SECONDS, self._transport.abort)
 
     def stop(self) -> None:
-        """Finish the request that is running, if one is, then close."""
+        """Finish the running request, if there is one, then close."""
         self._stopping = True
         self._waiting.clear()
         self._advance()
@@ -391,7 +391,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.abort()
 
     def _pace(self) -> tuple[int, int]:
-        """The required bytes per second, and the seconds over which they are averaged."""
+        """The required bytes per second, and the number of seconds over which they are averaged."""
         if self._intake.contended:
             return CONTENDED_RATE_MIN, CONTENDED_SECONDS_MAX
         answers, unsent, held = self._swept

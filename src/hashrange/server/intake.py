@@ -1,8 +1,8 @@
 """Limits how much one client may send: the buffer of its next read, and the memory for its request.
 
-If a request is larger than the client may hold without a reservation, memory is reserved in the
-budget before the request is read, and released when the request is answered. Nothing more is read
-from the client while it waits for a reservation, or while a request with a reservation is run.
+A request above a certain size needs memory from the budget. The memory is reserved before the
+request is read, and released when the request is answered. Nothing more is read from the client
+while it waits for a reservation, or while a request with a reservation is run.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ def _nothing() -> None: ...
 
 
 class Intake:
-    """The limits of one client. `go_on` is called when a client that had to wait may send more."""
+    """The limits of one client. `go_on` is called when the client has waited and may send again."""
 
     def __init__(self, budget: Budget, parser: wire.Connection, go_on: Callable[[], None]) -> None:
         self.buffer = budget.stranger_buffer
@@ -43,8 +43,8 @@ class Intake:
 
     @property
     def contended(self) -> bool:
-        """Whether a client waits for memory from the share of the budget from which this client has
-        its reservation."""
+        """Whether this client has a reservation, and another client waits for memory from the same
+        share."""
         return self.share is not None and bool(self.share.waiting)
 
     def admit(self) -> None:
@@ -68,8 +68,8 @@ class Intake:
                 self._reserve()
 
     def lost(self, running: wire.Event | None) -> None:
-        """Call this when the client is gone. A running request keeps its reservation until it is
-        answered."""
+        """Call this when the client is gone. If its request is running, the reservation is released
+        when the request is answered."""
         self._go_on = _nothing  # breaks a cycle: it refers to the connection, which has this intake
         if running is None or running is not self._owner:
             self.close()
@@ -104,7 +104,7 @@ class Intake:
             self._set_buffer()
 
     def _set_buffer(self) -> None:
-        """Make the buffer no larger than the request needs, so that little is read of the next
-        request."""
+        """Make the buffer no larger than the request needs, so that little of the next request is
+        read."""
         left = self._size - self._parser.held_bytes
         self.buffer = self._budget.body_buffer[: min(max(left, CLIENT_BYTES), BODY_READ_BYTES)]

@@ -39,8 +39,7 @@ class ServerError(Failure):
 class Listener(NamedTuple):
     """An open socket. Without keys, any well-formed credentials are accepted; without TLS, all
     traffic is readable. Web pages may call the server only if their origin is in `origins`.
-    `access` is the access file as of the start.
-    """
+    `access` is the content of the access file at the start."""
 
     sock: socket.socket
     ring: KeyRing | None = None
@@ -64,7 +63,7 @@ def open_listener(
 ) -> Listener:
     """Listen on an address; port 0 is any free one. Raises ServerError.
 
-    An address that other machines could reach needs keys, unless `trusting`.
+    An address that other machines could reach is refused without keys, unless `trusting` is true.
     """
     check_address(host, keys, trusting)
     ring = None if keys is None else KeyRing(keys)
@@ -72,7 +71,7 @@ def open_listener(
 
 
 def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
-    """Check who could use the server. Raises ServerError if every machine of a network could."""
+    """Refuse to serve without protection to every machine of a network. Raises ServerError."""
     if keys is None and not trusting and not is_loopback(host):
         raise ServerError(
             f"{host} is not a loopback address: name the accepted keys with "
@@ -102,10 +101,9 @@ def is_loopback(host: str) -> bool:
 
 
 def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys | None:
-    """The keys in a file or else in the environment; None if there are none. Raises ServerError or
-    OSError.
+    """The keys in a file or, without a file, in the environment. None if there are none.
 
-    Logs a warning if other users can read the file.
+    Logs a warning if other users can read the file. Raises ServerError or OSError.
     """
     if path and os.name != "nt" and path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
         _log.warning("%s: other users can read the keys in it; run chmod 600 on it", path)
@@ -126,7 +124,8 @@ def configured_keys(path: Path | None, environment: Mapping[str, str]) -> Keys |
 
 
 class Credentials(NamedTuple):
-    """One generation of keys, with their principals if there is an access file."""
+    """The keys that a server accepts, as read once; with their principals if there is an access
+    file."""
 
     keys: Keys
     access: "Access | None"
@@ -135,7 +134,8 @@ class Credentials(NamedTuple):
 def credentials(
     keys_path: Path | None, access_path: Path | None, environment: Mapping[str, str]
 ) -> Credentials | None:
-    """The keys that a server accepts; None if it accepts any. Raises ServerError or OSError."""
+    """The keys that a server accepts; None if it accepts any keys. Raises ServerError or
+    OSError."""
     if access_path is None:
         keys = configured_keys(keys_path, environment)
         return None if keys is None else Credentials(keys, None)
@@ -160,7 +160,7 @@ def credentials(
 
 
 def allowed_origins(origins: Iterable[str]) -> Origins:
-    """The origins whose pages may call the server. Raises ServerError."""
+    """The origins of web pages that may call the server. Raises ServerError."""
     try:
         return Origins(origins)
     except OriginError as error:
@@ -168,8 +168,8 @@ def allowed_origins(origins: Iterable[str]) -> Origins:
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """A TLS context from files in PEM form; None without files. The certificate's file may hold the
-    key too.
+    """A TLS context from files in PEM form; None without files. The certificate's file may contain
+    the key too.
 
     Raises ServerError or OSError.
     """
@@ -185,8 +185,11 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
 
 
 def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | None) -> None:
-    """Load a certificate and its key into a context. Raises ServerError; then the context may have
-    the certificate without its key."""
+    """Load a certificate and its key into a context.
+
+    Raises ServerError. The context must not be used after an error: it may have only the
+    certificate.
+    """
     try:
         # Refuse a key with a passphrase; OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
@@ -199,8 +202,8 @@ def load_certificate(context: ssl.SSLContext, certificate: Path, key: Path | Non
 
 
 def connections_possible(connections_max: int) -> int:
-    """The number of connections, at most `connections_max`, that the system's limit of open files
-    allows. The limit is first raised, if need be, as far as this process may."""
+    """The number of connections that the limit of open files allows, at most `connections_max`.
+    Raises this process's limit first, if necessary."""
     if sys.platform == "win32":
         return connections_max
     import resource

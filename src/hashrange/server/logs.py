@@ -11,16 +11,17 @@ LogFormat = Literal["text", "json"]
 
 
 class Fields(dict[str, Any]):
-    """A message of named values; its text is `name=value name=value ...`."""
+    """A message of named values, written as `name=value name=value ...`."""
 
     def __str__(self) -> str:
         return " ".join(f"{name}={value}" for name, value in self.items())
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record as one JSON object. It has `time` (ISO 8601, UTC), `level`, `logger`, and
-    either the named values of `Fields` or `message`. If there are several workers, it also has
-    `worker`; if the record has a traceback, `traceback`.
+    """Formats a record as one JSON object, with `time` (ISO 8601, UTC), `level` and `logger`.
+
+    The object also has `message` or, for `Fields`, their named values. One of several workers adds
+    `worker`, and a record with a traceback adds `traceback`.
     """
 
     def __init__(self, worker: int | None = None) -> None:
@@ -66,7 +67,7 @@ def configure(
     """Write warnings and errors of every library, and the server's own notes, to stderr. With
     `access_log`, write the access log there too.
 
-    If several processes write there, they share a `lock`, and each `worker` has a number.
+    If several processes write to one stderr, they share a `lock`, and each `worker` has a number.
     """
     handler = _Handler(lock or nullcontext())
     number = "" if worker is None else f" worker={worker}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def opened_database(
     runner: asyncio.Runner, path: Path | str | None, durability: "Durability", settings: "Settings"
 ) -> "Iterator[Database]":
-    """Open a database. Connections to PostgreSQL belong to the server's own event loop."""
+    """Open a database. Connections to PostgreSQL use the event loop of `runner`."""
     if isinstance(path, str):
         connecting = connect_async(path, durability=durability, settings=settings)
         database = runner.run(connecting)

@@ -23,10 +23,10 @@ IDLE_SECONDS_MAX = 600
 
 @dataclass(slots=True)
 class Patience:
-    """The bytes that a client has moved since the server last began to wait for it.
+    """The number of bytes that a client has moved since the server last began to wait for it.
 
-    The average over the whole time counts, so that a client cannot stay connected by moving a few
-    bytes just before each check.
+    The average over the whole wait counts, so a client cannot stay connected by moving a few bytes
+    just before each check.
     """
 
     seconds: float = 0.0
@@ -36,11 +36,11 @@ class Patience:
         self.seconds, self.moved_bytes = 0.0, 0
 
     def is_over(self, seconds: float, moved_bytes: int, rate_min: int, seconds_max: int) -> bool:
-        """Add the bytes that a client has moved in the last `seconds`. Returns whether the client
-        has moved too little by now, on average over at least `seconds_max`.
+        """Add the bytes that a client has moved in the last `seconds`. Returns True if the client
+        was too slow, on average over a wait of at least `seconds_max`.
 
         A client must move more than `rate_min` bytes per second. If `rate_min` is 0, a single byte
-        suffices, and begins a new average.
+        is enough, and starts a new average.
         """
         if moved_bytes and not rate_min:
             self.renew()

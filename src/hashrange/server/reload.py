@@ -35,8 +35,8 @@ class Reload:
     """Handles SIGHUP beside the server. A faulty file changes nothing, and is reported in one line
     of the log.
 
-    The console acts as `console_as`, a principal of `database.access`. Every generation of the
-    access file must have this principal.
+    The console acts as the principal `console_as`, so every new version of the access file must
+    contain this principal.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Reload:
             loop.add_signal_handler(signal.SIGHUP, self.reload)
 
     def stop(self) -> None:
-        """Do nothing: the handler ends with its loop."""
+        """Do nothing: the event loop removes the handler when it closes."""
 
     def reload(self) -> None:
         self.read_keys()
         self.read_certificate()
 
     def read_keys(self) -> None:
-        """Read a new generation of keys, with their principals."""
+        """Read the files of keys and principals again."""
         if self._files.keys:
             what = "set of keys and policies" if self._files.access else "file of keys"
             _try(self._read_keys, what)
@@ -78,12 +78,12 @@ class Reload:
 
     @property
     def credentials(self) -> Credentials | None:
-        """The current generation; None if the server accepts any keys."""
+        """The current keys; None if the server accepts any keys."""
         ring = self._listener.ring
         return None if ring is None else Credentials(ring.keys, self._access)
 
     def take(self, generation: Credentials | None) -> None:
-        """Use this generation from now on."""
+        """Use these keys from now on."""
         ring = self._listener.ring
         if ring is not None and generation is not None:
             ring.keys, self._access = generation
@@ -91,8 +91,11 @@ class Reload:
                 self._database.access = generation.access
 
     def _read_keys(self) -> None:
-        """Read the files, and use the new generation from now on. Raises ServerError, for example
-        if the account has changed, because tables keep their account."""
+        """Read the files, and use the new keys from now on.
+
+        Raises ServerError, for example if the access file has another account: tables keep their
+        account.
+        """
         read = credentials(self._files.keys, self._files.access, {})
         began = self._access
         assert read is not None, "a file of keys must have a key"
@@ -108,7 +111,8 @@ class Reload:
         self.take(read)
 
     def _read_certificate(self) -> None:
-        """Read the files into the listener's context, after a trial in another context."""
+        """Load the certificate into the listener's context. It is first tried in another context,
+        so that a faulty file changes nothing."""
         tls, (_, _, certificate, private_key) = self._listener.tls, self._files
         assert tls is not None, "the server must serve HTTPS"
         assert certificate is not None
@@ -120,6 +124,6 @@ def _try(read: Callable[[], None], what: str) -> None:
     try:
         read()
     except (ServerError, OSError) as error:
-        _log.error("SIGHUP: the %s cannot be used, and the previous one stays: %s", what, error)
+        _log.error("SIGHUP: the %s is invalid; the previous one stays in use: %s", what, error)
     else:
         _log.info("SIGHUP: the %s was read again", what)

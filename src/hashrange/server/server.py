@@ -38,8 +38,9 @@ default is ten times as long. Some requests are run in threads, and must not del
 class Server:
     """One listener and its clients. `non_api` answers requests that are not calls of the API.
 
-    The `observer` is called for each answered call. There is a `balance` if several processes share
-    the listener. With `tells_attempts`, each `Caller` has the number of the request's attempt.
+    The `observer` is called for each answered call. `balance` is needed only if several processes
+    share the listener. With `tells_attempts`, each `Caller` has the number of the request's
+    attempt.
     """
 
     clients: Clients
@@ -117,7 +118,7 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called when the server accepts clients.
 
-    A `runner` is given if the database was opened on its loop.
+    If the database was opened on the loop of a `runner`, pass that runner.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     _give_large_blocks_back()
@@ -128,8 +129,8 @@ def serve(
 def _give_large_blocks_back() -> None:
     """Let glibc take each large block of memory from the system, and give it back when it is freed.
 
-    After the first few such blocks, glibc would otherwise allocate them among small ones, and hold
-    several times as much memory as is used.
+    Otherwise, after the first few large blocks, glibc would allocate them among small ones, and a
+    process would hold several times the memory that it uses.
     """
     with suppress(AttributeError, OSError, TypeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
@@ -164,7 +165,7 @@ async def _serve(server: Server, beside: Sequence[Beside], ready: Callable[[], N
 
 
 def _ended() -> asyncio.Event:
-    """An event that the first signal sets. If the loop takes no signals (Windows), Ctrl-C cancels
+    """An event that the first signal sets. On Windows the loop takes no signals, and Ctrl-C cancels
     the task instead."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()

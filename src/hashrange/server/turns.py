@@ -1,11 +1,11 @@
 """Requests that arrive in one turn of the event loop are handled together.
 
-A system call between two requests drives the code that handles requests out of the processor's
+A system call between two requests evicts the code that handles requests from the processor's
 caches. If the requests of sixteen clients are handled together, each GetItem takes a quarter less
 time, and 50 % more are answered per second. A request waits at most for the other requests of its
-turn. The reads of a turn share one snapshot, and the answers leave together at its end. If more
-data has arrived than one turn handles, the connections that it came from stop reading until it is
-handled.
+turn. The reads of a turn share one snapshot, and the answers are sent together at its end. If a
+turn has received more data than it handles, the connections of the excess data stop reading until
+their data is handled.
 """
 
 from asyncio import AbstractEventLoop
@@ -42,7 +42,8 @@ class Turns:
     def arrive(self, connection: Connection, data: bytes) -> bool:
         """Call `connection.handle(data)` once all data of this turn has arrived.
 
-        Returns whether the data fits this turn; if not, read nothing more until it is handled.
+        Returns False if a turn cannot handle more data. The connection must then read nothing until
+        its data is handled.
         """
         self._arrived.append((connection, data))
         if not self._scheduled:

@@ -30,8 +30,9 @@ name in metrics. The reason `TableReadKeyRangeThroughputExceeded`, for example, 
 
 
 def collect(reports: Sequence[SourceReport], capacities: Sequence[Capacity]) -> "Iterator[Metric]":
-    """The metrics of all tables and indexes: consumption and throttling from `reports`, provisioned
-    capacity from `capacities`. The metrics of a table have an empty index name."""
+    """The capacity metrics of all tables and indexes. `reports` have the consumption and
+    throttling, `capacities` the provisioned capacity. The metrics of a table have an empty index
+    name."""
     yield from _consumed(reports)
     yield from _throttled(reports)
     yield from _settings(capacities)
@@ -97,7 +98,7 @@ def _settings(capacities: Sequence[Capacity]) -> "Iterator[Metric]":
         ),
         (
             "online_index_percentage_progress",
-            "How many percent of a new index are built.",
+            "The percentage of a new index that is built.",
             "built",
         ),
     ):

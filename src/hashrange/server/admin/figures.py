@@ -1,6 +1,7 @@
-"""The figures of stores and servers: their meanings, and how to combine those of several workers.
+"""The figures of stores and servers: their meanings, and how to combine the figures of several
+workers.
 
-A figure that is not listed here is an error, because it could not be combined.
+Each figure must be listed here. Any other figure raises an error.
 """
 
 from collections.abc import Callable
@@ -48,10 +49,10 @@ FIGURES = {
     ),
     "database_connections_waiting": Figure("Requests that wait for a connection to PostgreSQL."),
     "in_doubt": Figure(
-        "Transactions of a cluster that wait for a node which failed during their commit.", max
+        "Transactions of a cluster that wait for a node that failed during their commit.", max
     ),
     "clock_skew_milliseconds": Figure(
-        "By how many milliseconds the clocks of a cluster's nodes differ.", max
+        "The difference between a cluster's fastest and slowest clock.", max
     ),
     "connections": Figure("Clients that are connected now."),
     "connections_max": Figure("The maximum number of connected clients."),

@@ -1,7 +1,7 @@
 """Readiness: whether the database can read and write now.
 
 A probe reads from the store and commits to it, because only a commit shows that a sync has failed.
-The commit is small and may succeed on a disk that is nearly full, so the probe also checks the free
+The small commit may succeed although the disk is nearly full. So the probe also checks the free
 space, and whether requests have just failed for lack of space. Probes that arrive together, or
 within a second, share one result. The probe runs in a thread of its own, so that every caller gets
 an answer in time even if the store hangs.
@@ -35,7 +35,7 @@ class Runtime(Protocol):
     """The part of a runtime that `Health` uses."""
 
     def probe(self) -> None:
-        """Read and commit. Raises StoreError."""
+        """Read from the store, and commit to it. Raises StoreError."""
         ...
 
 
@@ -45,9 +45,8 @@ def readiness(problem: str, remark: str = "") -> Answer:
 
 class Health:
     """Probes a runtime, and remembers the latest errors of requests. `store_figures` returns the
-    figures of the store, of which `disk_free_bytes` and `archive_lag_seconds` are used. A server
-    whose archive is more than `archive_lag_max` seconds behind is not ready.
-    """
+    figures of the store; only `disk_free_bytes` and `archive_lag_seconds` are used. A server whose
+    archive is more than `archive_lag_max` seconds behind is not ready."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class Health:
         return {"/readyz": Route(self.ready, open=True)}
 
     def figures(self) -> dict[str, int]:
-        """Readiness as a number: 1 or 0."""
+        """Readiness as a figure: 1 if the server is ready, else 0."""
         return {"ready": int(not self.problem())}
 
     def note(self, outcome: object) -> None:
@@ -85,9 +84,10 @@ class Health:
             self._full_until = self._clock() + FULL_SECONDS
 
     def ready(self, query: Query) -> Answer:
-        """200 and `ready`, or 503 and one line with the reason.
+        """An answer of 200 and `ready`, or of 503 and one line with the reason.
 
-        A cluster that has lost a node still serves the other nodes' items, so it is ready.
+        A cluster that has lost a node is ready, because it still serves the items of the other
+        nodes.
         """
         waiting = self._store_figures().get("in_doubt", 0)
         remark = (
@@ -96,7 +96,8 @@ class Health:
         return readiness(self.problem(), remark)
 
     def problem(self) -> str:
-        """The reason why the server is not ready; empty if it is. This may wait for a disk."""
+        """The reason why the server is not ready, or "" if it is ready. The call may wait for a
+        disk."""
         try:
             problem = self._latest().result(self._probe_seconds)
         except TimeoutError:
@@ -104,8 +105,8 @@ class Health:
         return problem or self._damage or self._lack_of_room() or self._lag_of_archive()
 
     def _latest(self) -> "Future[str]":
-        """The result of the probe that is under way or, if the last probe is more than a second
-        old, of a new one."""
+        """The result of the running probe. If no probe runs, the last result is reused for a
+        second; after that, a new probe is started."""
         with self._lock:
             probe = self._probing
             if probe is None or (probe.done() and self._clock() >= self._fresh_until):

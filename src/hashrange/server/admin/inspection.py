@@ -1,6 +1,7 @@
-"""`/inspect`: partitions, item collections, load and hot keys as JSON. It requires the token.
+"""`/inspect`: partitions, item collections, load and hot keys as JSON.
 
-`/inspect?table=NAME` shows one table. This page shows keys of items; metrics and logs never do.
+`/inspect?table=NAME` shows one table. A request needs the token of the admin port, because the page
+shows keys of items. Metrics and logs never show keys.
 """
 
 from typing import Any, Protocol

@@ -1,8 +1,8 @@
 """`/metrics`: the server's counts, in the text format of Prometheus.
 
-Requests are counted on the event loop, into plain numbers; `prometheus-client` renders them in a
-thread of the admin port on request. Operations, tables and indexes are the only names among the
-labels: no key and no client.
+Requests are counted on the event loop, into plain numbers. When a client asks for the page,
+`prometheus-client` renders it in a thread of the admin port. Labels name only operations, tables
+and indexes, never keys or clients.
 """
 
 from bisect import bisect_left
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Operation(msgspec.Struct):
-    """The requests of one operation."""
+    """The counts of one operation's requests."""
 
     buckets: list[int] = msgspec.field(default_factory=lambda: [0] * (len(SECONDS) + 1))
     seconds: float = 0.0
@@ -42,8 +42,8 @@ class Operation(msgspec.Struct):
 class Counts(msgspec.Struct):
     """The counts of a server since its start.
 
-    `others` counts the answers to requests that did not become a call, by status; `usage` has the
-    consumed capacity of tables and indexes, and `capacities` their provisioned capacity.
+    `others` has the number of answers by status, for requests that did not become a call. `usage`
+    has the consumed capacity of tables and indexes, and `capacities` their provisioned capacity.
     """
 
     operations: dict[str, Operation] = msgspec.field(default_factory=dict)
@@ -59,8 +59,8 @@ class Metrics:
 
     `figures` returns the figures of the store and the server: sizes, and counts since the start.
     `failed` is called with the outcome of each request that got an error. `usage` returns the
-    consumed capacity of tables and indexes, `capacities` their provisioned capacity, and `expired`
-    the number of expired items that were deleted, by table.
+    consumed capacity of tables and indexes, and `capacities` their provisioned capacity. `expired`
+    returns the number of expired items that were deleted, by table.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Metrics:
     def counts(self) -> Counts:
         """All counts as of now. May be called from any thread, and may wait for a disk.
 
-        While the database cannot be reached, the last known capacity is used.
+        While the database cannot be reached, `capacities` keeps its last known value.
         """
         self._counts.figures = dict(self._figures())
         self._counts.usage = list(self._usage())
@@ -120,8 +120,8 @@ class Metrics:
 def rendered(
     counts: Callable[[], Counts], process: "Callable[[], Iterable[Metric]] | None" = None
 ) -> Answer:
-    """The page of metrics, with the present `counts`. `process` returns the metrics of the server's
-    processes; by default the page has those of this process."""
+    """The page of metrics, rendered from `counts`. `process` returns metrics of processor time,
+    memory and so on; by default, those of this process."""
     try:
         from prometheus_client import CollectorRegistry, ProcessCollector, exposition
     except ModuleNotFoundError:

@@ -1,8 +1,9 @@
 """The admin port's HTTP: one small request for each connection, then the connection is closed.
 
-Connections are few and limited in time, and routes are answered in threads, so a slow client or
-a slow answer delays no client of the API. Unless there is a route for it, `GET /healthz` is
-answered by the event loop itself, which proves that the loop that serves the API is running.
+The number of connections and their time are limited, and routes are answered in threads. So a slow
+client or a slow answer delays no client of the API. Unless there is a route for it, `GET /healthz`
+is answered by the event loop itself. An answer proves that the loop, which also serves the API, is
+running.
 """
 
 import asyncio
@@ -38,9 +39,9 @@ _log = logging.getLogger("hashrange")
 class AdminPort:
     """Serves `routes` on a listening socket, from the running event loop.
 
-    Routes that are not open need `Authorization: Bearer TOKEN`. As on the API's port, a request is
-    refused if its Host is a name that is neither local nor of an allowed origin: an outsider could
-    have registered such a name.
+    Routes that are not open need `Authorization: Bearer TOKEN`. A request must address the server
+    by an IP address, a local name, or the host of an allowed origin. Other names are refused, as on
+    the API's port, because an outsider could have registered them for an attack by DNS rebinding.
     """
 
     def __init__(
@@ -103,8 +104,8 @@ class AdminPort:
             writer.transport.abort()
 
     def _turn_away(self) -> bool:
-        """Disconnect the oldest client that has not sent a complete request. Returns whether there
-        was such a client."""
+        """Disconnect the oldest client that has not sent a complete request. Returns False if there
+        is no such client."""
         if not self._strangers:
             return False
         task, writer = next(iter(self._strangers.items()))
@@ -154,8 +155,8 @@ class AdminPort:
 
 
 class _Request(NamedTuple):
-    """The head of a request. Names of headers are in lower case; the last of repeated headers
-    counts."""
+    """The head of a request. Names of headers are in lower case; if a header is repeated, the last
+    value counts."""
 
     method: str
     path: str

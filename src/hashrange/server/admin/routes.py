@@ -22,11 +22,11 @@ class Answer(NamedTuple):
 
 
 class Route(NamedTuple):
-    """The function that answers a path, and who may call it.
+    """The function that answers a path, and the callers that may use it.
 
     `answer` is called in a thread of the admin port, and several calls may run at once. So it may
-    wait for a disk, but it must not touch what belongs to the event loop. An `open` route needs no
-    token. A route that `changes` something is for POST, the others are for GET and HEAD.
+    wait for a disk, but it must not touch objects of the event loop. An `open` route needs no
+    token. A route that `changes` something takes POST, other routes take GET and HEAD.
     """
 
     answer: Callable[[Query], Answer]

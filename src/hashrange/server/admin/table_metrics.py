@@ -1,8 +1,8 @@
 """CloudWatch's metrics of requests, by table and operation, under CloudWatch's names.
 
-Latencies and returned items are counted only if throughput is measured, because then the receipt
-of a request names its tables. The tables of a request that got an error are read from the request.
-Source: developer guide, DynamoDB metrics and dimensions.
+Latencies and returned items are counted only if throughput is measured, because only a measured
+request has a receipt that names its tables. If a request got an error, its tables are read from the
+request. Source: developer guide, DynamoDB metrics and dimensions.
 """
 
 from bisect import bisect_left
@@ -39,7 +39,7 @@ TableOperation = tuple[str, str]
 
 
 class _Page(msgspec.Struct):
-    """The response of GetRecords; its records are not decoded."""
+    """The response of GetRecords, with its records undecoded."""
 
     records: list[msgspec.Raw] = msgspec.field(default_factory=list, name="Records")
 
@@ -58,9 +58,9 @@ class Succeeded(msgspec.Struct):
 class TableCounts(msgspec.Struct):
     """The counts of requests by table and operation.
 
-    `failed` has the counts of failed requests for each metric. `records` and `record_bytes` count
-    the results of GetRecords by table, and `expired` counts the expired items that were deleted, by
-    table.
+    `failed` has the counts of failed requests for each metric. `records` and `record_bytes` have
+    the number and size of the records that GetRecords returned, by table. `expired` has the number
+    of expired items that were deleted, by table.
     """
 
     succeeded: dict[TableOperation, Succeeded] = msgspec.field(default_factory=dict)
@@ -184,7 +184,7 @@ def _tables_named(call: wire.Call) -> list[str]:
 
 
 def _kinds(error: BaseException) -> dict[str, int]:
-    """For each metric that counts an error, by name: how many times it counts the error."""
+    """For each metric of errors, by its name: how many times the error counts."""
     if isinstance(error, THROTTLED):
         return {"throttled_requests": 1}
     if isinstance(error, InternalServerError) or not isinstance(error, ApiError):

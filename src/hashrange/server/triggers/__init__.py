@@ -1,4 +1,4 @@
 """Triggers call functions with the records of streams, as event source mappings do on AWS.
 
-`serve --trigger` declares them; they cannot be declared in templates.
+They are declared only by `serve --trigger`, not in templates.
 """

@@ -1,11 +1,11 @@
-"""The process of a function, as `python -m` runs it with MODULE:HANDLER and its time limit.
+"""The process of a function. Run it with `python -m`, with MODULE:HANDLER and a time limit.
 
     parent -> child     an event, JSON
     child -> parent     [true, None] when the function has been imported, and for each event
                         [true, answer] or [false, error]
 
-A message is sent as its length, in four bytes, followed by its content. The process ends with its
-parent.
+A message is sent as its length, in four bytes, followed by its content. The process ends when its
+parent ends.
 """
 
 import json
@@ -78,7 +78,7 @@ def _answer(call: Any, *arguments: Any) -> bytes:
 
 
 def _print(error: BaseException) -> None:
-    """Print the part of the traceback that concerns the user's files, if there is one."""
+    """Print the part of the traceback that is in the user's files, or nothing if there is none."""
     frames = traceback.extract_tb(error.__traceback__)
     if any(frame.filename != __file__ and frame.filename[0] != "<" for frame in frames):
         traceback.print_exception(error)

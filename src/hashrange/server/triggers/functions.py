@@ -61,7 +61,7 @@ class Function(Protocol):
         """The function's answer, decoded. Raises Failed."""
 
     def abandon(self) -> None:
-        """Make the running call fail soon; called from another thread."""
+        """Make the running call fail soon. May be called from any thread."""
 
     def close(self) -> None: ...
 
@@ -108,9 +108,9 @@ def _run(work: Callable[[], T], future: "Future[T]") -> None:
 
 
 class ChildFunction:
-    """`module:handler`, in a child process that is started when it is needed.
+    """The function `module:handler`, in a child process that is started when it is first needed.
 
-    After an error the next call has a new process, which reads the function's files again.
+    After an error, the next call starts a new process, which imports the function again.
     """
 
     def __init__(self, name: str, seconds: float, environment: Mapping[str, str]) -> None:
@@ -161,8 +161,8 @@ class ChildFunction:
         self._receiving = False
 
     def _receive(self, process: "subprocess.Popen[bytes]") -> Any:
-        """The content of the child's next answer. Raises Failed if the function did not succeed, if
-        the answer is too long, or if the process has ended."""
+        """The content of the child's next answer. Raises Failed if the function failed, the answer
+        is too long, or the process has ended."""
         self._receiving = True
         try:
             answer = child.receive(cast(BinaryIO, process.stdout), ANSWER_BYTES_MAX)
@@ -190,9 +190,9 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 class HttpFunction:
-    """A function at an address that accepts events like the invocations API of Lambda.
+    """A function at an address that accepts events like Lambda's Invoke API.
 
-    Redirects are not followed, and proxies that the environment names are not used.
+    Redirects are not followed, and proxy settings of the environment are ignored.
     """
 
     def __init__(self, url: str, seconds: float) -> None:
@@ -268,9 +268,9 @@ TOO_LONG = f"its answer has more than {ANSWER_BYTES_MAX:,} bytes"
 
 
 def function_of(trigger: Trigger, url: str) -> Function:
-    """The function that a trigger calls. `url` is the endpoint that AWS's libraries use in the
-    function's process, unless the environment names another one. So a function on this machine does
-    not reach AWS by accident."""
+    """The function that a trigger calls. `url` becomes the endpoint of AWS's libraries in the
+    function's process, unless the environment sets one. So a function does not call AWS by
+    accident."""
     if trigger.is_url:
         return HttpFunction(trigger.function, trigger.timeout)
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
@@ -282,7 +282,8 @@ def function_of(trigger: Trigger, url: str) -> Function:
 
 
 def check_functions(triggers: Sequence[Trigger]) -> None:
-    """Import the functions that are called in processes. Raises ServerError."""
+    """Import the functions that run in child processes. Raises ServerError if one cannot be
+    imported."""
     for trigger in triggers:
         function = function_of(trigger, "")
         try:

@@ -1,4 +1,4 @@
-"""The records of one shard that wait for their function, and the batches that they become."""
+"""The records of one shard that wait for a trigger's function, and the batches made of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,8 +35,8 @@ class Lane:
     number of the last record that was read.
 
     `records` have matched the filters; the first of them has been waiting since `since`. After a
-    failure they are forgotten, and read again after a pause. `parts` are the sizes of the next
-    batches after a batch was divided.
+    failure they are dropped, and read again after a pause. If a batch was divided, `parts` has the
+    sizes of the next batches.
     """
 
     shard: Shard
@@ -56,8 +56,8 @@ class Lane:
         return self.shard.ended and not self.records and self.passed == self.handled
 
     def begin_at(self, handled: str | None) -> None:
-        """Forget the records that were read, and continue after the record `handled`; None stands
-        for the beginning of the shard."""
+        """Drop the waiting records, and continue after the record number `handled`; None is the
+        beginning of the shard."""
         if handled != self.handled:
             self.attempts, self.parts, self.pauses = 0, [], 0
         self.handled = self.passed = self.shard.after = handled
@@ -65,7 +65,7 @@ class Lane:
         self.records, self.sizes = [], []
 
     def wanted(self) -> int:
-        """The number of records that the next batch can still take."""
+        """The number of records that still fit in the next batch."""
         full = sum(self.sizes) >= EVENT_BYTES_MAX
         return 0 if full else max(0, self.batch_size - len(self.records))
 
@@ -74,7 +74,8 @@ class Lane:
         return self.parts[0] if self.parts else self.trigger.batch_size
 
     def add(self, records: list[Record], matches: Callable[[Record], bool]) -> None:
-        """Add records that have been read. Those that match wait for the function."""
+        """Add records that have been read. Only records that match the filters will wait for the
+        function."""
         if not records:
             return
         self.passed = number_of(records[-1])
@@ -85,7 +86,7 @@ class Lane:
             self.sizes.append(len(json.encode(record)))
 
     def batch(self) -> list[Record]:
-        """The first records that fit one event, at least one."""
+        """The first waiting records that fit in one event, at least one."""
         size = count = 0
         while count < min(len(self.records), self.batch_size):
             size += self.sizes[count]
@@ -95,15 +96,17 @@ class Lane:
         return self.records[:count]
 
     def is_due(self, crowded: bool) -> bool:
-        """Whether the next batch need not wait for more records. `crowded` says that too many
-        records are waiting already."""
+        """Whether the next batch is complete or has waited long enough. `crowded` says that too
+        many records are waiting already."""
         if self.parts or crowded or self.shard.ended or not self.wanted():
             return True
         return monotonic() >= self.since + self.trigger.maximum_batching_window_in_seconds
 
     def done(self, count: int) -> str:
-        """Remove the first `count` records, which have been handled or discarded. Returns the new
-        checkpoint."""
+        """Remove the first `count` records, which have been handled or discarded.
+
+        Returns the new checkpoint.
+        """
         last = self.records[count - 1 : count]
         del self.records[:count]
         del self.sizes[:count]
@@ -120,7 +123,7 @@ class Lane:
         self.parts[:1] = [count // 2, count - count // 2]
 
     def fail(self) -> float:
-        """Set the time of the next attempt. Returns the seconds until then."""
+        """Set the time of the next attempt. Returns the seconds until that time."""
         pause: float = min(PAUSE_SECONDS_MIN * 2**self.pauses, PAUSE_SECONDS_MAX)
         self.pauses = min(self.pauses + 1, 10)
         self.not_before = monotonic() + pause
@@ -128,10 +131,10 @@ class Lane:
 
 
 def failed_from(answer: Any, batch: list[Record]) -> int:
-    """The index of the first record that an answer reports as failed; the batch's length if the
-    answer reports no record.
+    """The index of the first record that an answer reports as failed, or the batch's length if
+    none.
 
-    After an invalid answer the whole batch has failed, as on Lambda.
+    An invalid answer means that the whole batch has failed, as on Lambda.
     """
     failures = answer.get("batchItemFailures") if isinstance(answer, dict) else answer
     if failures is None or failures == []:

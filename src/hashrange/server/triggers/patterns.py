@@ -1,7 +1,7 @@
 """Filter patterns of Lambda: which records of a stream a trigger passes to its function.
 
-A pattern has the form of a record, with a list of rules at each leaf. One rule of each list has to
-match:
+A pattern has the form of a record, with a list of rules at each leaf. At each leaf, one rule of the
+list has to match:
 
     {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"prefix": "order"}]}}}}
 
@@ -65,8 +65,7 @@ def _member(name: str, rules: Any, depth: int) -> Matches:
 
 
 def _leaf(rules: Sequence[Any]) -> Matches:
-    """Matches a value that one of the rules matches. If the value is a list, one of its elements
-    has to match."""
+    """Matches a value if one of the rules matches it. In a list, one element has to match."""
     if not rules:
         raise PatternError("a list of rules is empty, so nothing would match")
     choices = [_rule(rule) for rule in rules]
@@ -127,7 +126,7 @@ def _equals_ignore_case(operand: Any) -> Matches:
 
 
 def _anything_but(operand: Any) -> Matches:
-    """Matches a value that exists and that no rule of the operand matches. The operand is a rule or
+    """Matches an existing value, unless a rule of the operand matches it. The operand is a rule or
     a list of rules: values, or operators such as a prefix."""
     rules = operand if isinstance(operand, list) else [operand]
     excluded = [_rule(rule) for rule in rules]
@@ -137,15 +136,16 @@ def _anything_but(operand: Any) -> Matches:
 
 
 def _exists(operand: Any) -> Matches:
-    """Matches a leaf that exists or, if the operand is false, the absence of a leaf. A value with
-    members is not a leaf."""
+    """Matches an existing leaf or, if the operand is false, a missing leaf. A value with members is
+    not a leaf."""
     if not isinstance(operand, bool):
         raise PatternError(f"exists needs true or false, not {operand!r}")
     return lambda value: (value is not ABSENT and not isinstance(value, Mapping)) is operand
 
 
 def _numeric(operand: Any) -> Matches:
-    """Matches numbers of JSON, not those of DynamoDB, which are strings."""
+    """Matches JSON numbers. DynamoDB's numbers never match, because a record has them as
+    strings."""
     pairs = [*zip(operand[::2], operand[1::2], strict=False)] if isinstance(operand, list) else []
     if not 1 <= len(pairs) <= 2 or 2 * len(pairs) != len(operand):
         raise PatternError('numeric needs one or two comparisons, such as [">", 0, "<=", 5]')

@@ -35,8 +35,8 @@ class FilterCriteria(Struct, rename="pascal", forbid_unknown_fields=True, frozen
 
 
 class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
-    """The settings of one trigger. `function` is `module:handler` or a URL. -1 stands for no limit,
-    as on Lambda."""
+    """The settings of one trigger. `function` is `module:handler` or a URL. In a number, -1 means
+    no limit, as on Lambda."""
 
     table_name: str
     function: str
@@ -58,9 +58,10 @@ class Trigger(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
 
     @property
     def id(self) -> str:
-        """The name under which the database stores how far the trigger has come.
+        """The name under which the database stores the trigger's checkpoints.
 
-        It depends only on the table and the function, so it stays when other settings change.
+        It depends only on the table and the function, so changes of other settings keep the
+        checkpoints.
         """
         return hashlib.sha256(self.name.encode()).hexdigest()[:16]
 

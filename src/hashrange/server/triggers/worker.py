@@ -1,9 +1,8 @@
-"""Reads the streams of a table and calls a trigger's function, with one batch at a time. Only one
-of several servers does so for a trigger.
+"""Reads the streams of a table, and calls a trigger's function with one batch at a time.
 
-The checkpoint of a shard is stored after its batch has been handled. If the server ends in between,
-the batch is handled again: each record arrives at least once, and the records of an item arrive in
-order.
+If several servers have the same trigger, one of them does so. The checkpoint of a shard is stored
+after a batch has been handled. If the server ends before that, the batch is handled again: each
+record is delivered at least once, and the records of an item are delivered in order.
 """
 
 import logging
@@ -45,7 +44,8 @@ _log = logging.getLogger("hashrange")
 
 @dataclass
 class Reading:
-    """A stream that is read, and its shards by id. `is_over` says that nothing is left to read."""
+    """A stream that is read, and its shards by id. `is_over` says that all of it has been
+    handled."""
 
     arn: str
     shards: Shards
@@ -88,7 +88,7 @@ class Calls(Worker):
     # ---- streams ----
 
     def _open_readings(self, is_ours: Callable[[], bool]) -> Iterator[Reading]:
-        """The table's streams that have unread records, oldest first."""
+        """The table's streams that have unhandled records, oldest first."""
         table = self._trigger.table_name
         arns = [each["StreamArn"] for each in self._ask("ListStreams", TableName=table)["Streams"]]
         latest = self._latest(table)
@@ -122,8 +122,8 @@ class Calls(Worker):
         return arn
 
     def _begin(self, arn: str, is_ours: Callable[[], bool]) -> bool:
-        """Begin to read a stream, unless another server has begun or has the lease (`is_ours`
-        returns False). Returns whether reading has begun."""
+        """Begin to read a stream, if no server has begun yet and this server has the lease
+        (`is_ours` returns True). Returns whether any server has begun."""
         if self._reader(arn)["Begun"]:
             return True
         if not is_ours():
@@ -137,7 +137,7 @@ class Calls(Worker):
     # ---- shards ----
 
     def _read(self, reading: Reading, is_ours: Callable[[], bool]) -> bool:
-        """Read each shard of a stream once. Returns whether there may be more."""
+        """Read each shard of a stream once. Returns whether there may be more records."""
         run(reading.shards.find(), self._connection)
         handled = self._reader(reading.arn)["Handled"]
         known = reading.shards.known
@@ -159,8 +159,8 @@ class Calls(Worker):
         return more
 
     def _advance(self, reading: Reading, lane: Lane, is_ours: Callable[[], bool]) -> bool:
-        """Read a shard, and call the function if a batch is due. Returns whether there may be more
-        to do at once."""
+        """Read a shard, and call the function if a batch is due. Returns whether to call this
+        method again at once."""
         if lane.finished or monotonic() < lane.not_before:
             return False
         self._fill(reading, lane)
@@ -177,7 +177,7 @@ class Calls(Worker):
         return self._call(reading, lane, is_ours)
 
     def _fill(self, reading: Reading, lane: Lane) -> None:
-        """Read records for the next batch until it is full, or until there are no more for now."""
+        """Read records for the next batch until it is full, or until no more are available."""
         while not lane.shard.ended and (wanted := lane.wanted()):
             try:
                 limit = min(wanted, READ_RECORDS_MAX)
@@ -244,8 +244,8 @@ class Calls(Worker):
         return called(lambda: function.call(event), function.abandon, seconds, wanted)
 
     def _failed(self, reading: Reading, lane: Lane, count: int, error: Failed | None) -> None:
-        """Let the first `count` records be tried again, in halves or together, or discard them.
-        `error` is None if the function itself reported the failure of these records."""
+        """Retry the first `count` records, in halves or together, or discard them. `error` is None
+        if the function itself reported that these records have failed."""
         reason = (
             str(error)
             if error
@@ -265,7 +265,7 @@ class Calls(Worker):
 
     def _too_old(self, lane: Lane) -> int:
         """The number of waiting records that are older than the trigger allows. They come first,
-        because records are in the order of their times."""
+        because records are ordered by time."""
         age = self._trigger.maximum_record_age_in_seconds
         if age < 0:
             return 0
@@ -297,8 +297,8 @@ class Calls(Worker):
         return self._database.execute(operation, members)
 
     def _say(self, trouble: str) -> None:
-        """Log `trouble`, the reason why nothing can be read, unless it was also the last reason
-        logged. `trouble` is empty if there is none."""
+        """Log `trouble`, the reason why nothing can be read, unless it was logged last time. An
+        empty `trouble` means that there is none."""
         if trouble and trouble != self._said:
             _log.warning(
                 "trigger %s cannot read records, and tries again: %s", self._trigger.name, trouble
@@ -307,7 +307,7 @@ class Calls(Worker):
 
 
 def start_triggers(database: Database, triggers: Sequence[Trigger], url: str) -> None:
-    """Call functions with the changes of tables, in threads that end with the database.
+    """Call functions with the changes of tables, in threads that end when the database is closed.
 
     `url` is the address of this server, which the functions use as their endpoint.
     """

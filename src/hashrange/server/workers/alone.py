@@ -33,7 +33,7 @@ Console = Callable[["Database"], AbstractContextManager[str]]
 
 
 class Service(NamedTuple):
-    """The parts of a process that serves. It has a `monitor` if there is an admin port."""
+    """The parts of a process that serves requests. `monitor` is None if there is no admin port."""
 
     runner: asyncio.Runner
     database: "Database"
@@ -81,9 +81,9 @@ when numpy is imported."""
 
 
 async def _create_tables(database: "Database", path: Path) -> None:
-    """Create the tables that a file declares and the database lacks, and say so in the log.
+    """Create the tables that a file declares and the database lacks, and log each.
 
-    Raises ServerError. It is called before clients are accepted.
+    Call it before clients are accepted. Raises ServerError.
     """
     from hashrange.clients.connection import connection_of
     from hashrange.declared.creating import create_missing
@@ -105,8 +105,11 @@ async def _create_tables(database: "Database", path: Path) -> None:
 
 
 async def _check_account(database: "Database", account: str) -> None:
-    """Check that the tables belong to the `account` of the access file's principals. Raises
-    ServerError if they do not: the policies of the file would name none of the tables."""
+    """Check that the tables belong to `account`, the account of the access file's principals.
+
+    Raises ServerError if they do not, because the policies of the file could name none of the
+    tables.
+    """
     names = (await database.execute_async("ListTables", {"Limit": 1}))["TableNames"]
     for name in names:
         described = await database.execute_async("DescribeTable", {"TableName": name})
@@ -120,8 +123,8 @@ async def _check_account(database: "Database", account: str) -> None:
 
 @contextmanager
 def _apart(options: Options, database: "Database", settings: Settings) -> "Iterator[Apart | None]":
-    """The runtime with a database for each access key and region, if the options ask for one;
-    otherwise None. With such a runtime, `database` itself stays empty."""
+    """A runtime with a database for each access key and region, or None if the options ask for
+    none. If there is such a runtime, `database` stays empty."""
     if not options.apart:
         yield None
         return
@@ -138,8 +141,8 @@ def _apart(options: Options, database: "Database", settings: Settings) -> "Itera
 def opened_service(
     options: Options, listener: Listener, balance: Balance | None = None
 ) -> Iterator[Service]:
-    """Open the database and prepare its services; nothing runs yet. The database is closed at the
-    end."""
+    """Open the database and prepare its services; nothing runs yet. On leaving the context, the
+    database is closed."""
     settings = options.settings()._replace(access=listener.access)
     for name in BLAS_THREADS:
         # More threads would only take processor time from other workers and requests.

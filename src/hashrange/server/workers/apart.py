@@ -21,9 +21,10 @@ _is_region = re.compile(r"[a-z0-9-]{1,32}").fullmatch
 
 
 class Apart:
-    """A runtime that hands each request to the database of its key and region.
+    """A runtime that hands each request to the database of its access key and region.
 
-    A database is opened at its first request: as a file in `folder`, or in memory if that is None.
+    A database is opened at its first request: as a file in `folder`, or in memory if `folder` is
+    None.
     """
 
     def __init__(self, first: "Database", folder: Path | None, open: Open) -> None:
@@ -52,8 +53,8 @@ class Apart:
             self._databases.popitem()[1].close()
 
     def _of(self, caller: Caller) -> Runtime:
-        """The runtime of the caller's database. The database is opened at its first request. Raises
-        ApiError if there can be no such database."""
+        """The runtime of the caller's database, which is opened at its first request. Raises
+        ApiError if the database cannot be opened."""
         place = caller.access_key, caller.region
         with self._lock:
             if place not in self._databases:
@@ -65,8 +66,8 @@ class Apart:
             raise UnrecognizedClientException("The Access Key ID or security token is invalid.")
         if len(self._databases) == DATABASES_MAX:
             raise LimitExceededException(
-                f"There are databases for {DATABASES_MAX} keys and regions already; use one of "
-                "these keys, or serve one database for all keys"
+                f"There are databases for {DATABASES_MAX} keys and regions already; use a key and "
+                "region of one of them, or serve without --apart"
             )
         if self._folder is None:
             return self._open(None)
@@ -76,7 +77,7 @@ class Apart:
 
 
 class ApartTurn:
-    """The turns of all databases that get requests in one turn of the loop."""
+    """The turns of all databases that receive requests in one turn of the event loop."""
 
     def __init__(self) -> None:
         self._turns: dict[int, Turn] = {}

@@ -1,7 +1,7 @@
-"""`hashrange serve --like PROGRAM`: the port, health check and first line that PROGRAM would have.
+"""`hashrange serve --like PROGRAM`: the port, health check and first line of output of PROGRAM.
 
-Tools wait for DynamoDB Local until it answers `GET /`, or until it has printed a certain line. The
-status of that answer and the line are known; the body of the answer is assumed.
+Tools wait for DynamoDB Local until it answers `GET /`, or until it has printed a certain line. Its
+status and its line are copied from DynamoDB Local. The body of the answer is a guess.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ LOCALSTACK_HEALTH = b"/_localstack/health"
 
 
 class Likeness(NamedTuple):
-    """The properties that a server shares with the program that it replaces."""
+    """The properties of another program that a server imitates."""
 
     port: int
     non_api: NonApi

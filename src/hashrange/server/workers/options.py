@@ -1,4 +1,4 @@
-"""The arguments of `hashrange serve`, and what follows from them before anything is opened."""
+"""The arguments of `hashrange serve`, with the checks and files that do not need a database."""
 
 import logging
 import os
@@ -127,7 +127,7 @@ class Options(NamedTuple):
         )
 
     def triggers(self) -> "list[Trigger]":
-        """The triggers that `--trigger` declares. Raises ServerError."""
+        """The triggers of `--trigger`. Raises ServerError."""
         from hashrange.server.triggers.settings import triggers
 
         return triggers(self.trigger, self.trigger_host)
@@ -137,13 +137,13 @@ class Options(NamedTuple):
     ) -> Listener:
         """The listener for clients, on a socket that is open already or on a new one.
 
-        The keys are read from their files, unless they are `known`.
+        The keys are read from their files, unless `known` has them.
         """
         tls = tls_context(self.tls_cert, self.tls_key)
         known = known or credentials(self.keys, self.access, os.environ)
         if known and self.no_auth:
             raise ServerError(
-                "--no-auth accepts every client, so it cannot be combined with keys: omit either"
+                "--no-auth accepts every client, so it cannot be combined with keys: omit one"
             )
         keys, access = known or (None, None)
         origins = allowed_origins(self.cors)
@@ -174,8 +174,8 @@ class Options(NamedTuple):
             _log.warning(NO_AUTH, self.url(listener))
 
     def check_volume(self) -> None:
-        """Check the folder of the database in a container: it should be a volume, and writable for
-        this user.
+        """Check the database's folder in a container: it should be a volume, and writable for this
+        user.
 
         Raises ServerError if it is not writable, and logs a warning if it is not a volume.
         """
@@ -206,7 +206,9 @@ class Options(NamedTuple):
 
     def _check_workers(self) -> None:
         if sys.platform == "win32":
-            raise ServerError("--workers: this system cannot share a listening socket")
+            raise ServerError(
+                "--workers: this system cannot share a listening socket; omit --workers"
+            )
         if self.path is None:
             raise ServerError("--workers needs a file: a database in memory has one process")
         if self.throughput == "enforced":
@@ -247,7 +249,7 @@ class Options(NamedTuple):
             )
 
     def _check_outside(self) -> None:
-        """Check the places outside the database that the server uses."""
+        """Check that the files and folders outside the database can be used."""
         if self.objects and self.objects != S3 and not Path(self.objects).is_dir():
             raise ServerError(
                 f"--objects: {self.objects}: no such folder; name one with a subfolder for each "
@@ -278,7 +280,7 @@ class Options(NamedTuple):
 
 
 class AdminListener(NamedTuple):
-    """The admin port: its socket, its token, and the line that shows them to the user."""
+    """The admin port: its socket, its token, and the line that tells the user its address."""
 
     sock: "socket.socket"
     token: str
@@ -287,8 +289,7 @@ class AdminListener(NamedTuple):
 
 @contextmanager
 def admin_listener(options: Options) -> Iterator[AdminListener | None]:
-    """Listen for clients of the admin port. The result is None if the options do not ask for the
-    port."""
+    """Listen for clients of the admin port. Returns None if the options do not ask for the port."""
     if options.admin_port is None:
         yield None
         return
@@ -299,7 +300,7 @@ def admin_listener(options: Options) -> Iterator[AdminListener | None]:
 
 
 def _admin_token() -> tuple[str, str]:
-    """The token, and what to print about it. A configured token is not printed."""
+    """The token, and the text to print about it. A configured token is not printed."""
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
         made = secrets.token_urlsafe(24)

@@ -66,8 +66,8 @@ class Process:
         self._channel.send(message)
 
     async def ask(self, question: str, argument: Any, seconds: float) -> Any:
-        """The worker's answer to a question, within `seconds`. Raises NoAnswer, or the exception
-        that the worker sends instead of an answer."""
+        """The worker's answer to a question, within `seconds`. Raises NoAnswer. If the worker sends
+        an exception instead of an answer, raises that exception."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self.tell((channel.ASK, number, question, argument))

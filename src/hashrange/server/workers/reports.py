@@ -67,8 +67,8 @@ class Reports:
         return shown(name, totals.inspected(answers))
 
     def _problem(self, question: str, seconds: float) -> str:
-        """The first problem that a worker reports. It is also a problem if a worker does not answer
-        in time, or if no worker serves. Empty if there is no problem."""
+        """The first problem that a worker reports, or "". It is also a problem if a worker does not
+        answer in time, or if no worker serves."""
         answers = self._ask(question, None, seconds)
         problems = [str(answer) for answer in answers if answer]
         return problems[0] if problems else "" if answers else "no worker serves"

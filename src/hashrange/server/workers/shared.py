@@ -1,11 +1,11 @@
 """A file without a name that all workers inherit: the numbers of their clients, their heartbeats,
 and a lock.
 
-    4 bytes for each place: the number of clients of the worker, or VACANT while nothing runs there
+    4 bytes for each place: the number of clients of the worker, or VACANT if no worker runs
     4 bytes for each place: the number of its last heartbeat, or 0 before the first one
 
-The places are numbered like the workers, from 1; place 0 is not used. The lock is fcntl's, which
-belongs to a process and ends with it.
+There is a place for each worker. Places are numbered from 1; place 0 is not used. The lock is an
+fcntl lock, so the system releases it when its process ends.
 """
 
 import mmap
@@ -21,7 +21,7 @@ _BYTES = 4
 
 
 class Shared:
-    """The file, as one process uses it. Workers are numbered from 1, and the supervisor is number
+    """The file, as used by one process. Workers are numbered from 1, and the supervisor is number
     0."""
 
     def __init__(self, descriptor: int, workers: int, number: int = 0) -> None:

@@ -1,8 +1,7 @@
-"""Starts the workers, replaces a worker that ends, and at last ends all workers. It serves no
-client itself.
+"""Starts the workers, replaces a worker that ends, and finally ends all workers.
 
-The first worker starts alone: it creates or upgrades the file, and if it cannot start, only one
-line with the reason is printed.
+The supervisor serves no client itself. It first starts one worker alone, which creates or upgrades
+the file. If this worker cannot start, only one line with the reason is printed.
 """
 
 import asyncio
@@ -64,8 +63,8 @@ def supervise(options: Options) -> None:
 
 
 class Ended(NamedTuple):
-    """The end of a worker: whether it had served, its exit status, and a text that says how it
-    ended."""
+    """The end of a worker: whether it had served requests, its exit status, and a text that
+    explains the status."""
 
     served: bool
     status: int
@@ -73,8 +72,8 @@ class Ended(NamedTuple):
 
 
 class Supervisor:
-    """Keeps a worker in each place. Call `run` once. The supervisor is the `Owner` of the
-    workers."""
+    """Keeps a worker running in each place. Call `run` only once. The supervisor is the `Owner` of
+    the workers."""
 
     def __init__(self, options: Options, listener: Listener, shared: Shared) -> None:
         self._options = options
@@ -91,8 +90,8 @@ class Supervisor:
         self._problem = ""
 
     async def run(self, admin: AdminListener | None) -> int:
-        """Serve until a signal. Returns the exit status. Raises ServerError if workers cannot be
-        started any more."""
+        """Serve until a signal. Returns the exit status. Raises ServerError if workers can no
+        longer be started."""
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
         self._tried = [asyncio.Event() for _ in range(self._options.workers + 1)]
@@ -118,7 +117,7 @@ class Supervisor:
         self._tried[process.number].set()
 
     def refuse(self, reason: str, /) -> None:
-        """Stop all writes, in the running workers and in later ones."""
+        """Stop all writes, in running workers and in workers that start later."""
         self._refusal = reason
         for process in self._running.values():
             process.tell((channel.REFUSE, reason))
@@ -132,8 +131,8 @@ class Supervisor:
             self._loop.add_signal_handler(signal.SIGHUP, self._reload)
 
     async def _greet(self, admin: AdminListener | None) -> None:
-        """Wait until every worker has begun to serve, or has failed to. Then open the admin port
-        and print the greeting, unless the server is ending."""
+        """Wait until every worker has started to serve, or has failed to start. Then open the admin
+        port and print the greeting, unless the server is ending."""
         for tried in self._tried[1:]:
             await tried.wait()
         if self._ending.is_set():
@@ -158,7 +157,7 @@ class Supervisor:
             process.popen.terminate()
 
     def _reload(self) -> None:
-        """Read the keys once, so that all workers take the same generation."""
+        """Read the keys once for all workers, so that all of them use the same keys."""
         self._reloading.read_keys()
         for process in self._running.values():
             process.tell((channel.RELOAD, self._reloading.credentials))
@@ -197,7 +196,7 @@ class Supervisor:
         return Ended(process.has_served, status, _told(status))
 
     async def _look(self) -> None:
-        """Kill a worker whose event loop does not run, so that another takes its place."""
+        """Kill workers whose event loop does not run, so that new workers take their places."""
         silent: dict[Process, tuple[int, int]] = {}
         while True:
             await asyncio.sleep(LOOK_SECONDS)
@@ -207,10 +206,11 @@ class Supervisor:
             }
 
     def _looked_at(self, process: Process, before: int, looks: int) -> tuple[int, int]:
-        """Check a worker, and kill it if it has been silent for too many checks in a row. Returns
-        the number of its last heartbeat, and how many checks in a row have found no newer one.
+        """Check a worker, and kill it if it has been silent in too many checks.
 
-        `before` and `looks` are what the check before this one returned.
+        Returns the number of its last heartbeat, and the number of successive checks that have
+        found no newer one. `before` and `looks` are the two numbers that the previous check
+        returned.
         """
         beat = self._shared.last_beat(process.number)
         looks = looks + 1 if beat == before else 0
@@ -242,7 +242,7 @@ class Supervisor:
 
     def _give_up(self, ended: "Ended") -> None:
         """End the server, because its first worker could not start. The worker has printed the
-        reason, unless a signal has ended it."""
+        reason, unless a signal ended it."""
         self._failed = True
         if ended.status <= 0:
             self._problem = f"the first worker {ended.told}"
@@ -270,7 +270,7 @@ class Supervisor:
 
     async def ask_all(self, question: str, argument: Any, seconds: float) -> list[Any]:
         """The answers of the workers that serve. If a worker does not answer in time, or sends an
-        exception, the exception takes the place of its answer."""
+        exception, its answer is the exception."""
         asked = (process.ask(question, argument, seconds) for process in self.serving())
         return await asyncio.gather(*asked, return_exceptions=True)
 

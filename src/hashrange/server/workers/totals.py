@@ -35,7 +35,7 @@ def summed(counts: Iterable[Counts]) -> Counts:
 
 
 def lasting(counts: Counts) -> Counts:
-    """The counts that remain after a worker has ended: those that never decrease."""
+    """The counts of an ended worker that stay in the totals: the counts that never decrease."""
     kept = {name: value for name, value in counts.figures.items() if figure(name).rises}
     return Counts(counts.operations, counts.others, kept, counts.usage, counts.tables)
 
@@ -77,8 +77,8 @@ def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 def processes(pids: Iterable[int]) -> "Iterator[Metric]":
     """The metrics of prometheus-client's ProcessCollector, for several processes together.
 
-    The processor time includes that of workers that have ended, as the system counts it for the
-    ended children of this process.
+    The processor time includes that of ended workers, which the system keeps for the ended children
+    of a process.
     """
     from prometheus_client import ProcessCollector
 
@@ -105,7 +105,7 @@ Shown = dict[str, Any]
 
 
 def inspected(answers: list[list[Shown]]) -> list[Shown]:
-    """Tables as one worker shows them, with the load of all workers."""
+    """The tables as the first worker shows them, with the load of all workers added."""
     if not answers:
         return []
     first, *others = answers
@@ -118,10 +118,9 @@ def inspected(answers: list[list[Shown]]) -> list[Shown]:
 
 
 def _add_load(table: Shown, other: Shown) -> None:
-    """Add the load in `other` to the load in `table`. Both describe the same table or the same
-    index.
+    """Add the load in `other` to the load in `table`, including the loads of a table's indexes.
 
-    For a table, add the loads of its indexes too.
+    Both describe the same table or the same index.
     """
     numbered = {part["number"]: part for part in other.get("partitions", ())}
     for part in table.get("partitions", ()):

@@ -1,7 +1,7 @@
 """A worker, as the supervisor starts it: `python -m hashrange.server.workers.worker FD`.
 
-It serves like a process that is alone, on the socket that it inherits, and answers the supervisor's
-questions. If the supervisor is gone, it ends as after SIGTERM.
+It serves like a single process, on the socket that it inherits, and answers the supervisor's
+questions. If the supervisor is gone, it ends as it would after SIGTERM.
 """
 
 import asyncio
@@ -31,7 +31,8 @@ _THREADS = 2
 
 
 class Task(NamedTuple):
-    """The first message to a worker. `listening` and `shared` are descriptors that it inherits."""
+    """The first message to a worker. `listening` and `shared` are descriptors that the worker
+    inherits."""
 
     number: int
     options: Options
@@ -57,7 +58,7 @@ def run(task: Task, control: socket.socket) -> None:
 
 
 class Attendant:
-    """Runs beside the server, and carries out the supervisor's messages."""
+    """Runs beside the server, and carries out the supervisor's requests."""
 
     def __init__(self, control: socket.socket, service: Service, shared: Shared) -> None:
         self._control = control
@@ -84,8 +85,7 @@ class Attendant:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _beat(self) -> None:
-        """Send heartbeats as long as the event loop runs. It runs until the database has been
-        closed."""
+        """Send heartbeats while the event loop runs, until the database has been closed."""
         self._shared.beat()
         self._loop.call_later(BEAT_SECONDS, self._beat)
 
