@@ -13,13 +13,13 @@ is being restored: clients cannot see it, and it is deleted when the new table h
 
 
 class Copying(Struct, frozen=True):
-    """A copy of a table's rows that is being made while others write the table.
+    """A copy of a table's rows that is being made while clients write to the table.
 
-    First the rows of the space `source` are copied in their current state, up to the key
-    `copied_to` (None: all have been copied). Then the changes in `history` that came after the cut
-    are undone in the copy, the latest first. These are the changes of `epoch` and of later epochs,
-    and the changes after the time `after`, in milliseconds. The changes whose keys are before
-    `undo_before` are still to be undone (None: all of them).
+    First, the rows of the space `source` are copied in their current state; `copied_to` is the key
+    that the copy has reached (None: all rows have been copied). Then the later changes in `history`
+    are undone in the copy, from the latest back to the cut. The later changes are those of `epoch`
+    and of later epochs, and those after the time `after`, in milliseconds. Changes whose keys are
+    at or after `undo_before` have been undone (None: no change has).
     """
 
     source: int
@@ -31,7 +31,7 @@ class Copying(Struct, frozen=True):
 
 
 class Restoring(Struct, frozen=True):
-    """A table that is being restored from the backup; it has the items before the key
+    """A table that is being restored from a backup. It has the items before the key
     `restored_to`."""
 
     table_name: str
@@ -40,9 +40,10 @@ class Restoring(Struct, frozen=True):
 
 
 class Backup(Struct, frozen=True, kw_only=True):
-    """A backup: the rows of a table as of one moment, in `space`, and the table's definition then.
+    """A backup: the rows of a table at one moment, in `space`, and the table's definition at that
+    moment.
 
-    While the backup is `copying`, the space does not have the rows of that moment yet. Times are in
+    While the backup is `copying`, its space does not have the rows of that moment yet. Times are in
     epoch seconds.
     """
 

@@ -1,4 +1,4 @@
-"""The identity behind a request: its region, account, access key and principal."""
+"""The identity of a request's sender: region, account, access key and principal."""
 
 from typing import Protocol
 
@@ -31,10 +31,11 @@ def check_expiry(principal: Principal, now: float) -> None:
 class Caller(Struct, frozen=True):
     """The sender of a request. `region` and `access_key` come from the credential that signed it.
 
-    `access_key` is empty for an unsigned request, such as a request within the process. Without a
-    `principal` everything is allowed. `address` is the network address of the client, and `secure`
-    tells whether the client uses TLS. If a load is recorded, `invocation` is the id that the
-    client's library gives to the request, and `attempt` counts its attempts.
+    `access_key` is empty for an unsigned request, such as a request from within the process.
+    Without a `principal`, everything is allowed. `address` is the network address of the client,
+    and `secure` tells whether the client uses TLS. While a load is recorded, `invocation` is the id
+    that the client's library gives to a request and its retries, and `attempt` is the number of
+    this attempt.
     """
 
     region: str = DEFAULT_REGION

@@ -8,17 +8,18 @@ from hashrange.model.bounds import check_number
 class Eventual(NamedTuple):
     """Lets eventually consistent reads return old values, as on DynamoDB. Times are in seconds.
 
-    Each item of a read is answered by one of three replicas, drawn at random. One replica never
-    lags. The lag of the others is drawn too (log-normal, with the median `lag`). Entries of a
-    global index have a lag of their own (`index_lag`), and so has a search of a vector index. No
-    drawn lag exceeds `lag_max`. But if throughput is enforced, and an index has fallen behind its
-    table, its entries may be older. With `worst`, a read of one item is as old as `lag_max` allows.
-    In a read of several items, at least one item is as old as this, and each of the others is
-    either as old or current. So a batch can show a torn state, and an entry that moves can be seen
-    twice or not at all. With the same `seed`, clock and order of requests, the answers are the
-    same.
+    A read draws one of three replicas at random for each item. One replica never lags. The lag of
+    the other two is drawn too (log-normal, with the median `lag`). Entries of a global index, and
+    searches of a vector index, have a lag of their own (`index_lag`). No drawn lag exceeds
+    `lag_max`. Entries may still be older if throughput is enforced and their index has fallen
+    behind its table.
 
-    DynamoDB publishes no distribution of lags; this one is an assumption.
+    With `worst`, a read of one item is as old as `lag_max` allows. In a read of several items, at
+    least one item is that old, and each other item is either that old or current. So a batch can
+    mix old and current items, and a query can miss an entry whose key changes, or return it twice.
+
+    With the same `seed`, clock and order of requests, the answers are the same. DynamoDB publishes
+    no distribution of lags, so this one is an assumption.
     """
 
     seed: int = 0

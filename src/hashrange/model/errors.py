@@ -1,7 +1,7 @@
 """One class for each DynamoDB error, rendered by `wire`. Source: the service model's error shapes.
 
-Raise them with the exact message. Any other exception that leaves an operation is a defect of the
-server; clients get InternalServerError, and the log has the traceback.
+Raise these errors with DynamoDB's exact message. Any other exception that leaves an operation is a
+defect of the server: clients get InternalServerError, and the log has the traceback.
 """
 
 from typing import Any, ClassVar
@@ -31,14 +31,14 @@ class ApiError(Exception):
         return type(self).__name__
 
     def body(self) -> dict[str, Any]:
-        """The JSON body: `__type`, the message (if any) as `message_member`, and the other
-        members."""
+        """The JSON body: `__type`, the message (if any) under the name `message_member`, and the
+        other members."""
         message = {self.message_member: self.message} if self.message else {}
         return {"__type": self.namespace + self.code, **message, **self.members}
 
 
 class ValidationException(ApiError):
-    """The request is invalid. Operations with legacy validation give the message `legacy`.
+    """The request is invalid. Operations with legacy validation use the message `legacy` instead.
 
     `explained` tells whether the careful validator (`model.validation`) has found the fault.
     """
@@ -83,7 +83,7 @@ class ExpiredTokenException(ApiError):
 
 
 class AccessDeniedException(ApiError):
-    """The policies of the caller, or the policy of the resource, do not allow the request."""
+    """The caller's policies, or the policy of the resource, do not allow the request."""
 
     namespace = _SERVICE
     message_member = "Message"
@@ -106,8 +106,10 @@ class LimitExceededException(ApiError):
 
 
 class ThrottlingException(ApiError):
-    """There are too many requests: for a table on demand (then `throttlingReasons` says which
-    limit was reached), or for this server. SDKs wait a little and try again.
+    """There are too many requests for an on-demand table, or for this server. SDKs retry after a
+    pause.
+
+    For a table, `throttlingReasons` says which limit was reached.
     """
 
     namespace = "com.amazon.coral.availability#"
@@ -121,7 +123,7 @@ class ProvisionedThroughputExceededException(ApiError):
 
 
 class RequestLimitExceeded(ApiError):
-    """The throughput of the account is exceeded. `ThrottlingReasons` says for which tables."""
+    """The throughput of the account is exceeded. `ThrottlingReasons` names the tables concerned."""
 
 
 class TableNotFoundException(ApiError):
@@ -129,9 +131,9 @@ class TableNotFoundException(ApiError):
 
 
 class ConditionalCheckFailedException(ApiError):
-    """The condition of a write does not hold.
+    """The condition of a write is not met.
 
-    `Item` is a member if ReturnValuesOnConditionCheckFailure asked for it.
+    The error has the `Item` if ReturnValuesOnConditionCheckFailure asked for it.
     """
 
 
@@ -149,11 +151,11 @@ class TransactionCanceledException(ApiError):
 
 
 class TransactionConflictException(ApiError):
-    """A write of a single item conflicts with a transaction under way."""
+    """A write of a single item conflicts with a transaction that has not ended."""
 
 
 class TransactionInProgressException(ApiError):
-    """The token of a transaction belongs to a transaction under way."""
+    """An earlier transaction with the same token has not ended."""
 
     message_member = "Message"
 

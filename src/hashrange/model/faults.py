@@ -1,4 +1,5 @@
-"""Injected faults: errors that AWS documents, for tests of programs that must handle them."""
+"""Injected faults: errors that AWS documents, for tests of programs that must handle such
+errors."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -23,7 +24,8 @@ class Faults(NamedTuple):
 
     `rates` has the rate of each fault, from 0 to 1. The rates apply to the named `operations` and
     `tables`, by default to all. `on` names exact calls, counted from 1 for each operation:
-    `on={"PutItem": {3: "error-after"}}` is the third PutItem. `on` takes precedence. The faults:
+    `on={"PutItem": {3: "error-after"}}` makes the third PutItem fail. `on` takes precedence over
+    `rates`. The faults:
 
     - `throttle`: the throttling error of the table's billing mode.
     - `account-limit`: RequestLimitExceeded, because the throughput of the account is exceeded.
@@ -35,8 +37,8 @@ class Faults(NamedTuple):
     - `disconnect`: the connection is closed without an answer; the request was carried out.
     - `latency`: the answer comes `latency_seconds` later.
 
-    A fault that an operation cannot have does not happen. The same seed and order of requests give
-    the same faults.
+    If an operation cannot have a fault, the fault does not happen. The same seed and order of
+    requests give the same faults.
     """
 
     seed: int = 0

@@ -23,7 +23,7 @@ def layout(dimensions: int) -> Struct:
 def numbers_of(value: AttributeValue) -> list[float] | None:
     """The elements of a canonical list of numbers; None if the value is anything else.
 
-    A number with more digits than 32 bits hold is rounded when it is packed.
+    `pack` rounds numbers that have more digits than 32 bits can hold.
     """
     try:
         return [float(element["N"]) for element in value["L"]]
@@ -32,7 +32,7 @@ def numbers_of(value: AttributeValue) -> list[float] | None:
 
 
 def fits(numbers: Sequence[float]) -> bool:
-    """Whether all numbers are in the range of 32-bit numbers. There must be at least one."""
+    """Whether there is at least one number, and each is in the range of 32-bit numbers."""
     return max(numbers) <= LARGEST and min(numbers) >= -LARGEST
 
 

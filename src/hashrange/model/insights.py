@@ -13,9 +13,9 @@ DEFAULT_MODE: InsightsMode = "ACCESSED_AND_THROTTLED_KEYS"
 
 
 class Rule(NamedTuple):
-    """A rule of CloudWatch, whose report shows the keys that are accessed or throttled most.
+    """A rule of CloudWatch. Its report shows the keys that are accessed or throttled most.
 
-    It shows accessed keys if `accessed` is true, and otherwise throttled keys. A key is a partition
+    If `accessed` is true, it shows accessed keys, otherwise throttled keys. A key is a partition
     key or, with `sort_keys`, a partition key with a sort key.
     """
 
@@ -28,8 +28,8 @@ class Insights(Struct, frozen=True):
     """The settings of Contributor Insights, with times in epoch seconds.
 
     The status is not stored: it follows from `settled_at`. `made_at` is the time at which the rules
-    were created; their names end with it. A later change of the mode leaves `made_at` as it is. The
-    mode is kept after Contributor Insights were disabled.
+    were created, and is part of their names; a later change of the mode does not change it. The
+    mode stays stored after Contributor Insights are disabled.
     """
 
     enabled: bool

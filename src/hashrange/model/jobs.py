@@ -13,21 +13,21 @@ WHOLE = -1
 
 
 class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A job of one table. `id` begins with the milliseconds of the job's start, so that ids are in
-    the order of the starts.
+    """A job of one table. `id` begins with the job's start in milliseconds, so ids sort by start.
 
-    `request` has the members of the request that began the job. Times are in epoch seconds. `begun`
-    says that the table of an import exists, that the objects of a bulk put were counted, or that no
-    commit can change the content of an export any more. `figures` are the counts in the job's
-    description, by the names of their members.
+    `request` has the members of the request that began the job. Times are in epoch seconds.
+    `figures` are the counts in the job's description, by the names of their members. `begun` means,
+    by kind: the table of an import exists; the objects of a bulk put were counted; the content of
+    an export is fixed.
 
-    A job that puts items continues from its position: it has handled all objects before the object
-    `key`, which have `bytes_before` bytes together, then the first `records` records of this
-    object, and then `done` of its next `group` records, in the order in which items are stored.
-    `hash` is the HASH attribute of its table. `reports` counts the reports of a bulk put, which
-    list the items that it did not put. `pending` has the lines of the last report, by the report's
-    type, until the next step shows that the report was written. `shows` is the moment as of which
-    an export shows its table.
+    A job that puts items continues from its position. It has handled all objects before the object
+    `key`, which have `bytes_before` bytes together. Of this object it has handled the first
+    `records` records and, in the order in which items are stored, `done` of the next `group`
+    records. `hash` is the HASH attribute of its table.
+
+    `reports` counts the reports of a bulk put, which list the items that were not put. `pending`
+    has the lines of the last report, by the report's type, until the next step shows that the
+    report was written. `shows` is the moment whose state of the table is exported.
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def shows_from(self) -> float:
-        """The earliest moment that an export needs."""
+        """The earliest moment whose changes an export needs."""
         assert self.shows is not None, "the job must be an export"
         period = self.request.get("IncrementalExportSpecification", {})
         since: float = period.get("ExportFromTime", self.shows)

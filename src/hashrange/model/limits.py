@@ -1,8 +1,8 @@
-"""DynamoDB's limits, each with its source. Limits of the service model are held in `requests`.
+"""DynamoDB's limits, each with its source. The limits of the service model are in `requests`.
 
-Sources: [SQ] the developer guide's page of service quotas, [M] the service model, [CU] the
-guide's page of capacity unit calculations, [seen] observed on the real service. A source in a
-heading holds for its group. Comments name uncertain limits. Units come last in a name.
+Sources: [SQ] the developer guide's page of service quotas, [M] the service model, [CU] the guide's
+page of capacity unit calculations, [seen] observed on the real service. A source in a heading
+applies to its group. Comments mark uncertain limits. Units come last in a name.
 """
 
 KB = 1024

@@ -1,8 +1,8 @@
 """DynamoDB's numbers: exact decimals of 38 digits, always held as their canonical text.
 
-The canonical text is plain decimal: no exponent, no `+`, no needless zero, no `-0`. So two
-numbers are equal exactly if their canonical texts are. Numbers are never rounded.
-Source of ranges and spellings: the guide's page of service quotas; observed.
+The canonical text is plain decimal: no exponent, no `+`, no needless zero, no `-0`. So numbers are
+equal if and only if their canonical texts are equal. Numbers are never rounded. Source of ranges
+and spellings: the guide's page of service quotas; observed.
 """
 
 import re
@@ -46,7 +46,7 @@ _exact = Context(
 
 
 def canonical(text: str) -> str:
-    """The canonical text of a number in any spelling DynamoDB accepts.
+    """The canonical text of a number, from any spelling that DynamoDB accepts.
 
     Raises ValidationException if the text is not a number, has over 38 digits, or is out of range.
     """
@@ -74,23 +74,24 @@ def to_decimal(text: str) -> Decimal:
 
 
 def add(a: str, b: str) -> str:
-    """The sum of two canonical texts. Raises ValidationException if it is not exact."""
+    """The sum of two canonical texts. Raises ValidationException if it cannot be stored exactly."""
     if len(a) < _SHORT and len(b) < _SHORT and a.isdigit() and b.isdigit():
         return str(int(a) + int(b))  # the usual case: a counter
     return _plain(_compute(_exact.add, a, b))
 
 
 def subtract(a: str, b: str) -> str:
-    """The difference of two canonical texts. Raises ValidationException if it is not exact."""
+    """The difference of two canonical texts. Raises ValidationException if it cannot be stored
+    exactly."""
     return _plain(_compute(_exact.subtract, a, b))
 
 
 def size(text: str) -> int:
     """The size in bytes of a number with this canonical text.
 
-    It is one byte, plus one for every two digits before the point and every two after it (zeros at
-    the ends do not count), plus one for a minus sign. Observed; the documented formula is an
-    approximation.
+    The size is one byte, plus one for each two digits before the point, plus one for each two
+    digits after it, plus one for a minus sign. Leading and trailing zeros do not count. Observed;
+    the documented formula is an approximation.
     """
     if text.isdigit():
         return 1 + (len(text.rstrip("0")) + 1) // 2
@@ -128,7 +129,8 @@ def _rewrite(text: str) -> str:
 
 
 def _exponent(text: str) -> int:
-    """The exponent as written. After 64 digits it is cut, which leaves it far out of range."""
+    """The exponent as written. Digits after the 64th are dropped; the exponent is still out of
+    range."""
     digits = text.lstrip("+-").lstrip("0")[:_EXPONENT_BITS] or "0"
     return -int(digits) if text.startswith("-") else int(digits)
 
@@ -138,7 +140,7 @@ def _fits(number: int, bits: int) -> bool:
 
 
 def _wrapped(number: int) -> int:
-    """The 32-bit number that results if a number overflows."""
+    """The 32-bit number to which a larger number overflows."""
     half = 1 << (_LEGACY_BITS - 1)
     return (number + half) % (2 * half) - half
 

@@ -1,8 +1,8 @@
 """The partitions of a table or a global index, as the catalog stores them.
 
-A partition is a range of row keys: of the hash, or of the sort key within one large item
-collection. Partitions determine the throughput that a key can have, the rounding of a Scan, and the
-shards of a stream. Source: developer guide, Partitions and data distribution.
+A partition is a range of row keys: a range of hashes, or of sort keys within one large item
+collection. Partitions determine the throughput that a key can have, how a Scan rounds units, and
+the shards of a stream. Source: developer guide, Partitions and data distribution.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,9 @@ hash."""
 class Partition(Struct, frozen=True, omit_defaults=True):
     """The rows from the key `start` to the start of the next partition.
 
-    `number` is unique within the table or index, and is never used again. While the rows of a new
-    partition are still being counted, the rows from `counted_to` on are in the counters of the
-    partition with the number `counted_in`, from which it was split.
+    `number` is unique within the table or index, and is never used again. After a split, the rows
+    of the new partition must be counted. Until that is done, its rows from `counted_to` on still
+    belong to the counters of the partition `counted_in`, from which it was split.
     """
 
     number: int = 0
@@ -47,17 +47,17 @@ def counted_ranges(partitions: Sequence[Partition]) -> Iterator[tuple[bytes, int
 
 
 def equal_parts(count: int) -> tuple[Partition, ...]:
-    """The partitions of a new table or index: equal parts of the hash."""
+    """The partitions of a new table or index: equal ranges of hashes."""
     whole = 1 << 8 * HASH_BYTES
     starts = ((number * whole // count).to_bytes(HASH_BYTES, "big") for number in range(1, count))
     return (Partition(), *(Partition(number, start) for number, start in enumerate(starts, 1)))
 
 
 def needed(read: float, write: float, on_demand: bool) -> int:
-    """The number of partitions that serve this many read and write units per second.
+    """The number of partitions that serve `read` and `write` units per second.
 
     With provisioned throughput, the partitions for reads and for writes add up. On demand, the
-    larger number of the two decides.
+    larger of these two numbers counts.
     """
     reads, writes = read / READ_UNITS_PER_PARTITION, write / WRITE_UNITS_PER_PARTITION
     parts = max(reads, writes) if on_demand else reads + writes

@@ -7,7 +7,7 @@ from hashrange.model.streams import SLOTS_MAX
 
 
 class Recovery(Struct, frozen=True):
-    """Point-in-time recovery: the time since which it is enabled, and its period in days."""
+    """Point-in-time recovery: the time at which it was enabled, and its period in days."""
 
     since: float
     days: int
@@ -25,14 +25,13 @@ class History(Struct, frozen=True):
 
     @property
     def slot(self) -> int:
-        """The slot of all records of the history. Different tables have histories in different
-        slots, which may be on several machines.
-        """
+        """The PostgreSQL slot of all records of the history. Histories of different tables have
+        different slots, so they can be on several machines."""
         return self.space % SLOTS_MAX
 
 
 class Restored(Struct, frozen=True):
-    """The source of a table being restored: the state of another table at a time, or a backup."""
+    """The source of a table that is being restored: another table at a moment, or a backup."""
 
     table_arn: str
     backup_arn: str | None

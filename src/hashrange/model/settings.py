@@ -15,7 +15,7 @@ class Settings(NamedTuple):
 
     - `table_delay`: for this many seconds the status of a new table is CREATING, and the status of
       a changed time to live or of changed Contributor Insights is ENABLING or DISABLING.
-    - `shard_seconds`: the shards of a stream roll over after this many seconds.
+    - `shard_seconds`: a shard of a stream is closed after this many seconds, and a new one follows.
     - `collection_bytes_max`: the maximum size of an item collection in a table with local indexes.
     - `expirations_per_second`: at most this many expired items are deleted in a second; above 0.
     - `throughput`: "measured" counts the units that each table, index and key consumes; "enforced"
@@ -26,9 +26,9 @@ class Settings(NamedTuple):
     - `vector_cache_bytes`: the memory that vector searches may use, including temporary values. A
       group of vectors that does not fit is read from the store by each search.
 
-    - `accept_unsupported`: settings of tables that the database does not have, such as Kinesis
-      destinations, are stored and described unchanged, with a line in the log, instead of being
-      refused. None is True for a database in memory, else False.
+    - `accept_unsupported`: accept settings of tables for features that the database does not have,
+      such as Kinesis destinations. They are stored, described, and logged, but have no effect. If
+      false, they are refused. None means true for a database in memory, else false.
     - `kinesis`: the target for the records of Kinesis destinations: the name of a file, which gets
       a line of JSON for each record, or the URL of a service with the API of Kinesis. With None
       nothing is sent.
@@ -37,24 +37,23 @@ class Settings(NamedTuple):
     - `archive`: the place to which the log of a database file is shipped: a folder, or
       s3://bucket/prefix. Every moment of the last `archive_seconds` can be restored. While the
       place cannot be reached, the log is kept up to `archive_log_bytes` and for
-      `archive_log_seconds`; after that, the log is dropped, and the moments in it cannot be
-      restored.
+      `archive_log_seconds`. After that, the log is dropped, and its moments cannot be restored.
     - `access`: the path of an access file, which says what the principals of access keys may do.
       With None everybody may do everything.
-    - `record`: a new file, in which the load is recorded for `hashrange predict`. `record_keys`:
-      "hmac" does not record keys, "exact" does.
+    - `record`: a new file, in which the load is recorded for `hashrange predict`. `record_keys` is
+      "exact" to record the values of keys, or "hmac" to record only keyed hashes.
 
     The other settings are the limits of partitions:
 
     - `partition_bytes`: a partition that has grown above this size is split.
     - `partition_read_units`, `partition_write_units`: the units that a partition serves per second.
     - `burst_seconds`: unused provisioned units are kept for this many seconds.
-    - `initial_burst_seconds`: a new table or index can use at once the provisioned units of this
+    - `initial_burst_seconds`: a new table or index starts with the unused provisioned units of this
       many seconds (an assumption).
-    - `index_backlog_units`: if the writes of a global index lag behind by more than these units,
-      writes to its table are refused.
-    - `heat_share`, `heat_seconds`: a partition that used this share of its units for
-      `heat_seconds`, or refused requests in a quarter of these seconds, is split if that helps.
+    - `index_backlog_units`: if the pending writes of a global index exceed these units, writes to
+      its table are refused.
+    - `heat_share`, `heat_seconds`: a partition is split, if that helps, when it has used this share
+      of its units for `heat_seconds`, or has refused requests in a quarter of these seconds.
     - `growth_seconds`: the time in which an on-demand table adapts to a new peak.
     """
 

@@ -21,11 +21,11 @@ PARTITION_BYTES = 16
 
 
 class Slot(Struct, frozen=True, omit_defaults=True):
-    """A range of the hash whose records are kept in one order.
+    """A range of hashes whose records are kept in one order.
 
-    It begins at `start`, and ends where the next slot that is open begins. When a partition is
-    split, its slot is closed, and two other slots take its place: their `parent` is the last shard
-    of the closed slot.
+    The slot begins at `start`, and ends where the next open slot begins. When a partition is split,
+    its slot is closed, and two new slots replace it. Their `parent` is the last shard of the closed
+    slot.
     """
 
     number: int
@@ -36,10 +36,11 @@ class Slot(Struct, frozen=True, omit_defaults=True):
 
 
 class Log(Struct, frozen=True, dict=True):
-    """A table's change log: the records of its changes, kept as long as something reads them.
+    """A table's change log: the records of its changes, kept while a stream or another consumer
+    needs them.
 
     `space` holds the records, which are divided into `slots`. `since` is the latest time at which a
-    reader began or a slot was opened: records that are added now have at least this time.
+    reader began or a slot was opened. New records have this time or a later one.
     """
 
     space: int
@@ -47,7 +48,7 @@ class Log(Struct, frozen=True, dict=True):
     since: int
 
     def slot_of(self, key: bytes) -> int:
-        """The number of the slot for the records of the item whose row key is `key`."""
+        """The number of the slot that gets the records of the item with the row key `key`."""
         starts, numbers = self._open
         return numbers[bisect_right(starts, key) - 1]
 
@@ -62,7 +63,7 @@ class Stream(Struct, frozen=True, kw_only=True, dict=True):
     """A stream of one table. A later table of the same name has streams of its own.
 
     The stream reads the change log in `space`. Each open slot of the log has one open shard. A
-    shard is closed after `shard_milliseconds`, and another one follows it.
+    shard is closed after `shard_milliseconds`, and replaced by a new shard.
     """
 
     table_name: str
@@ -94,8 +95,8 @@ class Stream(Struct, frozen=True, kw_only=True, dict=True):
 def first_slots(starts: Iterable[bytes], opened_at: int) -> tuple[Slot, ...]:
     """The slots of a new log: one for each of the partitions that begin at `starts`.
 
-    A slot never has only a part of an item collection. If a collection is divided among several
-    partitions, these share a slot.
+    All records of an item collection are in one slot. If a collection is divided among several
+    partitions, these partitions share a slot.
     """
     whole = sorted({start for start in starts if len(start) <= PARTITION_BYTES})[:SLOTS_MAX]
     return tuple(Slot(number, start, opened_at) for number, start in enumerate(whole))

@@ -42,7 +42,7 @@ class Throughput(Struct, frozen=True):
         return self.decreases
 
     def switched_off(self, now: float) -> "Throughput":
-        """The throughput of an index whose table becomes on demand. This counts as a decrease."""
+        """The throughput of an index whose table becomes on demand: a decrease to 0."""
         decreases = self.decreases_on_day_of(now) + 1
         return Throughput(0, 0, self.increased_at, decreased_at=now, decreases=decreases)
 
@@ -58,7 +58,7 @@ class WarmThroughput(Struct, frozen=True):
 
 
 def partitions_needed(throughput: Throughput, warm: WarmThroughput) -> int:
-    """The number of partitions that serve the provisioned and the warm throughput."""
+    """The number of partitions that the provisioned and the warm throughput require."""
     provisioned = needed(throughput.read, throughput.write, on_demand=False)
     return max(provisioned, needed(warm.read, warm.write, on_demand=True))
 
@@ -66,9 +66,9 @@ def partitions_needed(throughput: Throughput, warm: WarmThroughput) -> int:
 class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
     """An ordered set of rows that can be read: a table, or one of its indexes.
 
-    `hash` and `range` name the key attributes in order. `hash` has one and `range` at most one,
-    except in global indexes with multi-attribute keys, which have up to four of each. Properties
-    that follow from the definition are computed once, because every request asks for them.
+    `hash` and `range` name the key attributes in order. `hash` has one name and `range` at most
+    one. In a global index with multi-attribute keys, each has up to four. Cached properties are
+    computed once, because every request reads them.
     """
 
     space: int
@@ -103,7 +103,7 @@ class TableOrIndex(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class DeclaredIndex(TableOrIndex, frozen=True, kw_only=True):
-    """An index that users know by its name, and that UpdateTable can add and delete."""
+    """An index that has a name, and that UpdateTable can add and delete."""
 
     name: str
     projection: Projection
@@ -135,8 +135,8 @@ class Index(DeclaredIndex, frozen=True, kw_only=True):
 class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
     """A vector index. `space` holds a row for each item that has the vector and the HASH attribute.
 
-    `hash` names the HASH attribute of the search schema, if it has one; there is no `range`. `log`
-    is the space with the log of the rows that have changed.
+    `hash` names the HASH attribute of the search schema, if there is one. `range` is empty. `log`
+    is the space of the log of changed rows.
     """
 
     attribute: str
@@ -148,10 +148,10 @@ class VectorIndex(DeclaredIndex, frozen=True, kw_only=True):
 
 
 class FormerVectors(Struct, frozen=True, kw_only=True):
-    """The remains of a deleted vector index.
+    """A vector index that was deleted, with the data that its items still need.
 
-    A vector that was in the index is assumed to keep its size of four bytes per number. `hash` has
-    the HASH attribute and its type. `built_to` is the key that an unfinished build had reached.
+    A vector that was in the index is assumed to keep its size of four bytes per number. `hash` is
+    the HASH attribute with its type. `built_to` is the key that an unfinished build had reached.
     """
 
     attribute: str
@@ -161,12 +161,12 @@ class FormerVectors(Struct, frozen=True, kw_only=True):
 
 
 class KinesisDestination(Struct, frozen=True):
-    """A Kinesis data stream to which the table's changes go.
+    """A Kinesis data stream that receives the table's changes.
 
-    `changing` is the status until `settled_at`, in epoch seconds; the status after that time
-    follows from `changing`. `feed` reads the table's change log. It is None if the server that
-    enabled the destination sends nothing: then the settings are only stored. `failure` is the
-    reason of the status ENABLE_FAILED.
+    `changing` is the status until `settled_at`, in epoch seconds. The later status follows from
+    `changing`. `feed` reads the table's change log. `feed` is None if the server that enabled the
+    destination has no target for records, and only stores the settings. `failure` is the reason of
+    the status ENABLE_FAILED.
     """
 
     stream_arn: str
@@ -194,7 +194,7 @@ class ResourcePolicy(Struct, frozen=True):
 class TimeToLive(Struct, frozen=True, kw_only=True):
     """The attribute with the expiry times. `space` holds a hidden index by expiry time.
 
-    During the build of that index, `built_to` is the key that it has reached.
+    While this index is being built, `built_to` is the key that the build has reached.
     """
 
     attribute: str
@@ -263,7 +263,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @property
     def allocating(self) -> list[str]:
-        """The names of the indexes in the first phase of their build."""
+        """The names of the indexes that are in the first phase of their build."""
         return [
             index.name
             for index in self.declared_indexes
@@ -272,7 +272,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def declared_indexes(self) -> tuple[Index | VectorIndex, ...]:
-        """The indexes that users know by their names: the secondary and the vector indexes."""
+        """The indexes that have names: the secondary and the vector indexes."""
         return (*self.indexes, *self.vector_indexes)
 
     @cached_property
@@ -294,7 +294,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return next((index for index in self.vector_indexes if index.name == name), None)
 
     def with_changed(self, changed: "Table | Index | VectorIndex") -> "Table":
-        """The table with `changed` as its definition, or in place of its index of the same name."""
+        """The table with `changed` in place of its definition or of the index of the same name."""
         if isinstance(changed, Table):
             return changed
         if isinstance(changed, VectorIndex):
@@ -305,11 +305,11 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def sorted_indexes(self) -> tuple[Index, ...]:
-        """The indexes in the order in which a write is checked: by name."""
+        """The indexes by name: the order in which a write is checked."""
         return tuple(sorted(self.indexes, key=attrgetter("name")))
 
     def with_global_indexes(self) -> "Iterator[Table | Index]":
-        """The table, then its global indexes by name: all that have throughput of their own."""
+        """The table, then its global indexes by name: everything that has throughput of its own."""
         yield self
         for index in self.sorted_indexes:
             if not index.local:
@@ -324,8 +324,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
     def log_readers(self) -> tuple[Stream, ...]:
         """The readers of the change log: the stream and the feeds of Kinesis destinations.
 
-        A reader that begins while the log is written joins it, so all of them have the same space
-        and the same open slots.
+        All readers have the same space and the same open slots.
         """
         return tuple(each for each in self._all_readers if each.disabled_at is None)
 
@@ -350,7 +349,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def logs_images(self) -> bool:
-        """Whether the records of the log have the images of items, because a reader wants them."""
+        """Whether the records of the log have the images of items, because a reader needs them."""
         return any(reader.view != "KEYS_ONLY" for reader in self.log_readers)
 
     @cached_property
@@ -381,18 +380,18 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
 
     @cached_property
     def following(self) -> tuple[Index | VectorIndex, ...]:
-        """The indexes that follow the index log, if there is one: all but the local ones."""
+        """The indexes that the index log updates, if there is one: all except the local indexes."""
         return (*self.global_indexes, *self.vector_indexes)
 
     @cached_property
     def built_from_log(self) -> tuple[Index, ...]:
-        """The indexes that are being built by records of the index log: see `propagation`."""
+        """The indexes that are being built from records of the index log: see `propagation`."""
         indexes = self.global_indexes if self.index_log is not None else ()
         return tuple(index for index in indexes if index.building)
 
     @cached_property
     def maintained(self) -> "tuple[AnyIndex, ...]":
-        """All indexes that a write of an item maintains, with the hidden one for time to live."""
+        """All indexes that a write of an item updates, with the hidden one for time to live."""
         return (*self.declared_indexes, self.ttl) if self.ttl else self.declared_indexes
 
 

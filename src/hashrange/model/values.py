@@ -1,10 +1,9 @@
 """Attribute values in wire form, as an item holds them: {"S": "x"}, {"N": "12"}, {"L": [...]}.
 
-The decoder checks JSON types: each member of a decoded value is a known tag with content of its
-JSON type. If the decoder refuses a request, `hashrange.model.validation` determines the error that
-the service would answer. The content is checked here: exactly one member, base64, numbers, sets,
-nesting. A value that has passed `normalize` is canonical: numbers have one spelling, so that
-equality is equality of texts.
+The decoder has checked that each member of a value is a known tag with content of its JSON type. If
+the decoder refuses a request, `hashrange.model.validation` determines the service's error. This
+module checks the content: exactly one member, base64, numbers, sets, nesting. `normalize` makes a
+value canonical: each number has one spelling, so texts are equal exactly if their numbers are.
 
 Sizes are DynamoDB's, in bytes, without the 100 bytes that storage metering adds. Source: developer
 guide, service quotas and capacity unit calculations. The messages were observed.
@@ -79,7 +78,8 @@ def normalize_item(item: Item) -> int:
 
 
 def normalize(value: AttributeValue, level: int = 1) -> int:
-    """Check one decoded value at this level, make it canonical in place, return its size."""
+    """Check one decoded value at nesting level `level`, make it canonical in place, return its
+    size."""
     try:
         [(tag, content)] = value.items()
     except ValueError:
@@ -117,7 +117,7 @@ def binary_size(text: str) -> int:
 
 
 def equal(a: AttributeValue, b: AttributeValue) -> bool:
-    """Whether two canonical values are equal: deeply, and sets in any order."""
+    """Whether two canonical values are equal. Values are compared deeply, and sets in any order."""
     if a == b:
         return True
     [(tag, x)], [(other, y)] = a.items(), b.items()
@@ -127,7 +127,7 @@ def equal(a: AttributeValue, b: AttributeValue) -> bool:
 
 
 def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
-    """Whether one of the elements, which are canonical values, is equal to `value`."""
+    """Whether `value` equals one of the elements. All are canonical values."""
     if value in elements:  # a loop in C; its `==` is enough for most types
         return True
     [kind] = value
@@ -137,8 +137,7 @@ def is_among(elements: list[AttributeValue], value: AttributeValue) -> bool:
 def compare(a: AttributeValue, b: AttributeValue) -> int | None:
     """A negative number if a < b, 0 if a = b, a positive number if a > b; None without an order.
 
-    Strings are compared by their UTF-8 bytes (which gives the order of code points), binaries by
-    their bytes.
+    Strings are ordered by their UTF-8 bytes (the order of code points), binaries by their bytes.
     """
     [(tag, x)], [(other, y)] = a.items(), b.items()
     if tag != other or tag not in _ORDER:
@@ -239,8 +238,8 @@ def _binary_set(members: list[str], value: AttributeValue, level: int) -> int:
 
 def _duplicates(members: list[str], kind: str, comma: str, fault: str) -> ValidationException:
     """The error for a set with duplicates. Its message lists the members before the first duplicate
-    in DynamoDB's order. The duplicate and all members after it follow in the order in which they
-    were sent."""
+    in DynamoDB's order. The duplicate and all later members follow in the order in which they were
+    sent."""
     seen: set[str] = set()
     for member in members:
         if member in seen:
@@ -272,14 +271,16 @@ _CHECKED_FIRST = ("SS", "NS", "BS", "N", "NULL", "S", "B", "BOOL", "M", "L")
 
 
 def _refuse_members(value: AttributeValue, level: int) -> NoReturn:
-    """Refuse a value with no member or several. Errors inside members come first."""
+    """Refuse a value that has no member or several members. Errors inside members are reported
+    first."""
     for tag in sorted(value, key=_CHECKED_FIRST.index):
         _NORMALIZE[tag](value[tag], value, level)
     raise ValidationException(SEVERAL if value else EMPTY)
 
 
 def check_base64(text: str) -> None:
-    """Raise SerializationException unless the text is base64 without stray bits or characters."""
+    """Raise SerializationException if the text has invalid characters, a wrong length or stray
+    bits."""
     if len(text) % 4:
         raise SerializationException(
             f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"

@@ -1,8 +1,8 @@
 """The careful validator: finds the service's error for a request that the fast decoder refuses.
 
-In the service's order: JSON syntax (SerializationException), the JSON type of each member and
-base64 (SerializationException), then the constraints of the service model (ValidationException).
-The content of attribute values is checked by `model.values`, afterwards.
+It checks in the service's order: JSON syntax (SerializationException), the JSON type of each member
+and base64 (SerializationException), then the constraints of the service model
+(ValidationException). Later, `model.values` checks the content of attribute values.
 """
 
 import re
@@ -33,7 +33,7 @@ _NO_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')
 def validate(operation: str, body: bytes) -> dict[str, Any]:
     """The members of a valid request, without nulls and unknown members.
 
-    Raises SerializationException or ValidationException, worded as the service words them.
+    Raises SerializationException or ValidationException, with the service's messages.
     """
     return read(operation, body)[0]
 
@@ -69,8 +69,8 @@ def read(operation: str, body: bytes) -> tuple[dict[str, Any], bool]:
 def explain(operation: str, body: bytes, refusal: ValidationException) -> ValidationException:
     """The error to report for a request that was decoded and then refused. May raise it instead.
 
-    The fast path finds faulty values and names in its own order. The service finds bad base64
-    before anything else, and most faults of values and names while it reads the request.
+    The fast path finds faults in an order of its own. The service reports some faults first: bad
+    base64 before anything else, then most faults of values and names.
     """
     if operation in layers.WITH_OWN_PARSER:
         return refusal
@@ -88,7 +88,7 @@ def explain(operation: str, body: bytes, refusal: ValidationException) -> Valida
 
 
 def _too_deep(operation: str, body: bytes) -> SerializationException | ValidationException:
-    """The error for JSON that is nested too deep to be read here."""
+    """The error for JSON that is nested too deep to be read."""
     brackets = _NO_NESTING.sub(b"", body)
     levels = max(accumulate(1 if bracket in b"{[" else -1 for bracket in brackets))
     balanced = brackets.count(b"{") + brackets.count(b"[") == len(brackets) / 2

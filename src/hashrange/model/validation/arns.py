@@ -1,4 +1,4 @@
-"""ARNs that stand for the name of a table. Source: wording observed on the service."""
+"""ARNs in place of a table's name. Source: wording observed on the service."""
 
 import re
 
@@ -13,7 +13,7 @@ _FORMAT = (
 
 
 def fault(arn: str, path: str) -> str | None:
-    """What is wrong with a table's ARN at this path of a request; None if nothing is wrong."""
+    """The fault of a table's ARN at this path of a request; None if the ARN is valid."""
     parts = arn.split(":", 5)
     if len(parts) < 6 or parts[2] != "dynamodb" or not re.fullmatch("[0-9]{12}", parts[4]):
         return _FORMAT.format(arn, path)

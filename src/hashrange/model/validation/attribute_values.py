@@ -1,7 +1,7 @@
 """Faults of attribute values and names that the service finds while it reads a request.
 
-The service reports them before the result of any other check. So when a request has been refused,
-it is searched for these faults.
+The service reports them before all other faults. So a request that was refused for another reason
+is searched for these faults.
 """
 
 from typing import Any
@@ -33,8 +33,8 @@ def check_as_of_old(request: dict[str, Any], name: str) -> None:
 
 
 def _values(content: Any, shape: str) -> list[tuple[str, Any]]:
-    """The outermost attribute values in a member of a request. Each comes with its name if the
-    member is a map of such values, otherwise with an empty text."""
+    """The outermost attribute values in a member of a request, each with its name. The name is ""
+    if the member is not a map of attribute values."""
     if shapes.of(shape).value == parts.ATTRIBUTE_VALUE:
         return list((content or {}).items())
     values = (part for part in parts.of(content, shape) if part.name == parts.ATTRIBUTE_VALUE)
@@ -52,7 +52,7 @@ def _told(member: str, key: str, fault: str) -> str:
 def has_empty_name(request: dict[str, Any], name: str) -> bool:
     """Whether an attribute has an empty name: in an item, a map, a key, or a list of names.
 
-    QueryFilter, ScanFilter and KeyConditions may name such an attribute, which no item has.
+    Empty names in QueryFilter, ScanFilter and KeyConditions are allowed.
     """
     return any("" in part.content for part in parts.of(request, name) if _holds_names(part))
 

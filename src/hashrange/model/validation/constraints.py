@@ -1,8 +1,8 @@
 """Finds the members of a request that break constraints of the service model, in order.
 
-Source: the service model; the wording and the order of constraints observed on the service. An
-element, key or map value that breaks its own constraints is reported at its collection: once,
-with all constraints it had to satisfy.
+Source: the service model; the wording and the order of constraints were observed on the service. If
+an element, key or value of a collection breaks its own constraints, the collection is reported
+once, with all constraints that the element, key or value should satisfy.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,9 +26,9 @@ _NESTED = ("MapAttributeValue", "ListAttributeValue")
 
 
 class Violation(NamedTuple):
-    """One member that breaks one constraint. `value` is as messages print it.
+    """One member that breaks one constraint. `value` is the member's value as messages print it.
 
-    If `value` is None, the message consists of the constraint alone.
+    If `value` is None, the message is the constraint alone.
     """
 
     path: str
@@ -44,17 +44,17 @@ class Violation(NamedTuple):
 
 
 def violations(request: dict[str, Any], name: str) -> Iterator[Violation]:
-    """All violations in a request of this shape. Its JSON types must be right."""
+    """All violations in a request of this shape. Its JSON types must have been checked before."""
     violations_of_members = _in_members(request, shapes.of(name), "")
     return violations_of_members if name in _OF_ITEMS else _of_definitions(violations_of_members)
 
 
 def _of_definitions(violations: Iterable[Violation]) -> Iterator[Violation]:
-    """The violations as they are reported for requests about tables.
+    """The violations in the order in which requests about tables report them.
 
-    In such requests, an empty TableName breaks two constraints, on the length and on the
+    In such requests, an empty TableName breaks two constraints: on the length and on the
     characters. If both the length and the characters of a table's or an index's name are wrong, the
-    length is reported first.
+    length is first.
     """
     for path, group in groupby(violations, attrgetter("path")):
         faults = list(group)
@@ -103,9 +103,8 @@ def _inside(content: Any, name: str, path: str) -> Iterator[Violation]:
 def _in_elements(
     elements: Iterable[tuple[str | int, Any]], name: str, whole: str, path: str
 ) -> Iterator[Violation]:
-    """The violations in the elements of a collection. Each element is first checked as a whole by
-    `is_faultless`, except inside an attribute value, which may have hundreds of levels.
-    """
+    """The violations in the elements of a collection. `is_faultless` first checks each element as a
+    whole, except inside an attribute value, which may have hundreds of levels."""
     is_nested = whole in _NESTED
     for place, element in elements:
         if element is None:
@@ -134,16 +133,15 @@ def _in_parts(
 
 
 def _ruling_shape(content: Any, name: str) -> Shape:
-    """The shape that a value must fit. A table is named by its name or its ARN, so a text that is
-    no ARN must be a valid name."""
+    """The shape that a value must fit. A text that names a table must be an ARN or fit the shape of
+    names."""
     if name == "TableArn" and content and not content.startswith("arn:"):
         name = "TableName"
     return shapes.of(name)
 
 
 def _arn_fault(content: str, path: str) -> str | None:
-    """The fault of a table's ARN that breaks no constraint of the service model; None without a
-    fault."""
+    """The fault of a table's ARN that no constraint of the service model covers, or None."""
     if not content.startswith("arn:") or any(_broken(content, shapes.of("TableArn"))):
         return None
     return arns.fault(content, path)

@@ -1,8 +1,7 @@
 """A fast check, in one call of msgspec, that a part of a request breaks no constraint.
 
-Types of msgspec with the constraints of the service model check a large part much faster than
-`constraints` does. They may refuse a part that breaks none, so `constraints` checks each part that
-they refuse.
+It is much faster than `constraints`, but may refuse a valid part. So `constraints` checks each part
+that it refuses.
 """
 
 from functools import cache
@@ -19,7 +18,8 @@ _SCALARS = {"blob": str, "boolean": bool, "double": float, "timestamp": float}
 
 
 def is_faultless(content: Any, name: str) -> bool:
-    """Whether content of this shape surely breaks no constraint. Its JSON types must be right."""
+    """Whether content of this shape certainly breaks no constraint. Its JSON types must have been
+    checked before."""
     try:
         msgspec.convert(content, _prepared(name))
     except (msgspec.ValidationError, RecursionError):

@@ -1,9 +1,9 @@
-"""The JSON types of a request: each must fit its shape, or SerializationException says why not.
+"""Checks that each JSON value of a request has the type that its shape requires.
 
-Members are read in the order in which they stand in the request, as the service reads them.
-Unknown members are ignored, and null counts as absent. For an integer, a fraction is cut off, and
-a number that does not fit in 32 bits becomes the nearest that does. For a boolean, some strings
-are accepted. Source: behaviour and texts observed on the service.
+Source: behaviour and texts observed on the service. Members are read in the order of the request.
+Unknown members are ignored, and null counts as absent. For an integer, a fraction is cut off, and a
+number that does not fit in 32 bits becomes the nearest one that fits. For a boolean, some strings
+are accepted.
 """
 
 import math
@@ -33,10 +33,10 @@ _BOOLEANS = {
 
 
 def read(content: Any, name: str, *, inside_collection: bool = False) -> Any:
-    """JSON content of this shape as the service reads it: known members only, no null members.
+    """JSON content of this shape as the service reads it, without unknown and null members.
 
-    A null element of a list or value of a map is kept, but a null structure there is read as an
-    empty one. Raises SerializationException.
+    Null elements of a list and null values of a map are kept, but a null structure becomes an empty
+    structure. Raises SerializationException.
     """
     shape = shapes.of(name)
     match content:
@@ -109,7 +109,7 @@ def _read_scalar(content: str | float | bool, name: str, shape: shapes.Shape) ->
 
 
 def nearest_integer(number: float) -> int:
-    """The number as a 32-bit integer, as the service reads it."""
+    """The nearest 32-bit integer, as the service reads a number."""
     return max(-(2**31), min(int(number), 2**31 - 1))
 
 

@@ -73,7 +73,7 @@ def member_name(name: str) -> str:
 
 
 def printed(content: Any, name: str) -> str:
-    """A value of this shape, as `toString` prints it; of a long text, only the beginning."""
+    """A value of this shape as `toString` prints it. A long text is cut off."""
     text, room = [], PRINTED_CHARS_MAX
     for piece in _pieces(content, name):
         text.append(piece[:room])
@@ -137,15 +137,15 @@ _BUCKETS_LENGTHENED_MAX = 64
 
 def names_in_hash_order(names: Sequence[str], buckets: int = BUCKETS_MIN) -> list[str]:
     """Distinct names in the order in which a HashSet iterates over them, if they were added in the
-    order of `names`. `buckets` is the capacity with which the HashSet is created."""
+    order of `names`. `buckets` is the initial capacity of the HashSet."""
     return [names[at] for at in hash_order(list(map(_hash, names)), buckets)]
 
 
 def hash_order(hashes: Sequence[int], buckets: int = BUCKETS_MIN) -> list[int]:
     """The indices of `hashes`, in the order in which a HashSet iterates over its elements.
 
-    `hashes` are the 32-bit hash codes of the elements. `buckets` is the capacity with which the
-    HashSet is created; it is rounded up to a power of two.
+    `hashes` are the 32-bit hash codes of the elements. `buckets` is the initial capacity of the
+    HashSet, which is rounded up to a power of two.
     """
     buckets = 1 << (buckets - 1).bit_length()
     spread = [value ^ value >> 16 for value in hashes]

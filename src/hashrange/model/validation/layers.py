@@ -1,9 +1,9 @@
 """Which of the service's two validation layers reads a request.
 
-Since 2026 the service moves to a newer layer, operation by operation and region by region. An
-operation is listed here when most regions have moved it; docs/differences.md says which have not.
-A request that the newer layer cannot read is handed to the older one as a whole, which words
-faults in its own way. Source: requests captured on the service in September and October 2026.
+Since 2026 the service has moved operations to a newer layer, region by region. An operation is
+listed here when most regions have moved it; docs/differences.md names the other regions. If the
+newer layer cannot read a request, the older layer reads the whole request and reports faults in its
+own words. Source: requests captured on the service in September and October 2026.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ _LEVELS_MAX = 63
 
 
 def survey(operation: str, content: dict[str, Any]) -> tuple[bool, bool]:
-    """Whether legacy validation reads the request that has this JSON content, and, if not,
+    """Two answers about JSON content: whether legacy validation reads the request and, if not,
     whether a value is nested too deep for the newer layer.
 
     The newer layer finds such a value only after it has checked sizes and limits, and then hands
@@ -53,7 +53,7 @@ def _lacks_members(operation: str, content: dict[str, Any]) -> bool:
 
 def _is_unreadable(part: Part) -> bool:
     """Whether the newer layer cannot read this part: a boolean written as a string, an integer that
-    does not fit, or a value of no type or several types."""
+    does not fit, or a value that has not exactly one type."""
     content, name, shape, _ = part
     if shape.kind == "boolean":
         return isinstance(content, str)

@@ -1,4 +1,4 @@
-"""The parts of a request's JSON with their shapes, for a search for parts of one kind."""
+"""Splits a request's JSON into parts with their shapes, to search for parts of one kind."""
 
 from collections.abc import Iterable, Iterator
 from itertools import repeat
@@ -12,7 +12,7 @@ _NOT_LOOKED_AT = ("string", "blob", "long", "double", "timestamp")
 
 
 class Part(NamedTuple):
-    """A JSON value. `level` is the number of nested attribute values down to and including it."""
+    """A JSON value. `level` is the number of nested attribute values, counting the value itself."""
 
     content: Any
     name: str
@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
 
 def of(content: Any, name: str) -> Iterator[Part]:
-    """All parts of JSON content of this shape, the content itself first.
+    """All parts of JSON content of this shape, starting with the content itself.
 
     Null and unknown members are left out, but a null attribute value is treated as an empty one.
     Texts, binaries and numbers other than integers are left out too, because no search needs them.

@@ -1,4 +1,5 @@
-"""The shapes of all requests, as `scripts/generate_shapes.py` wrote them, read when needed."""
+"""The shapes of all requests, read when first needed from the file of
+`scripts/generate_shapes.py`."""
 
 import re
 from functools import cache, cached_property
@@ -44,19 +45,19 @@ class Shape(msgspec.Struct, dict=True):
 
     @cached_property
     def matcher(self) -> re.Pattern[str] | None:
-        """The pattern, to be matched in full."""
+        """The pattern, compiled so that it must match a whole text."""
         if self.pattern is None:
             return None
         return re.compile(self.python_pattern or self.pattern, re.ASCII)
 
     @cached_property
     def is_bounded(self) -> bool:
-        """Whether there is a constraint on content of this shape itself."""
+        """Whether there is a constraint on content of this shape itself, not only on its parts."""
         return bool(self.enum or self.pattern) or self.min is not None or self.max is not None
 
 
 class Tables(msgspec.Struct):
-    """The whole data file: the request's shape by operation, and every shape by name."""
+    """The whole data file: the name of each operation's request shape, and every shape by name."""
 
     source: str
     operations: dict[str, str]

@@ -1,6 +1,6 @@
-"""The order in which the service finds the faults of a transaction's members.
+"""The order in which the service reports the faults of a transaction's members.
 
-A wrong number of actions is reported alone, before anything else. Otherwise the order is:
+If the number of actions is wrong, only that is reported. Otherwise the order is:
 
 1. members inside the actions, except the names of tables
 2. the other members of the request
@@ -21,7 +21,7 @@ _LISTS = ("transactItems", "transactStatements")
 
 
 def in_order(violations: Iterable[Violation]) -> Sequence[Violation]:
-    """The violations that are reported together, in order."""
+    """The violations that are reported together, in the order of the service."""
     every = list(violations)
     names = [each for each in every if is_of_name(each)]
     others = [each for each in every if not is_of_name(each)]
@@ -35,7 +35,7 @@ def in_order(violations: Iterable[Violation]) -> Sequence[Violation]:
 
 
 def is_of_name(violation: Violation) -> bool:
-    """Whether the violation is that a table's name is present but invalid."""
+    """Whether the violation concerns the name of a table that is present but invalid."""
     return violation.path.endswith(".tableName") and violation.constraint != NOT_NULL
 
 

@@ -1,9 +1,9 @@
 """Turns violations into one message, as the service does.
 
-In legacy validation, the older of the service's two layers, one message lists up to ten violations.
-The service makes some exceptions from this rule. The newer layer (see `layers`) checks the members
-in stages and reports all violations of a stage together. If it checks the length or size of a
-member, it spells the member's name as the model does. It leaves some enums to the operations.
+In legacy validation, the older of the service's two layers, one message lists up to ten violations,
+with some exceptions. The newer layer (see `layers`) checks the members in stages, and reports all
+violations of a stage together. If it checks the length or size of a member, it spells the member's
+name as the model does. It leaves the check of some enums to the operations.
 """
 
 from collections.abc import Iterable
@@ -109,7 +109,7 @@ _NULL_IN_SET = {
 def refusal(
     operation: str, request: dict[str, Any], violations: Iterable[Violation], legacy: bool
 ) -> str | None:
-    """The message for a request with these violations, None if there are none.
+    """The message for a request with these violations; None if there are none.
 
     `legacy` tells whether legacy validation reads the request.
     """
@@ -138,7 +138,8 @@ def refusal(
 
 
 def of_first_stage(operation: str, violations: Iterable[Violation]) -> str | None:
-    """The message for the sizes and limits that the newer layer checks first, None if they fit."""
+    """The message for violations of the sizes and limits that the newer layer checks first, or
+    None."""
     if operation not in _SECOND_STAGE:
         return None
     first = [each for each in violations if _is_first(each)]
@@ -152,7 +153,7 @@ def of_value(operation: str, fault: str) -> str:
 
 
 def check_return_values(operation: str, request: dict[str, Any]) -> None:
-    """Raise ValidationException for ReturnValues that DeleteItem does not have."""
+    """Raise ValidationException for ReturnValues that DeleteItem does not accept."""
     if _wants_too_much(operation, request):
         raise ValidationException(NO_RETURN_VALUES)
 
@@ -168,7 +169,7 @@ def _is_checked_later(violation: Violation) -> bool:
 
 
 def _set_with_null(violation: Violation) -> str:
-    """If the violation is a null member of a set, the type of the set; otherwise an empty text."""
+    """The type of the set if the violation is a null member of a set, otherwise an empty text."""
     *_, set_type, _, last = ("", "", *violation.path.split("."))
     return set_type if last == "member" and set_type in _NULL_IN_SET else ""
 
@@ -245,7 +246,7 @@ def _is_first(violation: Violation) -> bool:
 
 
 def _with_one_fault_of_name(violations: list[Violation]) -> list[Violation]:
-    """The violations, but only one of TableName: if it has several, the one about its length."""
+    """The violations, with at most one of TableName: of several, the violation of its length."""
     names = [each for each in violations if each.path == "tableName"]
     if len(names) < 2:
         return violations
