@@ -1,4 +1,4 @@
-"""`python -m hashrange` runs the command line even if the `hashrange` script is not on PATH."""
+"""Runs the command line as `python -m hashrange`, even if the `hashrange` script is not on PATH."""
 
 from hashrange.tools.cli import main
 

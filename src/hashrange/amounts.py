@@ -1,4 +1,4 @@
-"""Amounts and times in the form in which people read them."""
+"""Amounts and times in a form for people."""
 
 from datetime import datetime
 
@@ -20,5 +20,5 @@ def size(count: float) -> str:
 
 
 def moment(time: object) -> str:
-    """A time: "2026-11-23 20:36:04 UTC". The empty text for a value that is not a time."""
+    """A time: "2026-11-23 20:36:04 UTC". Empty for a value that is not a time."""
     return time.strftime("%Y-%m-%d %H:%M:%S %Z") if isinstance(time, datetime) else ""

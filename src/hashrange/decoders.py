@@ -1,9 +1,8 @@
 """Decoders of typed JSON, built one at a time.
 
-When msgspec sees a type for the first time, it stores what it learns in the type itself, step by
-step, while other threads can run. If another thread uses the type before msgspec is done, the
-process crashes. So a type is given to msgspec only by `decoder`, or by `prepare` before any other
-use.
+When msgspec sees a type for the first time, it analyses the type and stores the result in it, step
+by step, while other threads can run. If another thread uses the type during that time, the process
+crashes. So pass a type to msgspec only through `decoder`, or call `prepare` before any other use.
 """
 
 from functools import cache
@@ -18,8 +17,8 @@ T = TypeVar("T")
 
 
 class _Building(forks.Forkable):
-    """A lock that is held while a decoder is built. A fork waits for it: otherwise a type might
-    stay half-built in the child."""
+    """A lock that is held while a decoder is built. A fork waits for it: otherwise the child could
+    inherit a half-built type."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -39,7 +38,7 @@ _building = _Building()
 
 class _Decoders(Protocol):
     def __call__(self, type: type[T], /) -> msgspec.json.Decoder[T]:
-        """The decoder of this type, from any thread."""
+        """The decoder of this type. May be called from any thread."""
         ...
 
 
@@ -52,6 +51,6 @@ decoder = cast(_Decoders, cache(_decoder))
 
 
 def prepare(type: type[T]) -> type[T]:
-    """The type itself, after msgspec has learned everything about it."""
+    """The type itself, after msgspec has analysed all of it."""
     decoder(type)
     return type

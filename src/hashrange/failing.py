@@ -32,8 +32,8 @@ def told_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """If a library is missing, add to the error the command that installs hashrange with this
-    extra."""
+    """If a library is missing, add to the error the command that installs hashrange with
+    `extra`."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,12 +1,12 @@
 """The registry of objects that must act when the process forks or ends.
 
-A child process has one thread, so locks that other threads held are never released in it, and work
-that they began is never finished. SQLite's connections and file locks do not survive a fork either:
-they have to be closed before the fork and opened again after it, in both processes.
+A child process has one thread. Locks that other threads held are never released in it, and the work
+of these threads is never finished. SQLite's connections and file locks do not survive a fork
+either. They have to be closed before the fork and opened again after it, in both processes.
 
 When the main thread has ended, Python shuts the interpreter down while daemon threads still run. If
-a daemon thread returns from SQLite after that, the process may crash. So the work of these threads
-must end before the shutdown, and no more may begin.
+a daemon thread returns from SQLite after that, the process may crash. So daemon threads must finish
+their work with SQLite before the shutdown, and must not begin more.
 """
 
 import atexit
@@ -19,14 +19,13 @@ WAIT_SECONDS_MAX = 5.0
 
 
 def wait_seconds() -> float:
-    """How long a fork, or the end of the process, waits for the work of other threads."""
+    """The time for which a fork, or the end of the process, waits for the work of other threads."""
     return WAIT_SECONDS_MAX if threading.active_count() > 1 else 0.0
 
 
 class Forkable:
-    """The methods that are called around a fork and at the end of the process. Each does nothing
-    unless it is overridden.
-    """
+    """The methods that are called around a fork and at the end of the process. By default they do
+    nothing."""
 
     def before_fork(self) -> None:
         """Called in the parent before the fork."""
@@ -46,9 +45,10 @@ _numbers = count()
 
 
 def watch(forkable: Forkable) -> None:
-    """Call the methods of `forkable` for as long as the object lives.
+    """Call the methods of `forkable` as long as the object lives.
 
-    `before_fork` and `at_exit` are called in reverse order, because objects use older objects.
+    `before_fork` and `at_exit` are called for the newest object first, because it may use older
+    objects.
     """
     _watched[next(_numbers)] = forkable
 

@@ -11,16 +11,16 @@ It knows nothing about items, indexes, streams or expiry.
 
 A store makes two promises:
 
-- All reads of a snapshot, and of a transaction, are as of one moment.
+- All reads of a snapshot, and of a transaction, see the state of one moment.
 - The rows that a transaction has read are unchanged when it commits, or `commit` raises `Conflict`.
   This holds for absent rows, ranges and the list of dropped spaces too.
 
 Where these promises would make all writers wait for one hot row, they are weaker:
 
-- A counter is a statistic. Additions commute, and the value read may have changed at the commit, so
+- A counter is a statistic. Additions commute, and its value may have changed before the commit, so
   a store may keep a counter in several places and add them up. A number that decisions rely on (the
   catalog's version, the number of spaces, the size of an item collection) is a row.
-- The clock is either raised by commits, which commutes too, or is the store's own.
+- The clock is either a value that commits raise, which commutes too, or the store's own clock.
 - Appended rows are ordered within one slot of one space, not by a counter for the whole store.
 - The outcome of a commit may remain unknown, because the connection can be lost during the commit.
 """
@@ -69,10 +69,10 @@ TOO_LARGE = b""
 class Get(Struct, gc=False):
     """The rows that have these keys. Answer: `list[bytes | None]`, in the order of `keys`.
 
-    With `weight_max`, all rows are as of one moment, even in a store whose machines share no
-    snapshot. Once the weights of the rows together exceed it, later rows may be cut to their
-    headers. With `bytes_max`, which transactions never use, TOO_LARGE replaces each larger value.
-    `then` has the keys of the rows that will probably be read next; stores ignore it.
+    With `weight_max`, all rows are of one moment, even in a store whose machines share no snapshot.
+    When the sum of the rows' weights exceeds `weight_max`, later rows may be cut to their headers.
+    With `bytes_max`, which transactions never use, TOO_LARGE replaces each larger value. `then` has
+    the keys of the rows that will probably be read next; stores ignore it.
     """
 
     keys: tuple[Key, ...]
@@ -84,8 +84,8 @@ class Get(Struct, gc=False):
 class Range(Struct, gc=False):
     """Rows with start <= key < end (None: to the end of the space). Answer: `Page`.
 
-    The page ends with the row at which the number of rows reaches `rows_max` or the sum of their
-    weights reaches `weight_max`; it includes this row.
+    The page ends with the row at which the number of rows reaches `rows_max`, or the sum of their
+    weights reaches `weight_max`.
     """
 
     space: int
@@ -145,9 +145,9 @@ class Delete(Struct, gc=False):
 
 
 class Add(Struct, gc=False):
-    """Add to a counter, which may go negative.
+    """Add to a counter, which may become negative.
 
-    Additions commute, so transactions never conflict over them, and none is lost.
+    Additions commute, so they cause no conflicts, and none is lost.
     """
 
     name: bytes
@@ -213,8 +213,8 @@ class Snapshot(Protocol):
 class Transaction(Protocol):
     """Reads see the transaction's own writes. Several threads may use it, but only one at a time.
 
-    Either `commit` or `rollback` ends it. A `commit` that raises has ended it too, and nothing of
-    it was written, unless it raises `OutcomeUnknown`.
+    `commit` or `rollback` ends it. If `commit` raises an exception, the transaction has ended too,
+    and wrote nothing, except that after `OutcomeUnknown` it may have written everything.
     """
 
     def read(self, read: Read, /) -> Answer: ...
@@ -231,8 +231,8 @@ class Store(Protocol):
         """Whether `commit` may wait for a disk, so that an event loop must not call it."""
 
     def snapshot(self, brief: bool = False, /) -> Snapshot:
-        """Take a snapshot. A `brief` snapshot costs less but may keep writers waiting: it must be
-        closed before its thread begins a transaction or waits for anything."""
+        """Take a snapshot. A `brief` snapshot costs less but may keep writers waiting: close it
+        before its thread begins a transaction or waits for anything."""
 
     def glance(self, one: Key, other: Key, /) -> tuple[bytes | None, bytes | None]:
         """Two rows as of one moment, read as cheaply as possible, for GetItem."""
@@ -241,7 +241,7 @@ class Store(Protocol):
         """Start a transaction.
 
         A store with a single writer raises `Busy` while another process or thread is writing: at
-        once, or, with `wait`, after the store's time limit.
+        once or, with `wait`, after the store's time limit.
         """
 
     def backup(self, path: str, /, compact: bool = False) -> None:
@@ -253,15 +253,15 @@ class Store(Protocol):
         """Yield one line for each problem in the stored data, such as a wrong checksum."""
 
     def scrub(self, seconds: float, /) -> Iterator[list[str]]:
-        """Search for damage in parts of about this many seconds, and yield each part's problems.
+        """Search for damage in parts of about `seconds` each, and yield the problems of each part.
 
-        Each part is checked as of a moment of its own, and nothing is held between two parts.
+        Each part is checked as of its own moment, and nothing is locked between two parts.
         """
 
     def elected(self) -> bool:
-        """Whether this process does the work that is done once for all processes.
+        """Whether this process does the work that only one of all processes may do.
 
-        It stays elected until it closes the store or ends; then another process can be elected.
+        It stays elected until it closes the store or ends. Then another process can be elected.
         """
 
     def figures(self) -> dict[str, int]:
@@ -290,22 +290,21 @@ class AsyncSnapshot(Protocol):
 class AsyncTransaction(Protocol):
     """Reads as of one moment, followed by writes that are committed together.
 
-    Reads do not see the transaction's own writes, which are known only when it commits. One of
-    `commit`, `confirm` and `rollback` ends it. A `commit` that raises has ended it too, and nothing
-    of it was written, unless it raises `OutcomeUnknown`.
+    Reads do not see the transaction's own writes, which are known only when it commits. `commit`,
+    `confirm` or `rollback` ends it. If `commit` raises an exception, the transaction has ended too,
+    and wrote nothing, except that after `OutcomeUnknown` it may have written everything.
     """
 
     async def read(self, reads: Sequence[Read], /) -> list[Answer]:
-        """Answer several reads in one round trip, as a snapshot does.
-
-        From the second call on, it may raise `Conflict` if something that was read before has
-        changed. Even after this error, the transaction has to be rolled back."""
+        """Answer several reads in one round trip, as a snapshot does. Later calls may raise
+        `Conflict` if something that was read before has changed; after this error too, call
+        `rollback`."""
 
     async def commit(self, writes: Sequence[Write], /) -> None:
         """Commit the writes in order. Raises `Conflict` if anything that was read has changed."""
 
     async def confirm(self) -> None:
-        """Write nothing, and end. Raises `Conflict` unless all reads are as of one moment."""
+        """End without writes. Raises `Conflict` unless all reads are of one moment."""
 
     async def rollback(self) -> None: ...
 
@@ -313,12 +312,13 @@ class AsyncTransaction(Protocol):
 class AsyncStore(Protocol):
     """One database. Its methods are awaited on one event loop; many transactions may be open.
 
-    Calls raise `StoreError` while the database cannot be reached, or does not answer within the
-    store's time limits. Later calls connect again when it is back."""
+    Calls raise `StoreError` if the database cannot be reached, or exceeds the store's time limits.
+    When the database can be reached again, later calls reconnect.
+    """
 
     @property
     def connections_max(self) -> int:
-        """How many snapshots and transactions each machine serves at once; further ones wait."""
+        """How many snapshots and transactions each machine serves at once; others wait."""
 
     @property
     def commit_seconds_max(self) -> float:
@@ -342,10 +342,10 @@ class AsyncStore(Protocol):
 
     async def begin(self, locking: bool = False, /) -> AsyncTransaction:
         """Start a transaction. With `locking`, if the store has locks, no other transaction can
-        change the rows that its first `read` call asks for until this transaction ends."""
+        change the rows of its first `read` call until this transaction ends."""
 
     async def place(self) -> str:
-        """An identifier of the database: the same under each of its addresses, and unique."""
+        """An identifier of the database: the same for all its addresses, and unique."""
 
     async def backup(self, path: str, /, compact: bool = False) -> None:
         """See `Store`."""
@@ -374,9 +374,9 @@ class Conflict(StoreError):
 
 
 class OutcomeUnknown(StoreError):
-    """It is not known whether the commit took effect, with all of its writes, or not: a sync
-    failed, or the connection was lost. It must not be tried again, because the writes might be made
-    twice, and no caller may be told that it failed or succeeded."""
+    """The commit has written everything or nothing, but it is unknown which: a sync failed, or the
+    connection was lost. Do not repeat it, because the writes might be made twice, and do not report
+    failure or success to any caller."""
 
 
 class Busy(StoreError):
@@ -392,8 +392,8 @@ class Full(StoreError):
 
 
 class ReadOnly(StoreError):
-    """No writes are possible: the database is read-only, or, after an I/O error, the content of the
-    disk is unknown until the database is reopened."""
+    """No writes are possible: the database is read-only, or an I/O error has made the content of
+    the disk unknown until the database is reopened."""
 
 
 class Damaged(StoreError):

@@ -30,8 +30,7 @@ def bytes_of(answer: Answer) -> int:
 
 
 def small(values: Iterable[bytes | None], bytes_max: int) -> list[bytes | None]:
-    """Rows that were read by their keys, with TOO_LARGE in place of each above `bytes_max`
-    bytes."""
+    """Rows that were read by their keys, with TOO_LARGE instead of rows above `bytes_max` bytes."""
     return [TOO_LARGE if value and len(value) > bytes_max else value for value in values]
 
 

@@ -259,7 +259,7 @@ import pytest
         ),
         (
             "@pytest.mark.hashrange(delay=5)\ndef test_it(hashrange_client): ...",
-            "@pytest.mark.hashrange does not know delay; it takes tables, freeze, table_delay, ",
+            "@pytest.mark.hashrange does not take delay; it takes tables, freeze, table_delay, ",
         ),
         (
             "import sys\nsys.modules['aiobotocore'] = None\n"

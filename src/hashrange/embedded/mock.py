@@ -5,11 +5,14 @@
     @hashrange.mock()
     def test_orders(): ...
 
-While a mock is open, three methods of botocore and aiobotocore are changed. The method that sends a
-request answers it or raises `MockError`. The method that gets a response for DynamoDB ignores the
-handlers of other mocks, such as moto's. The method that signs a request uses dummy credentials if
-the client was created without credentials. Since the classes are changed, clients created earlier
-and clients of other threads are mocked too.
+While a mock is open, three methods of botocore and aiobotocore are changed:
+
+- The method that sends a request answers it, or raises `MockError`.
+- The method that gets a response for DynamoDB ignores the handlers of other mocks, such as moto's.
+- The method that signs a request uses dummy credentials if the client has none.
+
+Because methods of the classes are changed, clients that were created earlier are mocked too, and so
+are clients of other threads.
 """
 
 import atexit
@@ -53,7 +56,7 @@ class MockError(RuntimeError):
 
 
 class Mock:
-    """A context manager and a decorator; `mock` makes one."""
+    """A context manager and a decorator. Call `mock` to create one."""
 
     def __init__(self, database: boto.Database | None, region: str, access: Any = None) -> None:
         self.region = region
@@ -100,18 +103,18 @@ class Mock:
             raise MockError(f"the hashrange.mock() opened at {inner[0].opened_at} is still open")
 
     def start(self) -> Database:
-        """Open the mock without a `with`; `stop` closes it."""
+        """Open the mock without a `with` statement; `stop` closes it."""
         return self.__enter__()
 
     def stop(self) -> None:
-        """Close the mock, and its database if the mock has made it."""
+        """Close the mock, and also its database if the mock created it."""
         self.__exit__(None, None, None)
 
     def __call__(self, target: T) -> T:
         """Decorate a function, a coroutine, a generator or a test class.
 
-        Each call of a function, and each test of a class, has a mock of its own. Its database is
-        empty, unless `mock` was given a database.
+        Each call of a function, and each test of a class, has its own mock. The database of this
+        mock is empty, unless `mock` was called with a database.
         """
         if inspect.isclass(target):
             mock_class(target, self._another)
@@ -141,12 +144,11 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = No
     """Answer the requests of all DynamoDB and streams clients of boto3, aiobotocore and aioboto3.
 
     Use it in a `with` statement, which gives the database, or as a decorator, with or without
-    parentheses. The requests are answered by `database`, by default a new one in memory that is
+    parentheses. `database` answers the requests; the default is a new database in memory, which is
     closed at the end. If several mocks are open, the one opened last answers. A client of another
     service raises `MockError`, unless a mock of that service answers it, such as `moto.mock_aws()`.
     Nothing is sent. If the environment has no region or access key, dummies are set until the mock
-    is closed. `access` is the path of an access file, which then says what the access key of a
-    client may do.
+    is closed. `access` is the path of an access file, which says what each access key may do.
 
     Returns a `Mock`, or the decorated object.
     """
@@ -161,8 +163,8 @@ def mock(database: Any = None, *, region: str = DEFAULT_REGION, access: Any = No
 def _mocked(function: Callable[..., Any], another: Callable[[], Mock]) -> Callable[..., Any]:
     """A function that runs `function` while a mock is open. `another` makes a mock for each call.
 
-    If `function` is a coroutine function or a generator function, the result is of the same kind,
-    because test runners treat these kinds differently.
+    For a coroutine function the result is a coroutine function, and for a generator function a
+    generator function, because test runners treat these kinds differently.
     """
 
     @wraps(function)
@@ -257,8 +259,8 @@ def _uninstall() -> None:
 def _replace(owner: Any, name: str, change: Callable[[Any], Any]) -> None:
     """Change a method until the last mock is closed.
 
-    If other code has changed the method in the meantime, our method stays in place, and only calls
-    the original.
+    If other code has changed the method by then, our method stays in place, but only calls the
+    original.
     """
     original = getattr(owner, name)
     ours = wraps(original)(change(original))

@@ -1,8 +1,8 @@
 """`hashrange.mock()` on a test class, of unittest or of pytest.
 
-Each test has a mock of its own, which is open from before the test's setup until after its
-teardown. But if the class has a setup or teardown for the whole class, all its tests share one
-mock, so that every test sees the items that this setup has written.
+Each test has its own mock, which is open from before the test's setup until after its teardown. If
+the class has a setup or teardown for the whole class, all its tests share one mock, so that they
+see the items that this setup has written.
 """
 
 import inspect
@@ -58,9 +58,9 @@ def _mock_test_case(cls: Any, another: Another) -> None:
 def _bracket(cls: Any, begin: str, end: str, kept: str, another: Another) -> None:
     """Open a mock before the method `begin` of a class, and close it after the method `end`.
 
-    `another` makes the mock. If the class has an open mock already, none is made. Between the two
-    methods, the attribute `kept` holds what `end` has to close. The second argument of the new
-    methods is optional, because pytest looks at the number of a method's arguments.
+    `another` makes the mock. If the class has an open mock already, no mock is made. Between the
+    two methods, the attribute `kept` holds what `end` has to close. The second argument of the new
+    methods is optional, because pytest counts a method's arguments.
     """
     begins, ends = _function(cls, begin), _function(cls, end)
 
@@ -84,9 +84,9 @@ def _bracket(cls: Any, begin: str, end: str, kept: str, another: Another) -> Non
 def _function(cls: type, name: str) -> Callable[[Any, Any], Any]:
     """A function of two arguments that calls the method `name` of a class.
 
-    The arguments are the owner of the method (the class or an instance) and an argument for it. The
-    method is called with both, or with as many as it takes. If the class has no such method, the
-    function does nothing.
+    The arguments are the owner of the method (the class or an instance) and an argument for the
+    method. The method is called with as many of them as it accepts. If the class has no such
+    method, the function does nothing.
     """
     method = getattr(cls, name, None)
     if method is None:

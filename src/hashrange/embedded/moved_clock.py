@@ -1,4 +1,4 @@
-"""A database's clock, which a test moves. Work that becomes due is then done at once."""
+"""A database's clock, which a test can move. Work that becomes due is then done at once."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,11 +8,11 @@ from hashrange.testing.clock import TestClock, When
 
 
 class DatabaseClock(TestClock):
-    """The clock of a database: it runs with the wall clock until a test moves it.
+    """The clock of a database: it follows the wall clock until a test moves it.
 
     When `freeze` or `advance` returns, everything that is due at the new time is done: expired
-    items are deleted, and streams have their records. The clock of a database never goes back: an
-    earlier time than the database has already used raises ValueError.
+    items are deleted, and streams have their records. The clock of a database never goes back: a
+    time earlier than one that the database has already used raises ValueError.
     """
 
     def __init__(self, settings: Settings) -> None:

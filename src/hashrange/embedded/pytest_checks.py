@@ -1,7 +1,7 @@
 """Pytest hooks that report two mistakes in tests immediately, in one line.
 
-The mistakes are a fixture whose scope is wider than that of the hashrange fixture it uses, and a
-mock that a test leaves open.
+The first mistake is a fixture with a wider scope than the hashrange fixture that it uses. The
+second is a mock that a test leaves open.
 """
 
 import sys

@@ -11,9 +11,9 @@
     hashrange_server        an endpoint on a free port, for the whole run: `url`, `reset`
 
 If pytest's settings have `hashrange_mock = true`, every test runs with the fixture
-`hashrange_mock`. A fixture with `module_` or `session_` before its name uses one database for all
-tests of a module, or of the run. The marker `hashrange` creates tables from a file, and has
-settings of the database.
+`hashrange_mock`. A fixture whose name begins with `module_` or `session_` uses one database for all
+tests of a module, or of the run. The marker `hashrange` creates tables from a file, and sets the
+database's settings.
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("hashrange").addoption(
         "--hashrange-hostile",
         action="store_true",
-        help="run with the worst that DynamoDB may do: stale reads, batches of which only a part "
-        "is processed, throttling",
+        help="run with stale reads, partly processed batches and throttling, as may happen on "
+        "DynamoDB",
     )
     parser.addini(
         "hashrange_mock",
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let a test use the fixture `hashrange_mock` if the settings ask for it.
 
-    A test that already uses this fixture, or the same fixture with a wider scope, is left as it is.
+    A test that already uses this fixture, in any scope, stays unchanged.
     """
     names: list[str] = getattr(item, "fixturenames", [])
     if item.config.getini("hashrange_mock") and not any(
@@ -74,7 +74,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def _opened(request: pytest.FixtureRequest) -> Scope:
-    """Open the database of the requested fixture's scope, and return the scope."""
+    """Open the database for the requested fixture's scope, and return the `Scope`."""
     request.getfixturevalue(f"{PREFIXES[request.scope]}hashrange_database")
     return _scopes[request.scope]
 

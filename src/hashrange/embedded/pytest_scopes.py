@@ -1,7 +1,7 @@
 """The database of one scope of pytest's fixtures, and the clients that use it.
 
-boto3 is imported and its clients are created once for the whole run. They use whichever database is
-open, so each test costs only a new database.
+boto3 is imported and its clients are created once for the whole run. They use the database that is
+currently open, so each test costs only a new database.
 """
 
 import json
@@ -28,7 +28,7 @@ _ENDS = {"function": "test", "module": "module", "session": "run"}
 
 
 class Scope:
-    """A scope of fixtures, which has one database after another: at most one is open at a time."""
+    """A scope of fixtures, with at most one open database at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -100,7 +100,7 @@ class Scope:
 def _installed_by(package: str) -> Iterator[None]:
     """A context that fails the test with one line if a library is not installed.
 
-    The line says that `package` installs it.
+    The line tells the user to install `package`.
     """
     try:
         yield
@@ -110,7 +110,7 @@ def _installed_by(package: str) -> Iterator[None]:
 
 
 def _hostile_settings() -> dict[str, Any]:
-    """Settings with which everything happens that DynamoDB may do to a program at any time.
+    """Settings under which stale reads, unprocessed batch members and throttling occur often.
 
     A marker can change each setting.
     """
@@ -136,7 +136,7 @@ def _clock(settings: dict[str, Any]) -> "DatabaseClock":
 
     if unknown := settings.keys() - set(Settings._fields):
         pytest.fail(
-            f"@pytest.mark.hashrange does not know {', '.join(sorted(unknown))}; it takes "
+            f"@pytest.mark.hashrange does not take {', '.join(sorted(unknown))}; it takes "
             f"{', '.join(('tables', 'freeze', *Settings._fields))}",
             pytrace=False,
         )
@@ -144,7 +144,7 @@ def _clock(settings: dict[str, Any]) -> "DatabaseClock":
 
 
 def _create_tables(database: "Database", path: Path) -> None:
-    """Create the tables of a file: one CreateTable request in JSON, or a list of them."""
+    """Create the tables of a file. It has one CreateTable request in JSON, or a list of them."""
     try:
         requests = json.loads(path.read_bytes())
         for request in requests if isinstance(requests, list) else [requests]:

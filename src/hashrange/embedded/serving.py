@@ -27,7 +27,7 @@ _DUMMY = "hashrange"
 
 
 class Served:
-    """A server that is running; `serve` makes one."""
+    """A running server. Call `serve` to start one."""
 
     def __init__(self, port: int, replaceable: "_Replaceable", on_the_loop: "_Run") -> None:
         self.port = port
@@ -37,12 +37,13 @@ class Served:
 
     @property
     def database(self) -> Database:
-        """The database that answers."""
+        """The database that answers requests."""
         return self._replaceable.database
 
     @property
     def clock(self) -> DatabaseClock:
-        """Moves the time of the database. Raises ValueError if `serve` was given a database."""
+        """Moves the time of the database. Raises ValueError if `serve` was called with a
+        database."""
         return self._replaceable.own_clock("clock")
 
     @property
@@ -58,7 +59,7 @@ class Served:
         }
 
     def reset(self) -> None:
-        """Replace the database by a new, empty one. Raises ValueError if `serve` was given a
+        """Replace the database by a new, empty one. Raises ValueError if `serve` was called with a
         database."""
         before = self._replaceable.own_clock("reset()").database
         self._on_the_loop(self._replaceable.replace())
@@ -70,7 +71,8 @@ def serve(database: Database | None = None, *, port: int = 0) -> Iterator[Served
     """Serve a database over HTTP on 127.0.0.1, by default a new one in memory on a free port.
 
     `with` gives a `Served`, which has the `url`. Any well-formed credentials are accepted. Raises
-    ServerError with one line if the port is in use, and TypeError if `database` is not a Database.
+    ServerError, with a message of one line, if the port is in use. Raises TypeError if `database`
+    is not a Database.
     """
     check_database("serve", database)
     listener = open_listener(_HOST, port)
@@ -98,9 +100,9 @@ _Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
 class _Replaceable:
-    """Stands for the runtime of a server's database, so that the database can be replaced.
+    """Stands in for the runtime of a server's database, so that the database can be replaced.
 
-    The server's event loop replaces the database between two of its turns.
+    The server's event loop replaces the database between two turns.
     """
 
     def __init__(self, database: Database | None) -> None:
