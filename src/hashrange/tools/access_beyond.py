@@ -1,4 +1,4 @@
-"""What a principal may do with the tables of a model, although no pattern or write needs it."""
+"""Finds permissions of a principal that no pattern or write of a model needs."""
 
 import json
 import re
@@ -22,10 +22,10 @@ _OF_STREAMS = frozenset({"DescribeStream", "GetRecords", "GetShardIterator"})
 
 
 def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iterator[str]:
-    """A line for each table or index with actions that the principal may take on it, although no
-    request of the model needs them.
+    """A line for each table or index on which the principal may take actions that no request of the
+    model needs.
 
-    Requests are assumed to have no condition keys except those of the principal, so an Allow whose
+    Requests are assumed to have no condition keys except those of the principal. So an Allow whose
     condition needs other keys is not reported.
     """
     if principal.full_access:
@@ -50,8 +50,8 @@ def beyond(principal: Principal, tables: "Sequence[Table]", region: str) -> Iter
 
 
 def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
-    """Like `beyond`, for a principal with a single policy. The account and the region are
-    the first that the policy names."""
+    """Like `beyond`, for a principal with a single policy. The account and the region are the first
+    that the policy names."""
     texts = [each.text for statement in policy.statements for each in statement.resources]
     named = next(filter(None, map(_ARN.match, texts)), None)
     region, account = named.groups() if named else (DEFAULT_REGION, _ACCOUNT)
@@ -60,8 +60,8 @@ def beyond_policy(policy: Policy, tables: "Sequence[Table]") -> Iterator[str]:
 
 
 def _needed(tables: "Sequence[Table]") -> set[tuple[str, str]]:
-    """(action, table or index) of each permission in the IAM policy to which the model is
-    exported."""
+    """The pair (action, table or index) of each permission in the model's own IAM policy, as
+    `hashrange design export` writes it."""
     from hashrange.design.exchange import iam
 
     document: dict[str, Any] = json.loads(iam.export(tables).text)

@@ -1,9 +1,9 @@
-"""DynamoDB Local's command line. In the image that replaces it, `java` runs this module.
+"""DynamoDB Local's command line. In an image that replaces DynamoDB Local, `java` runs this module.
 
     java -Djava.library.path=./DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb
 
-Source: "DynamoDB local usage notes" of the developer guide. An option that would have another
-effect here is refused with one line; an option without an effect here is ignored.
+Source: "DynamoDB local usage notes" of the developer guide. An option whose effect would differ is
+refused with one line. An option without an effect on hashrange is ignored.
 """
 
 import sys
@@ -27,8 +27,8 @@ def main() -> None:
 
 
 def arguments(words: Sequence[str]) -> list[str]:
-    """The arguments of hashrange that have the effect of the arguments of `java`. If there are
-    none, the process ends with one line."""
+    """The arguments of hashrange with the same effect as `java`'s arguments. If there are none,
+    prints one line and ends the process."""
     options = dict(_options(iter(words)))
     if "-version" in options:
         return ["--version"]
@@ -56,7 +56,7 @@ def _options(words: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 
 def _place(options: dict[str, str]) -> list[str]:
-    """The arguments that name the database: a file, or none for a database in memory. Without
+    """The arguments that name the database: a file, or nothing for a database in memory. Without
     -sharedDb, a folder with several files."""
     apart = [] if "-sharedDb" in options else ["--apart"]
     if "-inMemory" in options:

@@ -1,8 +1,8 @@
 """`hashrange.record`: records the consumption of a boto3 client's requests, on AWS or elsewhere.
 
-It sees the responses of the service: units by table and index. It sees neither the map of
-partitions nor the keys of index entries that a request does not name. The units of such entries are
-recorded at random places in the hash space, and the trace says what share of all units these are.
+It sees the responses of the service: units by table and index. It does not see the partitions, nor
+the keys of index entries that a request does not name. The units of these entries are recorded at
+random places in the hash space. The trace states their share of all units.
 """
 
 import json
@@ -62,7 +62,7 @@ class Recording:
             client.meta.events.register(f"{event}.dynamodb", handler, unique_id=self._id(event))
 
     def close(self) -> None:
-        """Stop recording, and write notes about what could not be seen."""
+        """Stop recording, and write notes about data that could not be seen."""
         for event in EVENTS:
             self._client.meta.events.unregister(f"{event}.dynamodb", unique_id=self._id(event))
         with self._lock:
@@ -95,7 +95,7 @@ class Recording:
     # ---- events of botocore ----
 
     def _provide_client_params(self, params: Json, model: Any, **_: Any) -> Json | None:
-        """Ask for the units of each index, unless the program sets ReturnConsumedCapacity
+        """Request the units of each index, unless the program sets ReturnConsumedCapacity
         itself."""
         members = model.input_shape.members if model.input_shape else {}
         if "ReturnConsumedCapacity" not in members or "ReturnConsumedCapacity" in params:
@@ -172,8 +172,8 @@ class Recording:
         return payments
 
     def _at(self, source: Table | Index, attributes: Json) -> tuple[int, bytes, bytes, bool]:
-        """Where an item or index entry is: its space, its position, and its partition key if the
-        trace keeps keys. The last member says whether the request showed the key."""
+        """The place of an item or index entry: its space, its position, its partition key if the
+        trace keeps keys, and whether the request showed the key."""
         positions = self._writer.positions
         place = row_key(source, attributes)
         if place is None:
@@ -182,7 +182,7 @@ class Recording:
         return source.space, key, positions.raw(place.raw), True
 
     def _table(self, name: str) -> Table | None:
-        """The definition of a table, from the service's description; None if the service does not
+        """The definition of a table, from the service's description. None if the service refuses to
         describe it."""
         if name not in self._tables:
             self._tables[name] = None  # the description itself is a request of this client
@@ -239,9 +239,11 @@ def _asked(request: Json) -> Json:
 
 
 def _units(table: Table, consumed: Json, space: int) -> Iterator[tuple[Table | Index, float]]:
-    """The units of the table and of its global indexes, by a response's ConsumedCapacity. The units
-    of local indexes count for the table. If there is only a total, it counts for the index in
-    `space` or, if there is none, for the table."""
+    """The units of the table and of its global indexes, from a response's ConsumedCapacity.
+
+    The units of local indexes count for the table. A total without details counts for the index in
+    `space` or, if there is none, for the table.
+    """
     if "Table" not in consumed:
         asked = next((index for index in table.indexes if index.space == space), table)
         yield asked, float(consumed.get("CapacityUnits", 0))
@@ -256,9 +258,9 @@ def _units(table: Table, consumed: Json, space: int) -> Iterator[tuple[Table | I
 
 
 def record(client: Any, path: str | os.PathLike[str], *, keys: Keys = "hmac") -> Recording:
-    """Record what the requests of a boto3 client consume to a new file, for `hashrange predict`.
+    """Record the consumption of a boto3 client's requests in a new file, for `hashrange predict`.
 
-    `keys="exact"` keeps partition keys; otherwise their positions are random. Close the result to
-    end the trace. Raises StoreError if the file cannot be created.
+    `keys="exact"` records partition keys; `keys="hmac"` records only positions from a keyed hash.
+    Close the result to end the trace. Raises StoreError if the file cannot be created.
     """
     return Recording(client, os.fspath(path), keys)

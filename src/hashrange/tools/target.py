@@ -1,4 +1,4 @@
-"""A database as commands name it: a file, an address, or AWS itself.
+"""A database as named on the command line: a file, an address, or AWS itself.
 
     app.db                      a file, opened in this process
     http://127.0.0.1:8000       a server that speaks the DynamoDB API
@@ -37,8 +37,8 @@ class TargetError(Failure):
 class Target:
     """An open database. `client` and `streams` are boto3's clients for it.
 
-    `name` is safe to print: it has no password. If the database is open in this process,
-    `database` is the database itself, which can tell more than the API.
+    `name` is safe to print: it has no password. If the database is open in this process, `database`
+    is the database itself, which offers more than the API.
     """
 
     name: str
@@ -48,15 +48,15 @@ class Target:
     database: "Database | None" = None
 
     def connection(self, threads: int) -> JsonConnection:
-        """A connection for requests as JSON. `threads` is the number of requests sent to a server
-        at once."""
+        """A connection for requests as JSON. At most `threads` requests are sent to a server at
+        once."""
         if self.database is None:
             return remote_connection(self.client, self.name, threads)
         return connection_of(self.database.runtime, threads)
 
     @property
     def is_aws(self) -> bool:
-        """Whether writes go to AWS. An address of AWS counts too, not only the name `aws`."""
+        """Whether writes go to AWS, named either `aws` or by an address of AWS."""
         if self.kind != "server":
             return self.kind == "aws"
         host = urlsplit(self.client.meta.endpoint_url).hostname or ""
@@ -65,10 +65,10 @@ class Target:
 
 @contextmanager
 def open_target(name: str, *, create: bool = False, **config: Any) -> Iterator[Target]:
-    """Open the database `name`; with `create`, a missing file is created.
+    """Open the database `name`; with `create`, create a missing file.
 
-    `config` is handed to botocore's Config for servers and AWS, e.g. `max_pool_connections`.
-    Raises `TargetError`, and `StoreError` for a file that is not a database.
+    `config` is passed to botocore's Config for servers and AWS, e.g. `max_pool_connections`. Raises
+    `TargetError`, and `StoreError` for a file that is not a database.
     """
     kind, printed = kind_of(name), _printed(name)
     if kind in ("file", "postgresql"):
@@ -81,10 +81,10 @@ def open_target(name: str, *, create: bool = False, **config: Any) -> Iterator[T
 def target_of(
     database: "Database", name: str, kind: Kind = "file", principal: str | None = None
 ) -> Target:
-    """A database that is open in this process.
+    """The target for a database that is already open in this process.
 
-    With a `principal`, an ARN, the target has only clients of that principal, which cannot
-    bypass its policies. Raises ValueError if the access file names no such principal.
+    With a `principal`, an ARN, the target has only clients of that principal, which its policies
+    restrict. Raises ValueError if the access file does not have this principal.
     """
     session = database.boto3_session(principal=principal)
     clients = session.client("dynamodb"), session.client("dynamodbstreams")
@@ -92,8 +92,8 @@ def target_of(
 
 
 def _printed(name: str) -> str:
-    """The name in the form for messages, without a password. Raises TargetError if it is not a
-    valid address."""
+    """The name without a password, for messages. Raises TargetError if it is not a valid
+    address."""
     try:
         return without_password(name)
     except ValueError as error:
@@ -101,10 +101,10 @@ def _printed(name: str) -> str:
 
 
 def server_arguments(session: Any, url: str) -> dict[str, Any]:
-    """The arguments for a boto3 client that talks to a server. boto3 requires a region and
-    credentials.
+    """The arguments for a boto3 client of a server, with a region and credentials, which boto3
+    requires.
 
-    If the boto3 session has none, dummies are used, because on loopback any are accepted.
+    If the boto3 session has no credentials, dummies are used; on loopback, servers accept any.
     """
     arguments = {"endpoint_url": url, "region_name": session.region_name or "us-east-1"}
     if session.get_credentials() is None:

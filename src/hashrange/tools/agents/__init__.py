@@ -1,5 +1,5 @@
 """Tools for AI agents, over the Model Context Protocol (`hashrange mcp`).
 
-An agent may have been misled by what it has read, so its calls are not trusted: no tool takes a
-path, and what a call reads, writes and returns is bounded.
+Texts that an agent has read may have misled it, so its calls are not trusted. No tool takes a path,
+and each call is limited in what it reads, writes and returns.
 """

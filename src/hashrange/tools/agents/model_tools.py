@@ -1,8 +1,8 @@
-"""What an agent may do with a model: the commands of `hashrange design`, on the one file that the
-user has named.
+"""What an agent may do with a model: the commands of `hashrange design`, on one file.
 
-The file is read again for each call, so that an agent sees what its changes do. The file is a
-program, so it runs in a process of its own, which is ended if it takes too long.
+The user names the file when the server starts. The file is read again for each call, so that an
+agent sees the effect of its changes. The file is a program, so it runs in a process of its own,
+which is ended if it takes too long.
 """
 
 import os
@@ -44,7 +44,7 @@ class ModelTools:
         return self._run("cost")
 
     def prove(self, seed: int = 0) -> str:
-        """Compare the results of all patterns on generated data with what they should be."""
+        """Compare the results of all patterns on generated data with the expected results."""
         return self._run("prove", "--seed", str(seed))
 
     def _run(self, tool: str, *options: str) -> str:

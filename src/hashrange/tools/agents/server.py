@@ -30,8 +30,8 @@ MODEL_INSTRUCTIONS = (
 
 
 def server_of(target: Target, model: Path | None, write: bool) -> MCPServer[Any]:
-    """A server that offers the tools for a database and, if there is one, for a model. No tool
-    writes to AWS, whatever `write` says."""
+    """A server that offers the tools for a database and, if there is one, for a model. On AWS, no
+    tool writes, even if `write` is true."""
     write = write and not target.is_aws
     instructions = INSTRUCTIONS.format(name=target.name, writing="" if write else READS_ONLY)
     tools: list[Callable[..., str]] = DatabaseTools(target).tools(write)
@@ -51,7 +51,7 @@ def server_of(target: Target, model: Path | None, write: bool) -> MCPServer[Any]
 
 
 def _told(tool: Callable[..., str]) -> Callable[..., str]:
-    """The same tool, except that a refusal becomes an answer with the message."""
+    """The same tool, except that it returns the message of a refusal instead of raising it."""
 
     @wraps(tool)
     def told(*arguments: Any, **named: Any) -> str:

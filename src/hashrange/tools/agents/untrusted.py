@@ -1,7 +1,7 @@
 """Limits the length of a tool's answer, and marks the part that comes from a database.
 
-Items may hold sentences that look like instructions. So items are put between two lines with a
-random word, which an item cannot contain, because the word is drawn for each answer.
+Items may contain sentences that look like instructions. So items are put between two lines with a
+random word. No item can contain this word, because a new word is drawn for each answer.
 """
 
 import json
@@ -22,8 +22,8 @@ CUT = "… (the rest is left out)"
 
 
 def marked(lines: Iterable[str]) -> str:
-    """Lines of data between two marking lines. Lines that would make the answer too long are left
-    out."""
+    """Lines of data between two marking lines. If the answer would become too long, the last lines
+    are left out."""
     mark = f"data-{secrets.token_hex(8)}"
     return "\n".join((WARNING, f"<{mark}>", *_bounded(lines), f"</{mark}>"))
 
@@ -39,7 +39,7 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
 
 
 def item_line(item: Any) -> str:
-    """An item as JSON on one line, cut if it is long."""
+    """An item as JSON on one line, which is cut if it is long."""
     return cut(json_item(item), ITEM_LETTERS_MAX)
 
 

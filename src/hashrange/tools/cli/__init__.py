@@ -1,4 +1,4 @@
-"""The command line. A user's mistake gets one line on stderr and exit status 1."""
+"""The command line. After a user's mistake it prints one line on stderr and exits with status 1."""
 
 import sys
 

@@ -100,7 +100,7 @@ def _lines_of(answer: dict[str, Any]) -> list[str]:
 
 
 def check(policy: Path, model: Path | None) -> None:
-    """List what a policy allows although its conditions seem to exclude it.
+    """List requests that a policy allows although its conditions seem to exclude them.
 
     The exit status is 1 if there is a finding.
     """

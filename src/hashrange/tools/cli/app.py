@@ -1,8 +1,8 @@
 """The parser of the command line, and the start and end of each command.
 
-Each command has a module, which is imported only for it, and imports what it needs when it runs,
-so that starting is quick. Argparse is used for the same reason: Typer took longer to start than the
-server.
+So that commands start quickly, a module is imported only for its own command, and imports what it
+needs when the command runs. Argparse is used for the same reason: Typer took longer to start than
+the server.
 """
 
 import argparse

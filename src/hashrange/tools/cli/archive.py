@@ -27,8 +27,8 @@ def add(commands: "Commands") -> None:
 
 @contextmanager
 def archive_in_one_line() -> "Iterator[Callable[[str], Objects]]":
-    """Yield the function that opens the folder or bucket of an archive. An error of the folder, of
-    the bucket or of the archive ends the process with one line."""
+    """Yield the function that opens the folder or bucket of an archive. An error of the folder, the
+    bucket or the archive ends the process with one line."""
     from hashrange.archive import ArchiveError
     from hashrange.objects import ObjectError, open_objects
 

@@ -47,8 +47,8 @@ def add(commands: "Commands") -> None:
 
 
 def _file(text: str) -> Path:
-    """The type of an argument that names a file. An address is refused; the message does not show
-    its password."""
+    """The type of an argument that names a file. An address is refused, and its password is not
+    shown."""
     path = database_name(text)
     if isinstance(path, str):
         fail(

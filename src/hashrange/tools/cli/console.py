@@ -80,7 +80,7 @@ def console(
 
 
 def _inspecting(admin: str) -> "Inspect":
-    """The function that inspects a table through the admin port of a server, whose address is
+    """The function that inspects a table through the admin port of a server, at the address
     `admin`."""
     from hashrange.server.workers.options import TOKEN_VARIABLE
     from hashrange.tools.console.watching import AdminClient
@@ -99,7 +99,7 @@ def until_ended() -> None:
 
 
 def load_console() -> ModuleType:
-    """The console's package; ends the process with one line if its libraries are missing."""
+    """The console's package. Ends the process with one line if its libraries are missing."""
     try:
         from hashrange.tools import console as package
     except ModuleNotFoundError as missing:

@@ -52,9 +52,9 @@ def copy_(
 
     Tables are created with their indexes, billing, stream, time to live and tags. If other programs
     write to the source meanwhile, each item is copied as it was at some moment during the copy; two
-    items may be of different moments. --follow then brings the copy up to date: when it says that
-    it is 0 s behind, the copy has every change that came before. To continue an interrupted copy,
-    run it again.
+    items may be of different moments. With --follow, later changes of the source are then applied
+    to the copy. When the copy is reported to be 0 s behind, it has all changes so far. To continue
+    an interrupted copy, run it again.
     """
     from hashrange.tools.moving.copying import Copy
     from hashrange.tools.moving.replicating import stream_of
@@ -83,7 +83,7 @@ def copy_(
 
 
 def _follow(copy: "Copy") -> None:
-    """Follow until Ctrl-C, and say how far behind the copy is."""
+    """Follow until Ctrl-C, and print how far the copy is behind."""
     shown = sys.stderr.isatty()
     caught_up = False
     last = (0.0, 0)

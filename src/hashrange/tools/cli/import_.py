@@ -185,8 +185,8 @@ def _create(target: "Target", name: str, wanted: "Wanted") -> None:
 
 
 def _try_to_create(name: str, wanted: "Wanted") -> None:
-    """Create the table in memory first, so that a wrong description leaves no file with an empty
-    database behind."""
+    """Create the table in memory first, so that a wrong description does not leave behind a new
+    file with an empty database."""
     from hashrange.database.connecting import connect
     from hashrange.tools.target import target_of
 

@@ -93,8 +93,8 @@ def _source(name: str, source: dict[str, Any]) -> list[str]:
 
 
 def _start(part: dict[str, Any]) -> str:
-    """The hash at which a partition begins. If it begins within an item collection, the first sort
-    key follows."""
+    """The hash at which a partition begins, followed by a sort key if it begins within an item
+    collection."""
     start = part["from"][:8] or "0"
     if not part["from_key"]:
         return start
@@ -102,7 +102,7 @@ def _start(part: dict[str, Any]) -> str:
 
 
 def _plain(key: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
-    """Names and values of a key, on one line whatever they contain."""
+    """The names and values of a key, on one line even if they contain line breaks."""
     return [(name, ascii(text)) for name, value in key.items() for text in value.values()]
 
 

@@ -38,7 +38,7 @@ def ping(db: str) -> None:
 
 
 def _ask(url: str) -> str:
-    """The server's answer to a GET of the URL, if its status is 200."""
+    """The body of the server's answer to a GET of the URL, if its status is 200."""
     from http.client import HTTPException
     from ssl import create_default_context
     from urllib.error import HTTPError

@@ -152,10 +152,11 @@ def _draw(report: "Report", picture: Path) -> None:
 
 
 def _judge(report: "Report", text: str, asked: bool) -> None:
-    """End the process with the worst verdict on the condition `text`, unless the condition holds in
-    no scenario.
+    """End the process with the worst verdict, if the condition `text` holds for any scenario,
+    wholly or in part.
 
-    If the user `asked` for scenarios, only those are judged; otherwise the tables as they are.
+    If the user `asked` for scenarios, only these scenarios are judged, otherwise the tables as they
+    are.
     """
     from hashrange.tools.predict.condition import Verdict, condition
 

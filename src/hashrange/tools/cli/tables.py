@@ -54,8 +54,8 @@ def create(db: str, file: Path, yes: bool) -> None:
 
 
 def _try_to_create(declared: "dict[str, Description]") -> None:
-    """Create the tables in memory first, so that a table that is refused leaves no file with an
-    empty database behind."""
+    """Create the tables in memory first, so that a refused table does not leave behind a new file
+    with an empty database."""
     from hashrange.clients.connection import connection_of
     from hashrange.database.connecting import connect
     from hashrange.declared.creating import create_missing

@@ -20,7 +20,7 @@ _PATIENCE: dict[str, Any] = {
 
 @contextmanager
 def opened_target(db: str, *, create: bool = False) -> Iterator["Target"]:
-    """Open the database `db`. If it cannot be used, the process ends with one line that says why.
+    """Open the database `db`, or print the reason on one line and end the process.
 
     With `create`, a file that does not exist is created.
     """
@@ -35,7 +35,7 @@ def opened_target(db: str, *, create: bool = False) -> Iterator["Target"]:
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Turn a missing library of an extra into one line that says how to install it."""
+    """Turn the error of a missing library into one line that says how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -53,6 +53,6 @@ def positive(text: str) -> int:
 
 
 def say(text: str) -> None:
-    """Print a remark on stderr, after everything that was printed on stdout so far."""
+    """Print a remark on stderr, after the earlier output on stdout."""
     sys.stdout.flush()
     print(text, file=sys.stderr, flush=True)

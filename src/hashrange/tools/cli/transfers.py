@@ -58,7 +58,7 @@ def threads(target: "Target", wanted: int | None) -> int:
 
 
 def ask_before_writing(target: "Target", what: str, yes: bool) -> None:
-    """Ask before writing to AWS, which costs money and may affect others."""
+    """Ask the user before writing to AWS, which costs money and may affect other users."""
     if not target.is_aws or yes:
         return
     if not sys.stdin.isatty():
@@ -86,8 +86,7 @@ def told(again: str) -> Iterator[None]:
 
 
 def between(began: float, ended: float) -> str:
-    """The part of a message that gives the time of the items. Other programs may have written while
-    the items were read, between `began` and `ended`."""
+    """The part of a message that says when the items were read: between `began` and `ended`."""
     return f"each item as it was at some moment between {_time(began)} and {_time(ended)}"
 
 

@@ -64,7 +64,7 @@ def application(console: Console, port: int, token: str) -> Guard:
 
 
 class _Compiled(BytecodeCache):
-    """A cache of the compiled templates, which all consoles of the process share."""
+    """A cache of the compiled templates, shared by all consoles of the process."""
 
     def __init__(self) -> None:
         self._codes: dict[tuple[str, str], CodeType | None] = {}
@@ -163,7 +163,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _answer(route: Route, visit: Visit) -> Response:
-    """The page, or a page that says why there is none. User input is not logged."""
+    """The page, or an error page that gives the reason. User input is not logged."""
     try:
         return route.show(visit)
     except ReadOnly:

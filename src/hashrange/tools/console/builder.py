@@ -1,4 +1,4 @@
-"""The request that the fields of the query builder describe."""
+"""Builds the request that the fields of the query builder describe."""
 
 import re
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def filters_of(visit: Visit) -> list[Filter]:
 
 
 def request_of(visit: Visit, shape: TableShape, source: Source, limit: int) -> BuiltRequest:
-    """The request that a form describes. Raises `Mistake` for a value that is not of its type."""
+    """The request that a form describes. Raises `Mistake` if a value does not fit its type."""
     made = _Expressions()
     form = visit.parameters
     members = source.request(shape.name)
@@ -131,8 +131,8 @@ def _value(kind: str, text: str, where: str) -> dict[str, Any]:
 
 
 class _Expressions:
-    """Builds expressions that have a placeholder for each name and value, so that names may be
-    reserved words."""
+    """Builds expressions with a placeholder for each name and value, because a name may be a
+    reserved word."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -156,8 +156,8 @@ class _Expressions:
         return placeholder
 
     def comparison(self, name: str, operator: str, *values: dict[str, Any]) -> str:
-        """A condition on a key attribute. `name` is the attribute's name, whatever it contains, not
-        a path."""
+        """A condition on a key attribute. `name` is the attribute's name. Unlike a path, it is not
+        divided at dots and brackets."""
         return self._condition(self._name(name), name, operator, list(values))
 
     def filter(self, one: Filter) -> str:

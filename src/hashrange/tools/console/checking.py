@@ -1,4 +1,4 @@
-"""Finds the reasons why the service would refuse an item, before it is asked."""
+"""Finds the reasons why the service would refuse an item, before the item is sent."""
 
 from hashrange.model import limits, values
 from hashrange.model.errors import ApiError
@@ -30,8 +30,8 @@ def faults_of(shape: TableShape, item: Item) -> dict[str, str]:
 
 
 def _of_keys(shape: TableShape, source: Source, item: Item) -> dict[str, str]:
-    """Faults of the key attributes of a table or an index. An item need not have the key attributes
-    of an index."""
+    """Faults of the key attributes of a table or an index. Key attributes of an index may be
+    missing."""
     faults = {}
     of = f"of the index {source.name}" if source.name else "of the table"
     for name, most in zip(source.keys, KEY_BYTES_MAX, strict=False):

@@ -1,7 +1,7 @@
 """The columns of a table that a user has chosen. The browser keeps them in a cookie.
 
-The cookie has the path of the table's pages, and its name depends on the database. So each table of
-each database has columns of its own, whatever port the console has.
+The path of the cookie is that of the table's pages, and its name depends on the database. So each
+table of each database has its own columns, even if consoles use the same port.
 """
 
 import json
@@ -22,7 +22,7 @@ KEPT_SECONDS = 400 * 24 * 60 * 60
 
 
 def chosen(visit: Visit) -> list[str]:
-    """The columns to show in addition to the keys; empty if all are shown."""
+    """The columns to show in addition to the keys. Empty if all columns are shown."""
     text = cookie_parser(visit.headers.get("cookie", "")).get(_cookie(visit), "")
     try:
         names = json.loads(unquote(text))
@@ -33,7 +33,7 @@ def chosen(visit: Visit) -> list[str]:
 
 def keep(visit: Visit, answer: Response, table: str, names: Iterable[str]) -> None:
     """Let the browser keep `names` as the columns of `table`, in a cookie of the answer. Raises
-    `Mistake` if they are too many."""
+    `Mistake` if there are too many names."""
     text = quote(json.dumps(list(dict.fromkeys(filter(None, names)))))
     if len(text) > COOKIE_CHARS_MAX:
         raise Mistake("These are too many columns to keep: choose fewer.")

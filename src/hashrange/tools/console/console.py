@@ -41,11 +41,11 @@ TOGETHER = 8
 
 
 class ReadOnly(PermissionError):
-    """A request would change something, but the console was started without --write."""
+    """A request would change the database, but the console was started without --write."""
 
 
 class Console:
-    """The open database of a console, for pages, which call it from many threads.
+    """The open database of a console. Pages call it from many threads.
 
     If `tour` is true, this is the database of the guided tour, and the tour's pages are shown.
     `inspect` returns the partitions of a table like `Database.inspect`, which is the default if the
@@ -74,8 +74,8 @@ class Console:
     def call(self, method: str, **request: Any) -> dict[str, Any]:
         """Call a method of boto3's DynamoDB client, e.g. `call("query", TableName=...)`.
 
-        All requests of pages pass here, or through `writer`. Raises `ReadOnly` for a method that
-        may change something if the console is read-only, and botocore's errors.
+        Pages send all requests through this method or through `writer`. Raises botocore's errors,
+        and `ReadOnly` if the console is read-only and the method may change the database.
         """
         if not self.write and not _only_reads(method, request):
             raise ReadOnly
@@ -84,7 +84,7 @@ class Console:
 
     @property
     def writer(self) -> Any:
-        """boto3's client, for tools that make writes of their own. Raises `ReadOnly`."""
+        """boto3's client, for tools that send writes themselves. Raises `ReadOnly`."""
         if not self.write:
             raise ReadOnly
         return self.target.client
@@ -105,8 +105,8 @@ class Console:
         return [entity.name for model in models for entity in model.model.entities]
 
     def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
-        """The result of `function` for each value. The function makes requests, and several calls
-        of it run at the same time."""
+        """The result of `function` for each value. `function` sends requests, so several calls run
+        at the same time."""
         with ThreadPoolExecutor(TOGETHER) as pool:
             return list(pool.map(function, values))
 

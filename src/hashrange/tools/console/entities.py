@@ -27,8 +27,8 @@ def entity_of(item: Item, source: Source) -> str:
 
 
 def conditions_of(item: Item, source: Source) -> list[tuple[str, str, str]]:
-    """Filters that together match all items of this item's type; empty if the type is not known.
-    Each filter has an attribute, an operator and a text."""
+    """Filters that together match all items of this item's type. Empty if the type is unknown. Each
+    filter has an attribute, an operator and a text."""
     for name, value in item.items():
         if name.lower() in _NAMES and "S" in value and 0 < len(value["S"]) <= 40:
             return [(name, "=", value["S"])]
@@ -52,8 +52,7 @@ def _prefix(text: str) -> str:
 
 
 class Colours:
-    """Gives each entity type the number of a colour, in the order in which the types are first
-    seen."""
+    """Numbers the colours of entity types, in the order in which the types are first seen."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

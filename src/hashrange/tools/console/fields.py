@@ -1,6 +1,6 @@
-"""Turns an item into the fields of a form, one for each attribute, and such fields into an item.
+"""Turns an item into the fields of a form, one for each attribute, and back into an item.
 
-A form cannot carry every text: browsers change line ends and lose U+0000. A string with such
+A form cannot carry every text: browsers change line breaks and lose U+0000. A string with such
 characters is edited as a JSON string. If the name of an attribute has such characters, the whole
 item is edited as JSON.
 """
@@ -23,7 +23,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Field:
-    """The field of one attribute. A `locked` field is a key, whose name and type cannot change."""
+    """The field of one attribute. A `locked` field is a key: its name and type cannot change."""
 
     name: str
     kind: str
@@ -59,7 +59,7 @@ def _field(name: str, value: dict[str, Any], locked: bool) -> Field:
 
 
 class FieldMistakes(ValueMistake):
-    """Some fields of a form are faulty. The faults are kept by the number of the field's row."""
+    """Some fields of a form are faulty. The faults are stored by the number of the field's row."""
 
     def __init__(self, faults: dict[int, str]) -> None:
         super().__init__("; ".join(faults.values()))

@@ -1,4 +1,4 @@
-"""An item as lines, each with its depth, and the difference between two items."""
+"""An item as lines with depths, and the difference between two items."""
 
 import difflib
 import json
@@ -49,12 +49,12 @@ class Line:
 
     @property
     def address(self) -> str:
-        """The path as text, for a parameter of an address."""
+        """The path as text, for a parameter of a URL."""
         return json.dumps(self.at)
 
 
 def outline(item: Item) -> tuple[list[Line], bool]:
-    """The first lines of an item, with keys in their stored order, and whether there are more."""
+    """The first lines of an item, in the stored order of keys, and whether there are more."""
     lines = [
         line for name in item for line in islice(_lines((name,), name, item[name]), LINES_MAX + 1)
     ]
@@ -62,7 +62,7 @@ def outline(item: Item) -> tuple[list[Line], bool]:
 
 
 def value_at(item: Item, at: Sequence[str | int]) -> Value | None:
-    """The value that a path leads to; None if there is none."""
+    """The value at the end of a path, or None if there is no value."""
     value: Value = {"M": item}
     for step in at:
         [(kind, content)] = value.items()
@@ -94,7 +94,7 @@ def _lines(at: tuple[str | int, ...], name: str, value: Value) -> Iterator[Line]
 
 
 def _text(kind: str, content: Any) -> tuple[str, str, bool]:
-    """The text of a scalar value, its size, and whether the text is the whole value."""
+    """The text of a scalar value, its size, and whether the text has the whole value."""
     if kind == "B":
         start = hexdump(bytes(content[:DUMPED_BYTES]))
         return start, size(len(content)), len(content) <= DUMPED_BYTES
@@ -123,7 +123,7 @@ class Change:
 
 
 def difference(old: Item, new: Item, first: Sequence[str] = ()) -> list[Change]:
-    """The attributes that differ: those that come `first`, then the others by name."""
+    """The attributes that differ: first the attributes in `first`, then all others by name."""
     names = dict.fromkeys((*first, *sorted({*old, *new})))
     return [
         _change(name, old.get(name), new.get(name)) for name in names if _differs(name, old, new)
@@ -135,7 +135,7 @@ def _differs(name: str, old: Item, new: Item) -> bool:
 
 
 def _canonical(value: Any) -> Any:
-    """The value in a form for comparison, because the members of a set have no order."""
+    """The value in a form for comparison, in which the order of a set's members does not matter."""
     if value is None:
         return None
     [(kind, content)] = value.items()
@@ -192,8 +192,8 @@ def _first_difference(old: str, new: str) -> int:
 
 
 def _around(text: str, at: int) -> str:
-    """The part of a text that begins a little before the position `at`; the whole text if it is
-    short."""
+    """The part of a text that begins a little before the position `at`. A short text is returned
+    whole."""
     if len(text) <= TEXT_CHARS:
         return text
     start = max(0, at - CONTEXT_CHARS)

@@ -1,8 +1,8 @@
 """The items that a Query, a Scan or a statement returned, laid out for a page.
 
-Successive items with the same partition key are a collection. Within it, successive items that have
-the same attributes are under one header with the attributes' names, so that a table with several
-entity types stays readable and one with a single type looks like a table.
+Successive items with the same partition key form a collection. Within a collection, successive
+items with the same attributes share a header with the attributes' names. So a table with several
+entity types stays readable, and a table with a single type looks like an ordinary table.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def numeric(self) -> set[str]:
-        """The columns that have only numbers."""
+        """The columns that contain only numbers."""
         return {
             name
             for name in self.columns
@@ -56,8 +56,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Collection:
-    """Rows that are shown together. `key` is the partition key value that all their items have;
-    None if each row shows its own."""
+    """Rows that are shown together. `key` is the partition key value of all their items; None if
+    each row shows its own."""
 
     key: dict[str, object] | None
     runs: list[Run]
@@ -82,8 +82,8 @@ def lay_out(
     items: Sequence[Item],
     columns: Sequence[str] = (),
 ) -> Results:
-    """Lay out items for a page. `columns` are the attributes that the user has chosen beside the
-    keys; if there are none, all are shown."""
+    """Lay out items for a page. `columns` are the attributes that the user has chosen in addition
+    to the keys. If `columns` is empty, all attributes are shown."""
     colours = console.colours(shape.name)
     rows = []
     for item in items:

@@ -24,8 +24,8 @@ LABELLED = 24
 
 @dataclass(frozen=True)
 class Arc:
-    """A partition. `start` and `length` are thousandths of the circle. It has no label if there are
-    many partitions, or no space for a label."""
+    """A partition. `start` and `length` are thousandths of the circle. The label is empty if there
+    are many partitions, or no space for it."""
 
     number: int
     start: float
@@ -69,7 +69,7 @@ def _place(hexadecimal: str | None) -> float:
 
 
 def _at(place: float, radius: float) -> tuple[float, float]:
-    """The coordinates of a place on a circle, which begins at the top and runs clockwise."""
+    """The coordinates of a place on a circle. The circle begins at the top and runs clockwise."""
     angle = 2 * pi * place - pi / 2
     return round(radius * cos(angle), 1), round(radius * sin(angle), 1)
 
@@ -77,8 +77,8 @@ def _at(place: float, radius: float) -> tuple[float, float]:
 def _apart(
     place: float, radii: Sequence[float], taken: list[tuple[float, float]]
 ) -> tuple[float, float] | None:
-    """The free point nearest to a place on the circle, at one of the radii. It keeps a distance
-    from the points in `taken`, and is added to them."""
+    """The free point nearest to a place on the circle, at one of the radii. A free point has a
+    distance from all points in `taken`. The new point is added to `taken`."""
     for turn in range(ceil(0.5 / TURN)):
         for shift, radius in product({turn * TURN, -turn * TURN}, radii):
             point = _at(place + shift, radius)

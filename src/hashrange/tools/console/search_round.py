@@ -1,4 +1,4 @@
-"""The items that a page of a table shows: one round of a Query or a Scan, and what comes next."""
+"""One round of a Query or a Scan for a page of a table, as variables of a template."""
 
 from typing import Any
 
@@ -35,8 +35,7 @@ def results_of(
 
 
 def reading(console: Console, request: BuiltRequest) -> Any:
-    """A function for `search` that sends the Query or Scan again and again, each time from another
-    position."""
+    """A function for `search` that sends the Query or Scan from a given position."""
 
     def read(limit: int, after: str | None) -> Portion:
         start = {"ExclusiveStartKey": key_at(after)} if after else {}

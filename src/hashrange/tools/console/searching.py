@@ -1,9 +1,9 @@
 """A read that continues until a page is full, the end is reached, or its time is up.
 
-A filter that few items match would leave most pages of a Scan empty. So a search continues to read
-until it has enough items for a page. It stops after `SECONDS`. The browser then shows the items
-that were found, and requests the next round. So a long search shows progress and can be stopped.
-The address of a round contains the whole state of the search; the console keeps none.
+If a filter matches few items, most pages of a Scan would be empty. So a search continues to read
+until it has enough items for a page, or `SECONDS` have passed. Then the browser shows the items
+found so far, and requests the next round. So a long search shows progress and can be stopped. The
+URL of a round contains the whole state of the search; the console keeps none.
 """
 
 import time
@@ -33,8 +33,8 @@ class Portion:
 
 @dataclass(frozen=True)
 class Search:
-    """The state of a search. `items` are those of the last round; `read`, `found` and `units` count
-    all rounds."""
+    """The state of a search. `items` are those of the last round; `read`, `found` and `units` are
+    totals of all rounds."""
 
     limit: int
     read: int
@@ -52,7 +52,7 @@ class Search:
 
     @classmethod
     def of(cls, visit: Visit, limit: int) -> "Search":
-        """The search that an address continues, or a new one."""
+        """The search that a URL continues, or a new search."""
         try:
             units = float(visit.parameters.get("units") or 0)
         except ValueError:
@@ -73,13 +73,13 @@ class Search:
 
     @property
     def seen(self) -> dict[str, str]:
-        """The parameters that describe the items that the page has read: the position before the
-        first of them, and their number."""
+        """The parameters that describe the items read for this page: their number, and the position
+        before the first of them."""
         return {"after": self.start, "count": str(self.read - self.before)}
 
     @property
     def complete(self) -> bool:
-        """Whether this round is the whole page."""
+        """Whether the page consists of this round alone."""
         return not self.goes_on and self.found == len(self.items)
 
     @property
@@ -101,10 +101,10 @@ def search(
     search: Search,
     seconds: float = SECONDS,
 ) -> Search:
-    """Make one round. `read` sends a request for a limited number of items from a position on.
+    """Make one round. `read` sends a request for a limited number of items, starting at a position.
 
     While nothing is found, requests become larger. If a large request finds more items than fit on
-    the page, a smaller request is sent in its place.
+    the page, it is repeated with a smaller limit.
     """
     start = time.monotonic()
     while True:

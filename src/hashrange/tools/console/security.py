@@ -1,14 +1,14 @@
 """The guard in front of all pages, which also adds the headers that restrict browsers.
 
-A request is answered if it passes all of these:
+A request is answered if it passes all of these checks:
 
-- `Host` is the console's own, so that another name that resolves to 127.0.0.1 does not work;
+- `Host` is the console's own, so that other names that resolve to 127.0.0.1 are refused;
 - `Origin`, if there is one, is the console's own, and `Sec-Fetch-Site` does not name another site;
-- a cookie has the session's secret, which a browser gets for the token in the printed address.
+- a cookie has the session's secret; a browser gets the cookie for the token in the printed URL.
 
-A form that is posted needs another secret, which only the console's pages know; `app` checks it
-where it reads the form. Secrets are compared in constant time. A page may load scripts and styles
-from the console alone, and none that are inline.
+A posted form needs another secret, which only the console's pages contain. `app` checks it when it
+reads the form. Secrets are compared in constant time. A page may load scripts and styles only from
+the console, and none that are inline.
 """
 
 import hmac
@@ -67,7 +67,7 @@ OTHER_HOST = "The console answers only at the address that the command printed."
 
 
 def log_mistake(error: Exception) -> None:
-    """Log the kind and the place of an error, but not its message, which may have values of
+    """Log the kind and the place of an error, but not its message, which may contain values of
     items."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     name = Path(place.filename).name
@@ -75,13 +75,12 @@ def log_mistake(error: Exception) -> None:
 
 
 def same(token: str, secret: str) -> bool:
-    """Whether a token is the secret. The comparison takes constant time."""
+    """Whether a token equals the secret. The comparison takes constant time."""
     return hmac.compare_digest(token.encode(errors="replace"), secret.encode())
 
 
 class Guard:
-    """An ASGI application that wraps another one. The other one never sees the requests that the
-    guard refuses."""
+    """An ASGI application that wraps another one, and does not pass refused requests on to it."""
 
     def __init__(self, app: Starlette, port: int, token: str) -> None:
         self.app = app
@@ -120,7 +119,7 @@ class Guard:
                 await refusal(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> Response | None:
-        """The refusal, if there is one."""
+        """The reason for a refusal, or None."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self._hosts:
@@ -137,7 +136,7 @@ class Guard:
         return None
 
     def _enter(self, scope: Scope) -> Response | None:
-        """Exchange the token for a cookie, and remove the token from the address."""
+        """Exchange the token for a cookie, and remove the token from the URL."""
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         tokens = [text for name, text in asked if name == "token"]
         if not tokens or not same(tokens[0], self._token):

@@ -17,10 +17,10 @@ HOST = "127.0.0.1"
 
 @contextmanager
 def serving(console: Console, port: int = 0, spare: bool = False) -> Iterator[str]:
-    """Serve while the block runs. `with` gives the address to open, which has the token.
+    """Serve while the `with` block runs. `with` gives the URL to open, which has the token.
 
-    With port 0, any free port is used. If the port is in use, ServerError is raised or, with
-    `spare`, any free port is used.
+    With port 0, any free port is used. If the port is in use, any free port is used with `spare`,
+    otherwise ServerError is raised.
     """
     with _listening(port, spare) as sock:
         port = sock.getsockname()[1]

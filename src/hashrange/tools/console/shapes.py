@@ -11,8 +11,8 @@ Item = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Source:
-    """A table, or one of its indexes, from which items can be read. The `name` of a table is empty
-    here."""
+    """A table, or one of its indexes, from which items can be read. For a table, `name` is
+    empty."""
 
     name: str
     hash: str
@@ -104,7 +104,7 @@ class TableShape:
         return tuple(sorted(vector_indexes, key=lambda index: index.name))
 
     def vectors_of(self, item: Item) -> list[VectorIndex]:
-        """The vector indexes that can be searched for items like this one."""
+        """The vector indexes in which items similar to this one can be searched."""
         return [
             index
             for index in self.vectors
@@ -123,7 +123,7 @@ class TableShape:
 
     @cached_property
     def leading(self) -> tuple[str, ...]:
-        """The key attributes: those of the table come first, and those of its indexes follow."""
+        """The key attributes: first those of the table, then those of its indexes."""
         return tuple(dict.fromkeys(name for source in self.sources for name in source.keys))
 
     @cached_property
@@ -144,7 +144,7 @@ class TableShape:
 
     @property
     def stream(self) -> str:
-        """The view of the table's stream, e.g. "new and old images"; empty if no stream is
+        """The view type of the table's stream, e.g. "new and old images"; empty if no stream is
         enabled."""
         specification = self.description.get("StreamSpecification", {})
         view: str = specification.get("StreamViewType", "")

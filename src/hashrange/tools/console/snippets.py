@@ -34,8 +34,8 @@ def boto3(request: BuiltRequest, endpoint: str | None) -> str:
 
 
 def _python(value: Any, indent: int, before: int = 0) -> str:
-    """A value in Python's notation, over several lines if one line is too short for it and the
-    `before` characters in front of it."""
+    """A value in Python's notation. It is divided into several lines if it is too long for one
+    line, after `before` characters."""
     short = _short_python(value)
     if len(short) + indent + before < WIDTH or not isinstance(value, dict | list) or not value:
         return short

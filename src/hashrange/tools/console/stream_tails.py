@@ -1,4 +1,4 @@
-"""The newest records of streams, read when a page asks and kept in bounded memory."""
+"""The newest records of streams. They are read when a page asks for them, and memory is limited."""
 
 import threading
 from collections import OrderedDict, deque
@@ -35,7 +35,7 @@ LOST = frozenset({TRIMMED, "ResourceNotFoundException"})
 
 @dataclass(frozen=True)
 class Record:
-    """A change of an item. `more` counts the attributes whose change is not kept."""
+    """A change of an item. `more` is the number of attributes whose change is not kept."""
 
     event: str
     at: datetime
@@ -60,7 +60,7 @@ class StreamTail:
 
     @property
     def left_out(self) -> int:
-        """The number of shards that are not read, because there are too many."""
+        """The number of shards that are not read, because the stream has too many."""
         return max(0, len(self._shards.readable()) - SHARDS_MAX)
 
     def poll(self) -> None:
@@ -108,8 +108,8 @@ def _short(change: Change) -> Change:
 
 
 class StreamTails:
-    """The tails of the streams that pages show, by ARN and by the type of iterator with which
-    reading began."""
+    """The tails of the streams that pages show, by ARN and by the type of the first shard
+    iterator."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

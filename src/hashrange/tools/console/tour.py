@@ -1,4 +1,4 @@
-"""The tables of the guided tour, with their items: five small applications, all in one database."""
+"""The tables of the guided tour, with their items: five small applications in one database."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ MEMBERS = (("1", "1", "Mike"), ("1", "2", "John"), ("2", "2", "John"))
 def strings(**values: str) -> Item:
     """An item whose attributes are strings. Attributes with an empty string are left out.
 
-    `GSI1_pk` stands for GSI1-pk, which cannot be the name of an argument.
+    The argument `GSI1_pk` gives the attribute `GSI1-pk`, because an argument's name has no hyphen.
     """
     return {name.replace("_pk", "-pk").replace("_sk", "-sk"): {"S": text}
             for name, text in values.items() if text}  # fmt: skip
@@ -154,7 +154,7 @@ def _sensors() -> Iterator[Item]:
 
 
 def new_order(customer: str, placed: str, order: str, status: str, note: str = "") -> Item:
-    """The item of an order. It has the key attributes of the index only while the order is open."""
+    """The item of an order. It has the index's key attributes only while the order is open."""
     open_ = status == "open"
     return strings(
         entityType="Order",

@@ -1,4 +1,4 @@
-"""Attribute values as text: DynamoDB JSON, previews for cells, and what a browser may be shown."""
+"""Attribute values as text: DynamoDB JSON, previews, and text that is safe in a browser."""
 
 import base64
 import binascii
@@ -51,7 +51,7 @@ _SCALAR = re.compile(r'\{\n *"(S|N|B|BOOL|NULL)": (.*)\n *\}')
 
 
 class ValueMistake(ValueError):
-    """A text is not an attribute value; the message is one line for the user."""
+    """A text is not an attribute value. The message is one line for the user."""
 
 
 # ---- DynamoDB JSON ----
@@ -74,7 +74,7 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
 
 def pretty(value: Any) -> str:
-    """JSON over several lines, with each scalar value beside its type."""
+    """JSON over several lines, with each scalar value on the line of its type."""
     return _SCALAR.sub(r'{"\1": \2}', dumps(value, indent=2))
 
 
@@ -91,7 +91,7 @@ def item_of(text: str) -> Item:
 
 @dataclass(frozen=True)
 class _Number:
-    """A number of plain JSON, with the digits as they were written."""
+    """A number of plain JSON that keeps its digits as they were written."""
 
     text: str
 
@@ -105,10 +105,10 @@ def entered_item(text: str) -> Item:
 
 
 def entered(text: str) -> Any:
-    """The content of a map or a list that a user wrote, its members in DynamoDB JSON.
+    """The content of a map or a list that a user wrote, with its members in DynamoDB JSON.
 
-    The text is read as plain JSON if none of its members has a type. So {"cup": 6} is plain JSON,
-    but {"cup": {"N": "6"}} is not.
+    If no member of the text has a type, the text is read as plain JSON. So {"cup": 6} is plain
+    JSON, but {"cup": {"N": "6"}} is not.
     """
     try:
         value = json.loads(
@@ -149,7 +149,7 @@ def _of_plain(value: Any) -> dict[str, Any]:
 
 
 def typed(value: Any, where: str) -> dict[str, Any]:
-    """A value of DynamoDB JSON as boto3 takes it. `where` is its path, for the message."""
+    """A value of DynamoDB JSON in boto3's form. `where` is its path, for messages."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in TYPES:
         raise ValueMistake(f'{where}: a value has one type: {{"S": "text"}}')
     [(kind, content)] = value.items()
@@ -188,12 +188,12 @@ def _scalar(kind: str, content: Any, where: str) -> Any:
 
 
 def cursor(key: Item) -> str:
-    """A key as text, for a parameter of an address."""
+    """A key as text, for a parameter of a URL."""
     return base64.urlsafe_b64encode(dumps(key).encode()).decode().rstrip("=")
 
 
 def key_at(text: str) -> Item:
-    """The key from which `cursor` made this text. Raises `ValueMistake`."""
+    """The key that `cursor` turned into this text. Raises `ValueMistake`."""
     try:
         return item_of(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     except ValueError:
@@ -204,9 +204,10 @@ def key_at(text: str) -> Item:
 
 
 def shown(text: str) -> Markup:
-    """The text escaped, with a visible mark for each character that cannot be seen.
+    """The escaped text, with a visible mark for each invisible character.
 
-    A browser replaces U+0000 and would let marks of direction move the text around them.
+    Without marks, a browser would replace U+0000, and characters that set the text's direction
+    would move the text around them.
     """
     if text.isprintable():
         return escape(text)
@@ -219,7 +220,7 @@ def shown(text: str) -> Markup:
 
 
 def unseen_count(text: str) -> int:
-    """How many characters of a text cannot be seen, other than line ends."""
+    """The number of invisible characters in a text, without line breaks."""
     return sum(1 for each in _UNSEEN.finditer(text) if each[0] != "\n")
 
 
@@ -248,7 +249,7 @@ class Cell:
 
 
 def start_of(text: str, most: int) -> str:
-    """The start of a text, of at most `most` characters. A combined character is never cut."""
+    """The start of a text, with at most `most` characters. Combined characters are not split."""
     end = most
     while 0 < end < len(text) and (_JOINED.match(text, end) or text[end - 1] == "\u200d"):
         end -= 1
@@ -286,8 +287,8 @@ def cell(value: Value) -> Cell:
 
 
 def cell_markup(value: Value) -> Markup:
-    """The HTML of a value's cell. Python makes it, not a template, because a page may have
-    thousands of cells."""
+    """The HTML of a value's cell. Python code builds it rather than a template, because a page may
+    have thousands of cells."""
     short = cell(value)
     text = shown(short.text) if short.text or short.kind != "S" else _EMPTY
     rest = f'<span class="rest"> {"" if short.kind == "B" else "… "}{short.rest}</span>'

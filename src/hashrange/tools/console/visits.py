@@ -1,4 +1,4 @@
-"""A visit to a page: the request of the browser, and the ways to answer it."""
+"""A visit to a page: the request of the browser, and methods to answer it."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -17,7 +17,7 @@ FIELDS_MAX = 20_000
 
 
 class Mistake(Exception):
-    """The request of the user cannot be carried out; the message is shown on a page."""
+    """The user's request cannot be carried out. The message is shown on a page."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class Mistake(Exception):
 
 @dataclass(frozen=True)
 class Visit:
-    """One request. `parameters` are the fields of its form, or the parameters of its address."""
+    """One request. `parameters` are the fields of its form, or the parameters of its URL."""
 
     console: Console
     environment: Environment
@@ -38,38 +38,37 @@ class Visit:
 
     @property
     def partial(self) -> bool:
-        """Whether htmx sent the request, so that the answer is only a part of a page."""
+        """Whether htmx sent the request. Then the answer is only a part of a page."""
         return "HX-Request" in self.headers
 
     @property
     def shown_path(self) -> str:
-        """The address that the browser shows, without the host."""
+        """The URL that the browser shows, without the host."""
         address = urlsplit(self.headers.get("HX-Current-URL", "") or str(self.url))
         return f"{address.path}?{address.query}" if address.query else address.path
 
     def page(self, template: str, status: int = 200, **context: Any) -> Response:
-        """A page from a template; see `templates/base.html` for its blocks."""
+        """A page from a template. `templates/base.html` has its blocks."""
         layout = "partial.html" if self.partial else "base.html"
         loaded = self.environment.get_template(template)
         return HTMLResponse(loaded.render(visit=self, layout=layout, **context), status)
 
     def go(self, path: str, **parameters: str) -> Response:
-        """Send the browser to another page, after something was written."""
+        """Send the browser to another page after a write."""
         to = address(path, **parameters)
         if self.partial:  # htmx would show the page within this one
             return Response(headers={"HX-Redirect": to})
         return RedirectResponse(to, 303)
 
     def go_back(self, otherwise: str) -> Response:
-        """Send the browser to the page of this console that the form names, or to `otherwise` if
-        the form names none."""
+        """Send the browser to the console's page that the form names, or else to `otherwise`."""
         back = self.parameters.get("back", "")
         local = re.match(r"/(?![/\\])[\x21-\x7e]*\Z", back)
         return self.go(back if local else otherwise)
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """The number in a field; `default` if the field is empty. A number below `least` becomes
-        `least`, and one above `most` becomes `most`. Raises `Mistake`."""
+        """The number in a field, or `default` if the field is empty. A number outside `least` to
+        `most` becomes the nearer of the two. Raises `Mistake`."""
         text = self.parameters.get(name) or str(default)
         if not text.isascii() or not text.isdecimal():
             raise Mistake(f"{name}: {text!r} is not a number")
@@ -93,12 +92,11 @@ class Visit:
     """The parameters that say where in a search a page is, and how it is shown."""
 
     def asked(self, without: Collection[str]) -> str:
-        """The parameters of this page, except those in `without`, in the form that an address
-        has."""
+        """The parameters of this page, except those in `without`, as a query string."""
         return urlencode([pair for pair in self.parameters.multi_items() if pair[0] not in without])
 
     def with_(self, **changed: str | None) -> str:
-        """The address of this page with some parameters changed. A parameter that is None is left
+        """The URL of this page with some parameters changed. A parameter that is None is left
         out."""
         kept = [(name, text) for name, text in self.parameters.multi_items() if name not in changed]
         added = [(name, text) for name, text in changed.items() if text is not None]
@@ -110,8 +108,8 @@ Show = Callable[[Visit], Response]
 
 @dataclass(frozen=True)
 class Route:
-    """An address of a page, and the function that answers its requests. `path` is a path of
-    Starlette, such as `/table/{table}`."""
+    """A URL path of a page, and the function that answers its requests. `path` is in Starlette's
+    form, such as `/table/{table}`."""
 
     path: str
     show: Show
@@ -119,7 +117,7 @@ class Route:
 
 
 def writes(path: str, show: Show) -> Route:
-    """A route that writes: it refuses by itself if the console is read-only."""
+    """A route that writes. A read-only console refuses its requests."""
 
     def guarded(visit: Visit) -> Response:
         if not visit.console.write:
@@ -133,7 +131,7 @@ def writes(path: str, show: Show) -> Route:
 class Page:
     """A page of the console. A page with `{table}` in its path is a tab of each table.
 
-    A page without a title is in no navigation. `shown` tells whether this console has the page.
+    A page without a title is not in a navigation. `shown` tells whether this console has the page.
     """
 
     title: str
@@ -147,7 +145,7 @@ class Page:
 
 
 def address(path: str, **parameters: str) -> str:
-    """A path with parameters. Empty ones are left out."""
+    """A URL path with parameters. Empty parameters are left out."""
     asked = urlencode({name: text for name, text in parameters.items() if text})
     return f"{path}?{asked}" if asked else path
 

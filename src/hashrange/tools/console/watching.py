@@ -14,7 +14,7 @@ ANSWER_BYTES_MAX = 16 * 2**20
 class AdminClient:
     """The admin port at `url`, e.g. http://127.0.0.1:9000.
 
-    Raises ValueError if `url` is not an address. Neither proxies nor redirections are followed,
+    Raises ValueError if `url` is not a URL. Proxies are not used and redirects are not followed,
     because they would see the token.
     """
 

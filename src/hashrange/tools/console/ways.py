@@ -30,13 +30,13 @@ class Ways:
         self._kept = urlencode(kept or [("index", source.name)] * bool(source.name))
 
     def collection(self, key: Value) -> str:
-        """The address of a Query for all items with this partition key."""
+        """The URL of a Query for all items with this partition key."""
         query = table_path(self._shape.name, "query")
         return address(query, index=self._index, pk=_text(key), run="1")
 
     def alike(self, name: str, value: Value) -> str:
-        """The address of the items whose attribute has this value; empty if a short filter cannot
-        find them."""
+        """The URL of the items whose attribute has this value. Empty if no short filter can find
+        them."""
         [(kind, content)] = value.items()
         if kind not in ("S", "N", "BOOL", "NULL") or not name or set(name) & set(".[]"):
             return ""
@@ -47,8 +47,8 @@ class Ways:
         return self._alike[name, kind] + quote_plus(_text(value))
 
     def cell(self, name: str, value: Value) -> Markup:
-        """The value in HTML. If there is a page with the items that have the same value, it is a
-        link to that page."""
+        """The value in HTML, with a link to the page of the items that have the same value, if
+        there is one."""
         way = self.alike(name, value)
         text = cell_markup(value)
         if not way:
@@ -57,7 +57,7 @@ class Ways:
         return Markup(f'<a tabindex="-1" href="{escape(way)}" title="{title}">{text}</a>')
 
     def entity(self, item: Item) -> str:
-        """The address of the items of the same type."""
+        """The URL of the items of the same type."""
         conditions = conditions_of(item, self._shape.table)
         return self._filtered(
             (name, operator, "S", "", text) for name, operator, text in conditions

@@ -1,4 +1,4 @@
-"""The writes of the item editor, each on the condition that the item is still as it was read."""
+"""The writes of the item editor. Each is made only if the item has not changed meanwhile."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ KB."""
 
 @dataclass
 class LostRace(Exception):
-    """The item has changed since it was read. `current` is its present state; None if it is
-    gone."""
+    """The item has changed since it was read. `current` is its present state, or None if it was
+    deleted."""
 
     current: Item | None
 
@@ -26,8 +26,7 @@ class LostRace(Exception):
 def write(console: Console, shape: TableShape, read: Item | None, item: Item) -> None:
     """Write an item that was `read` before, or a new one. Raises `LostRace`.
 
-    Only attributes that differ are written, so that attributes that other programs have added are
-    kept.
+    Only attributes that differ are written, so attributes that other programs have added are kept.
     """
     if read is None:
         put_new(console, shape, item)
@@ -56,15 +55,15 @@ def put_new(console: Console, shape: TableShape, item: Item) -> None:
 
 
 def delete(console: Console, shape: TableShape, read: Item) -> None:
-    """Delete an item that is still as it was read. Raises `LostRace`."""
+    """Delete an item if it has not changed since it was read. Raises `LostRace`."""
     made = _Names()
     condition = watch(made, shape, read, ())
     _conditional(console, "delete_item", shape, {"Key": shape.key_of(read)}, condition, made)
 
 
 def watch(made: "_Names", shape: TableShape, read: Item, changes: Iterable[str]) -> str:
-    """The condition that attributes are as they were read: all attributes or, if there are too
-    many, only the keys and the attributes in `changes`. `made` gives the condition its
+    """The condition that attributes have not changed since they were read: all attributes or, if
+    there are too many, only the keys and the attributes in `changes`. `made` makes the
     placeholders."""
     changed = set(changes)
     names = set(read) if len(read) <= WATCHED_MAX else {*shape.table.keys, *(changed & set(read))}

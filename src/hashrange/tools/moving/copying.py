@@ -1,8 +1,7 @@
 """Copies tables with their settings and items from one database to another.
 
-A progress file records the state of the copy. If the target is a file, the progress file is beside
-it, otherwise in the current folder. With `--follow` the progress file is kept, so that a later run
-can continue.
+A progress file records the state of the copy. It is beside the target if that is a file, otherwise
+in the current folder. With `--follow` the file is kept, so that a later run can continue.
 """
 
 import os
@@ -55,7 +54,7 @@ class Copy:
         self.bookmark.save(msgspec.to_builtins(self.states))
 
     def described(self) -> list[TableInfo]:
-        """The descriptions of the tables to copy, from the source. Raises DataError if a table is
+        """The source's descriptions of the tables to copy. Raises DataError if a table is
         missing."""
         return [tables.describe(self.source.client, self.source.name, name) for name in self.names]
 
@@ -95,8 +94,8 @@ class Copy:
     def _has_changed(self, table: TableInfo, copied: TableInfo) -> bool:
         """Whether a table has been recreated or emptied since its copy was interrupted.
 
-        The last item of each segment was written to the target, so the target must have it, unless
-        it is also missing in the source.
+        The last item of each segment was written to the target, so the target must still have it,
+        unless it was deleted from the source too.
         """
         state = self.states.get(table.name)
         if state is None:
@@ -139,8 +138,8 @@ class Copy:
     def follow(self, behind: Callable[[float, int], None]) -> None:
         """Apply the changes of the source, until an interruption.
 
-        `behind` is called after each round with the number of seconds that the target is behind the
-        source, and the total number of applied records.
+        After each round, `behind` is called with the number of seconds that the target lags behind
+        the source, and the total number of applied records.
         """
         from hashrange.tools.moving.replicating import Replicator, stream_of
 
@@ -172,8 +171,9 @@ class Copy:
 
 
 def _place(target: "Target") -> tuple[str, str]:
-    """What identifies a database, whatever its name. A file can have many names: `app.db`,
-    `./app.db`, a link. So can a PostgreSQL database, whose printed names leave out the schema."""
+    """An identity of a database that does not depend on how a user writes its name. A file can have
+    several names (`app.db`, `./app.db`, a link), and a PostgreSQL address is printed without its
+    schema."""
     if target.kind == "postgresql":
         assert target.database is not None
         return target.kind, target.database.place()
@@ -181,14 +181,14 @@ def _place(target: "Target") -> tuple[str, str]:
 
 
 def _postgres(places: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """The addresses of those `places` that are in PostgreSQL, as a member of a bookmark's `what`,
-    which identifies the copy. The names of the databases are in other members."""
+    """The identities of those `places` that are in PostgreSQL, as a part of a bookmark's `what`.
+    The names of the databases are in other parts."""
     addresses = [place for kind, place in places if kind == "postgresql"]
     return {"postgresql": addresses} if addresses else {}
 
 
 def _prepare(source: "Target", target: "Target", table: TableInfo) -> TableInfo:
-    """Create a table in the target, or check that the existing one has the same key."""
+    """Create a table in the target, or check that an existing table has the same key."""
     try:
         there = tables.describe(target.client, target.name, table.name)
     except Refused as refusal:

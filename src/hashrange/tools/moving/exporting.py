@@ -1,9 +1,9 @@
 """Writes the items of a table to a file.
 
 The items are first collected in `FILE.partial`, from which the file is made at the end. So an
-export in any format can be interrupted and continued, and a format that needs all items first, such
-as CSV, does not keep them in memory. `FILE.progress` records the progress. At the end the complete
-file gets its name, and then these two files are removed.
+export in any format can be interrupted and continued. A format that needs all items before it can
+begin, such as CSV, does not keep them in memory. `FILE.progress` records the progress. When the
+file is complete, it gets its name, and both helper files are removed.
 """
 
 import os
@@ -36,8 +36,8 @@ class _State(msgspec.Struct):
 
 
 class Exported(NamedTuple):
-    """The result of an export. `began` and `ended` are epoch seconds: each item is as of some
-    moment in between."""
+    """The result of an export. `began` and `ended` are epoch seconds: each item is as it was at
+    some moment between them."""
 
     items: int
     resumed: int
@@ -54,7 +54,7 @@ def export(
     segments: int,
     rate: float,
 ) -> Exported:
-    """Write all items of a table to a file, or to a folder if there is no format.
+    """Write all items of a table to a file or, without a format, to a folder.
 
     Raises DataError, and OSError for a full disk. After an error or an interruption, the next call
     with the same arguments continues.
@@ -91,8 +91,8 @@ def _partial(output: Path) -> Path:
 
 
 def _finished(bookmark: Bookmark, output: Path) -> "_State | None":
-    """The state of an export that was killed after the file got its name, but before the export
-    ended."""
+    """The state of an earlier export that wrote the whole file, but was killed before it could
+    remove its helper files. None if there is no such export."""
     saved = bookmark.load()
     if saved is None or not output.exists() or unfinished(output).exists():
         return None
@@ -106,8 +106,8 @@ def _clean(bookmark: Bookmark, partial: Path) -> None:
 
 
 class _Collection:
-    """Collects items in the spool, which is the file `FILE.partial`, and records the progress of
-    the scan in the bookmark."""
+    """Collects items in the spool, the file `FILE.partial`, and records the progress of the scan in
+    the bookmark."""
 
     def __init__(self, bookmark: Bookmark, output: Path, segments: int) -> None:
         saved = bookmark.load()

@@ -1,8 +1,8 @@
 """Writes the items of a file to a table.
 
 An item replaces the existing item with its key, so the same file may be imported again.
-`FILE.progress` records the number of stored records. An interrupted import continues after them,
-unless the file no longer begins with these records, or the table has lost one of them.
+`FILE.progress` records the number of stored records. The next import continues after these records,
+unless the beginning of the file has changed, or the table has lost one of these records.
 """
 
 import hashlib
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class _State(msgspec.Struct):
-    """The first `items` records, which have this digest, are stored in the table with this id."""
+    """The first `items` records, whose hash is `digest`, are stored in the table with the id
+    `table`."""
 
     table: str
     items: int = 0
@@ -38,7 +39,7 @@ class _State(msgspec.Struct):
 
 
 class _Changed(Exception):
-    """The file no longer begins with the records that were stored."""
+    """The beginning of the file, whose records were stored, has changed."""
 
 
 class Imported(NamedTuple):
@@ -62,10 +63,11 @@ def import_(
     rate: float,
     name: str,
 ) -> Imported:
-    """Write all items of a file to a table. If there is no format, `path` is a folder with files.
+    """Write all items of a file to a table. Without a format, `path` is a folder with files.
 
-    `name` is the name of the file in messages. Raises DataError; the records before the fault have
-    been stored by then. After the rest of the file is repaired, the next call continues.
+    `name` is the name of the file in messages. Raises DataError; the records before the faulty one
+    have then been stored. When the faulty record has been repaired, the next call continues with
+    it.
     """
     if format is None:
         sources = [_Source(data.path, data) for data in s3_export.data_files(path)]
@@ -117,7 +119,7 @@ def _run(running: "_Import", bookmark: Bookmark, progress: Progress) -> None:
 
 
 class _Import:
-    """Verifies the records that are stored according to `state`, and stores the following ones."""
+    """Checks the records that are already stored according to `state`, and stores the others."""
 
     def __init__(self, reading: "_Reading", sink: Sink, presence: Presence, state: _State) -> None:
         self.state = state
@@ -183,7 +185,7 @@ class _Reading:
     def doing(self) -> str:
         """What the import is doing instead of storing records, for the progress line.
 
-        It is empty while records are stored.
+        Empty while records are stored.
         """
         if self._opened is not None and self._opened.doing:
             return self._opened.doing
@@ -208,8 +210,8 @@ def _records(
 
 
 def _save(bookmark: Bookmark, state: _State) -> None:
-    """Save the state, if that is possible. Without a progress file, an import starts again, which
-    does no harm."""
+    """Save the state if possible. Without a progress file, the next import starts from the
+    beginning, which does no harm."""
     if state.items:
         with suppress(OSError):
             bookmark.save(msgspec.to_builtins(state))

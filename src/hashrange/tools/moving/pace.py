@@ -21,7 +21,7 @@ class Pace:
         self._free_at = 0.0
 
     def consumed(self, units: float) -> None:
-        """Count these units as consumed, and wait until more may be consumed."""
+        """Count `units` as consumed, and wait until more may be consumed."""
         if not self.rate:
             return
         with self._lock:
@@ -32,13 +32,13 @@ class Pace:
 
 
 def pause(attempt: int) -> None:
-    """Wait after a failed attempt (numbered from 0): longer each time, and for a random time."""
+    """Wait after a failed attempt (numbered from 0): longer each time, and partly at random."""
     most = min(_PAUSE_SECONDS_MAX, _FIRST_SECONDS * 2**attempt)
     time.sleep(random.uniform(most / 2, most))
 
 
 def patiently(connection: JsonConnection, operation: str, body: bytes) -> bytes:
-    """Make a request, and repeat it as long as the service throttles it. Raises Refused."""
+    """Make a request, and repeat it while the service throttles it. Raises Refused."""
     for attempt in range(ATTEMPTS_MAX):
         try:
             return connection.call(operation, body)

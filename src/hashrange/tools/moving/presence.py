@@ -1,4 +1,4 @@
-"""Whether a table has the items that an earlier run has written to it."""
+"""Checks that a table has the items that an earlier run has written to it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ class Presence:
         }
 
     def has_all(self, records: Sequence[Record]) -> bool:
-        """Whether there is an item with the key of each record. Raises Refused."""
+        """Whether the table has an item with the key of each record. Raises Refused."""
         keys = {repr(key): key for record in records if (key := self._keys.of(record.item))}
         wanted = [msgspec.Raw(self._keys.json(key)) for key in keys.values()]
         waiting = [
@@ -50,7 +50,7 @@ class Presence:
         return count == len(wanted)
 
     def _ask(self, requests: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-        """The number of items that exist, and the requests that have to be sent again."""
+        """The number of items that exist, and the requests that must be sent again."""
         bodies = [
             encode({"RequestItems": {self._name: each}, "ReturnConsumedCapacity": "TOTAL"})
             for each in requests

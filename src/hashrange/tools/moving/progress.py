@@ -19,10 +19,10 @@ _SAVED_EVERY_SECONDS = 1.0
 
 
 class Progress:
-    """One line on a terminal, written again and again; nothing if stderr is not a terminal.
+    """One line on a terminal that is updated; nothing if stderr is not a terminal.
 
-    `share` converts a number of items into the share of the whole, from 0 to 1. `doing` names the
-    present activity, if it is not the transfer itself.
+    `share` turns a number of items into a share of the whole, from 0 to 1. `doing` names the
+    current activity, if it is not the transfer itself.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Progress:
         self.items += items
 
     def begin_again(self) -> None:
-        """Start again with no items done."""
+        """Start again at 0 items."""
         self.items = self._before = 0
 
     def tell(self) -> None:
@@ -112,11 +112,10 @@ def _clock(seconds: float) -> str:
 
 
 class Bookmark:
-    """A file that records the progress of a transfer, so that it can continue after it was
-    interrupted.
+    """A file that records the progress of a transfer, so that an interrupted transfer can continue.
 
-    `what` identifies the transfer, so that another transfer does not continue from here. Before
-    `save`, sync the data that the state refers to.
+    `what` identifies the transfer, so that no other transfer continues from this file. Before you
+    call `save`, sync the data that the state describes.
     """
 
     def __init__(self, path: Path, what: dict[str, Any]) -> None:
@@ -125,7 +124,7 @@ class Bookmark:
         self._saved = time.monotonic()
 
     def load(self) -> dict[str, Any] | None:
-        """The saved state, if there is one. Raises DataError if it belongs to another transfer."""
+        """The saved state, or None. Raises DataError if it belongs to another transfer."""
         try:
             content = msgspec.json.decode(self.path.read_bytes(), type=dict[str, Any])
         except FileNotFoundError:

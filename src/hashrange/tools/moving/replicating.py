@@ -1,8 +1,8 @@
 """Applies the records of a stream to a copy of its table.
 
 Records of a shard are applied in their order, and a shard after its parent, so the records of each
-item are applied in the order of its changes. Applying a record twice, or a record from before the
-item was copied, does no harm, because later records of the item follow.
+item are applied in the order of its changes. A record may be applied twice, or be older than the
+copy of its item. This does no harm, because later records of the item follow.
 """
 
 import time
@@ -68,7 +68,7 @@ class Replicator:
         self._looked = 0.0
 
     def round(self) -> Round:
-        """Read once from each shard that can be read now, and apply the records."""
+        """Read each available shard once, and apply the records."""
         if time.monotonic() - self._looked >= _SHARDS_SECONDS:
             self._look()
         records, oldest = 0, time.time()
@@ -84,7 +84,7 @@ class Replicator:
         return Round(records, max(0.0, time.time() - oldest) if records else 0.0)
 
     def _look(self) -> None:
-        """Find new shards, and forget the positions in shards that no longer exist."""
+        """Find new shards, and drop the positions in shards that no longer exist."""
         self._run(self._shards.find())
         sequences = self._state.sequences
         for id in sequences.keys() - self._shards.known.keys():

@@ -33,8 +33,8 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 
 class Position(Struct):
-    """The position in a segment: the key `after` which to continue, None at the beginning. `done`
-    says that the end is reached."""
+    """The position in a segment. Continue after the key `after`; None is the beginning. `done` says
+    that the end has been reached."""
 
     after: dict[str, Any] | None = None
     done: bool = False
@@ -42,9 +42,9 @@ class Position(Struct):
 
 class TableState(Struct):
     """The progress of a table's copy. `began` and `ended` are epoch seconds; `ended` is 0 until all
-    items are copied.
+    items have been copied.
 
-    `sequences` are the sequence numbers of the last applied records, by shard. `source` and
+    `sequences` has the sequence number of the last applied record of each shard. `source` and
     `target` are the ids of the two tables.
     """
 
@@ -69,10 +69,10 @@ class Scan:
         self._pace = pace
 
     def pages(self) -> Iterator[list[bytes]]:
-        """The items, page by page. When the caller requests a page, `positions` are the positions
-        after the previous page.
+        """The items, page by page. `positions` are the positions after the page that the caller has
+        finished, which is when it requests the next page.
 
-        The next page of each segment is read while the caller uses the previous page.
+        The next page of each segment is read while the caller uses the current page.
         """
         pool = ThreadPoolExecutor(len(self.positions), "hashrange-scan")
         try:

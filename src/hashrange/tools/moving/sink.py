@@ -1,7 +1,7 @@
 """Writes items to a table in batches, several of them at once.
 
-The same items may be written again, because each write puts a whole item. Of items with the same
-key, the last one is stored.
+Each write puts a whole item, so items may be written again. Of several items with the same key, the
+last one is stored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,8 +57,8 @@ class Keyed(Protocol):
 
 
 class Sink:
-    """Writes items to one table. `place` precedes the line number of a record in messages: the name
-    of a file, or an empty string."""
+    """Writes items to one table. `place` precedes the line number of a record in messages. It is
+    the name of a file, or empty."""
 
     def __init__(self, connection: JsonConnection, table: Keyed, place: str, pace: Pace) -> None:
         self.place = place
@@ -73,14 +73,14 @@ class Sink:
         self._keys = ItemKeys(table.key)
 
     def groups(self, records: Iterable[Record]) -> Iterator[list[Record]]:
-        """Write all records. Each group is yielded after all of it has been stored."""
+        """Write all records. Yields each group when all of its records have been stored."""
         for group in grouped(records, self._group):
             self.write(group)
             yield group
 
     def write(self, group: Sequence[Record]) -> None:
-        """Write records, and return when all are stored. Raises DataError, which names the refused
-        record."""
+        """Write records, and return when all have been stored. Raises DataError, which names the
+        refused record."""
         batches = _batches(self._last(group))
         while some := list(islice(batches, ROUND_BATCHES)):
             self._write(some)
@@ -103,8 +103,8 @@ class Sink:
             waiting = left
 
     def _last(self, group: Sequence[Record]) -> Iterable[Record]:
-        """The last record of each key. For a database in this process, the records are in the order
-        in which the store keeps them."""
+        """The last record of each key. For a database in this process, they are sorted in the order
+        of the store's keys."""
         last: dict[str | int, Record] = {}
         positions: dict[str | int, bytes] = {}
         for record in group:
@@ -125,7 +125,7 @@ class Sink:
     def _again(
         self, body: bytes, batch: Sequence[Record], outcome: Outcome, attempt: int
     ) -> bytes | None:
-        """The request to send next if some items of a batch are not stored; None if all are."""
+        """The next request for a batch, or None if all of its items are stored."""
         if isinstance(outcome, bytes):
             content = msgspec.json.decode(outcome)
             for consumed in content.get("ConsumedCapacity", ()):
@@ -145,7 +145,7 @@ class Sink:
         raise outcome
 
     def _one_by_one(self, batch: Sequence[Record]) -> None:
-        """Put the items of a refused batch one by one, to find the faulty one."""
+        """Put the items of a refused batch one by one, to find the item that is faulty."""
         for record in batch:
             operation, member = _ALONE[record.delete]
             body = b'{"TableName":%b,"%b":%b}' % (self._name, member, record.item)
@@ -166,7 +166,7 @@ class Sink:
 
 
 def grouped(records: Iterable[Record], count_max: int) -> Iterator[list[Record]]:
-    """The records in lists of at most `count_max`, and of about `GROUP_BYTES`."""
+    """The records in lists of at most `count_max` records, and of about `GROUP_BYTES` bytes."""
     group: list[Record] = []
     size = 0
     for record in records:

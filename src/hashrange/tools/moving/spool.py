@@ -11,9 +11,9 @@ from hashrange.formats.items import DataError
 
 
 class Spool:
-    """A file in which the items of a table are collected, as DynamoDB JSON lines.
+    """A file in which the items of a table are collected, as lines of DynamoDB JSON.
 
-    It continues after the first `size` bytes of an existing file.
+    If the file exists, its first `size` bytes are kept.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:

@@ -17,7 +17,7 @@ _CHUNK_BYTES = 1 << 16
 
 @contextmanager
 def named_file(path: Path) -> Iterator[tuple[Path, str]]:
-    """The file to read, and its name for messages; for `-`, a copy of standard input."""
+    """The file to read, and its name in messages. For `-`, the file is a copy of standard input."""
     if path != STANDARD:
         yield path, str(path)
         return
@@ -36,7 +36,7 @@ def named_file(path: Path) -> Iterator[tuple[Path, str]]:
 
 @contextmanager
 def printed_file(path: Path) -> Iterator[Path]:
-    """The file to write; for `-`, a temporary file that is then copied to standard output."""
+    """The file to write. For `-`, a temporary file, which is finally copied to standard output."""
     if path != STANDARD:
         yield path
         return

@@ -1,7 +1,7 @@
 """`--fail-if 'throttled > 0.1%'`: a condition on a value that is predicted as a range.
 
-A prediction fails if the condition holds for its whole range. If the condition holds for a part of
-the range, the result is a straddle.
+The prediction fails if the condition holds for the whole range. If the condition holds for only a
+part of the range, the verdict is STRADDLES.
 """
 
 import operator
@@ -23,8 +23,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class Verdict(IntEnum):
-    """The result of a condition, and the exit status. There is no 2, because argparse exits with
-    it."""
+    """The result of a condition, and the exit status. 2 is left out, because argparse uses it."""
 
     HOLDS_NOT = 0
     FAILS = 1

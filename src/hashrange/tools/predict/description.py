@@ -8,7 +8,7 @@
     "create Measurement" = { rate = 500, keys = "zipf(1.1)", of = 500 }
 
 The units of each call are those of `hashrange design cost`, so both commands compute the same
-dollars for the requests.
+dollars for requests.
 """
 
 import re
@@ -50,15 +50,15 @@ _WRITE = re.compile(r"(create|delete|edit) (\w+)(?:: (.+))?")
 
 
 class _Began:
-    """A clock that always shows the time at which described loads begin."""
+    """A clock that is stopped at the time at which described loads begin."""
 
     def now(self) -> float:
         return STARTED
 
 
 class Loads:
-    """A load on one model. `assumed` lists the assumptions that were made where the description
-    says nothing."""
+    """A load on one model. `assumed` lists the assumptions made for values that the description
+    omits."""
 
     def __init__(self, path: Path, model: Model, content: Mapping[str, Any]) -> None:
         self.path = str(path)
@@ -143,8 +143,9 @@ class Loads:
         return Call(line.name, rate, tuple(parts), zipf)
 
     def _keys(self, line: CostLine, source: str, of: int | None, rate: float) -> Keys:
-        """The partition keys that the calls use in `source`, the table or an index. `of` is their
-        number if the description gives it; otherwise it follows from the volumes, or is assumed."""
+        """The partition keys that the calls use in `source`, the table or an index. `of` is the
+        number of keys, if the description gives it. Otherwise it follows from the volumes, or is
+        assumed."""
         entities = self._entities(line)
         by_type = self.model.model.by_type
         if by_type is not None and source == by_type.name and entities:
@@ -170,8 +171,9 @@ class Loads:
         return Keys(name, max(1, min(int(count), KEYS_MAX)))
 
     def _count(self, entity: Entity, fields: set[str]) -> float | None:
-        """The number of combinations of values of the fields: the declared number of items of an
-        entity whose key has exactly these fields. None if there is no such entity."""
+        """The number of combinations of values of these fields: the number of items, in the
+        volumes, of an entity whose key has exactly these fields. None if there is no such
+        entity."""
         for other in (entity, *self.model.model.entities):
             if set(other.key.fields) == fields:
                 count = self.model.volumes.count(other)
@@ -218,9 +220,9 @@ class Loads:
 
 
 def read(path: Path, models: Any) -> Loads:
-    """The load that a file describes: a model with its rates, or TOML that names one.
+    """The load that a file describes: a model with its rates, or TOML that names a model.
 
-    `models` gives the models that a Python file declares. Raises TraceError.
+    `models` returns the models that a Python file declares. Raises TraceError.
     """
     if path.suffix == ".py":
         return Loads(path, _one(path, models(path)), {})

@@ -1,4 +1,4 @@
-"""The cost of a load in a month if it continues, by the prices of `hashrange design cost`."""
+"""The monthly cost of a load that continues, by the prices of `hashrange design cost`."""
 
 from hashrange.design.tools.cost.lines import SECONDS_PER_MONTH
 from hashrange.design.tools.cost.price_list import Prices
@@ -8,8 +8,8 @@ HOURS = SECONDS_PER_MONTH / 3600
 
 
 def usd_a_month(outcome: Outcome, seconds: float, prices: Prices) -> float:
-    """The dollars a month for the requests of an outcome, if the load, which takes `seconds`, is
-    repeated all the time.
+    """The dollars per month for the requests of an outcome, if its load, of `seconds`, is repeated
+    without a pause.
 
     Storage is not included, because it costs the same in each scenario.
     """

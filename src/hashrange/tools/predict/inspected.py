@@ -1,7 +1,7 @@
 """A time-lapse of the partitions of a table or an index, from the splits in `Database.inspect`.
 
-The numbers of partitions only increase, so they show the order of the splits. The times of the
-splits are not known.
+Each new partition has a higher number, so the numbers show the order of the splits. The times of
+the splits are not known.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,8 @@ Partition = Mapping[str, Any]
 
 
 def lapse(title: str, source: Mapping[str, Any]) -> Lapse:
-    """A time-lapse with one row for the first partitions, and one row after each of their splits.
-    The last row is the present."""
+    """A time-lapse with one row for the first partitions, and one row after each split. The last
+    row is the present."""
     partitions: Sequence[Partition] = source["partitions"]
     amount, what = _amount(partitions)
     most = max((amount(each) for each in partitions), default=0) or 1
@@ -38,8 +38,8 @@ def picture(tables: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _amount(partitions: Sequence[Partition]) -> tuple[Any, str]:
-    """A function that gives the figure to show for a partition, and the name of the figure: units
-    if they were measured, otherwise bytes."""
+    """A function that returns a partition's figure, and the name of this figure: consumed units if
+    they were measured, otherwise bytes."""
     if any(each.get("read_units") or each.get("write_units") for each in partitions):
         return lambda each: each["read_units"] + each["write_units"], "units consumed"
     return lambda each: each["bytes"], "bytes"

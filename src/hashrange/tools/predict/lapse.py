@@ -1,8 +1,8 @@
 """A time-lapse of partitions: the hash from left to right, and time downwards.
 
-Each row shows the partitions at a time. The colour of a partition is the share of its limit that it
-uses; red stands for refusals. A split is a point where a line begins. Partitions within one divided
-item collection are a band.
+Each row shows the partitions at one time. The colour of a partition is the share of its limit that
+it uses; red means refusals. At a split, a line begins. The partitions within a divided item
+collection form a band.
 """
 
 from base64 import b64encode
@@ -38,8 +38,8 @@ SHADES = (
 
 
 class Cell(Struct):
-    """A partition in a row: the hash at which it begins, the share of its limit that it uses, and
-    the share of its requests that were refused."""
+    """A partition in a row: the hash at which it begins, the used share of its limit, and the
+    refused share of its requests."""
 
     start: bytes
     share: float
@@ -48,7 +48,7 @@ class Cell(Struct):
 
 class Lapse(Struct):
     """A time-lapse to draw. Each of `rows` has a label, a duration, and the partitions during that
-    time. The height of a row in the picture is proportional to its duration."""
+    time. The height of a row is proportional to its duration."""
 
     title: str
     rows: list[tuple[str, float, list[Cell]]]
@@ -56,12 +56,12 @@ class Lapse(Struct):
 
 
 def image(heading: str, *lapses: Lapse) -> str:
-    """The picture as a data URL, for a page to show it."""
+    """The picture as a data URL for a page."""
     return "data:image/svg+xml;base64," + b64encode(drawn(heading, lapses).encode()).decode()
 
 
 def drawn(heading: str, lapses: Sequence[Lapse]) -> str:
-    """The picture, as SVG."""
+    """The picture as SVG."""
     canvas, y = Canvas(), 34.0
     canvas.text(24, y, heading, "ink bold", size=16)
     for lapse in lapses:
@@ -132,7 +132,7 @@ def _bands(
 
 def _places(lapse: Lapse) -> dict[bytes, float]:
     """The horizontal position at which each partition of any row begins. Each partition is wide
-    enough to be seen."""
+    enough to be visible."""
     starts = sorted({cell.start for _, _, cells in lapse.rows for cell in cells})
     whole = 1 << 8 * HASH_BYTES
     hashes = [int.from_bytes(s[:HASH_BYTES].ljust(HASH_BYTES, b"\0"), "big") for s in starts]

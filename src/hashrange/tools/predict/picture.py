@@ -28,7 +28,7 @@ def _lapses(predicted: Predicted, units: tuple[float, float]) -> list[Lapse]:
 
 
 def _load(strip: Strip) -> tuple[int, float]:
-    """(refused requests, consumed units) of a table or index, the sums of all rows."""
+    """The sums of all rows for a table or an index: (refused requests, consumed units)."""
     refused = sum(sum(row.refused.values()) for row in strip.rows)
     return refused, sum(sum(row.units.values()) for row in strip.rows)
 

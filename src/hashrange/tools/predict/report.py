@@ -34,8 +34,8 @@ class Report:
         return usd_a_month(outcome, self.prediction.seconds, self.prices)
 
     def range_of(self, each: Predicted, name: str) -> tuple[float, float]:
-        """The least and the largest value that the prediction `each` has for `throttled`, `lag` or
-        `dollars`."""
+        """The smallest and the largest value that the prediction `each` has for `name`:
+        "throttled", "lag" or "dollars"."""
         if name == "dollars":
             usd = self.usd(each.outcome)
             return usd, usd
@@ -244,7 +244,7 @@ def first_text(outcome: Outcome) -> str:
 
 
 def clock(seconds: float) -> str:
-    """The time of day, in UTC."""
+    """The time of day in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
 
 

@@ -1,7 +1,7 @@
-"""Advice for users of SQL: what DynamoDB offers instead.
+"""Advice for users of SQL: DynamoDB's equivalents of what SQL offers.
 
-Each entry of `BY_TEXT` is a pattern of SQL that no statement of DynamoDB has; it is searched only
-in statements that were refused. The entries of `BY_MESSAGE` are patterns of errors.
+Each entry of `BY_TEXT` has a pattern of SQL that no statement of DynamoDB has. It is searched only
+in statements that were refused. The entries of `BY_MESSAGE` have patterns of error messages.
 """
 
 import re
@@ -163,7 +163,7 @@ BY_MESSAGE = _entries(
 
 
 def advise(statement: str, code: str, message: str, key: Sequence[str]) -> Advice | None:
-    """Advice for a refused statement, from which `blanked` has removed the quoted parts."""
+    """Advice for a refused statement, of which `blanked` has removed the quoted parts."""
     named = f": WHERE {' AND '.join(f'{name} = ...' for name in key)}" if key else ""
     if code == "ValidationException":
         for pattern, text in BY_MESSAGE[:1]:

@@ -1,4 +1,4 @@
-"""The tables as a session knows them: their names, keys and the attributes that it has seen."""
+"""The tables as a session knows them: their names, their keys, and the attributes seen so far."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _ATTRIBUTES_MAX = 1_000
 
 
 class Catalog:
-    """The tables of a database. Their descriptions are remembered for completion and the order of
+    """The tables of a database. Their descriptions are cached for completion and the order of
     columns; `.schema` requests the description again."""
 
     def __init__(self, target: Target) -> None:
@@ -35,7 +35,7 @@ class Catalog:
         return self._names
 
     def forget(self) -> None:
-        """Forget the names and descriptions, because tables have been created or deleted."""
+        """Drop the cached names and descriptions, because tables have been created or deleted."""
         self._names = None
         self._descriptions.clear()
 
@@ -48,7 +48,7 @@ class Catalog:
         return description
 
     def known(self, table: str) -> Mapping[str, Any] | None:
-        """The description of a table, perhaps an old one; None if it is not available."""
+        """The description of a table, possibly outdated; None if it is not available."""
         if table not in self._descriptions:
             try:
                 self.describe(table)
@@ -74,10 +74,10 @@ class Catalog:
                 known.update(item)
 
     def attributes(self, table: str) -> list[str]:
-        """The names of a table's attributes that are known, for completion.
+        """The known names of a table's attributes, for completion.
 
-        At the first call for a table, a few of its items are read too. On AWS, where that would be
-        billed, they are not.
+        The first call for a table also reads a few of its items, except on AWS, where reads are
+        billed.
         """
         if table not in self._sampled and not self._target.is_aws:
             self._sampled.add(table)

@@ -27,7 +27,7 @@ class Quit(Exception):
 
 
 class Command(NamedTuple):
-    """A dot command. `run` is called with the text that follows the command's name."""
+    """A dot command. `run` is called with the text after the command's name."""
 
     usage: str
     help: str

@@ -17,8 +17,8 @@ _WAKING_SECONDS = 0.1
 
 
 class ResultPage(NamedTuple):
-    """The items of one response, its consumption (if requested), and whether another response
-    follows."""
+    """The items of one response, its consumption (if requested), and whether there are more
+    pages."""
 
     items: list[Item]
     consumed: Mapping[str, Any] | None
@@ -35,7 +35,7 @@ def pages(
 ) -> Iterator[ResultPage]:
     """Run a statement, page by page.
 
-    `first` limits the number of items that the first page evaluates, so that a glance at a large
+    `first` limits the number of items that the first page evaluates, so that a look at a large
     table costs little. Each following page may evaluate twice as many, so that a filter that
     matches few items needs few requests. Raises errors of boto3, and `Failed` for an answer without
     items.
@@ -60,7 +60,7 @@ def pages(
 
 
 def interruptible(function: Callable[[], T]) -> T:
-    """Call the function in a thread, so that Ctrl-C ends the wait without doing harm.
+    """Call the function in a thread, so that Ctrl-C can end the wait safely.
 
     A running request continues to its end, and a database in this process is never interrupted in
     the middle of a commit.
@@ -85,7 +85,7 @@ def interruptible(function: Callable[[], T]) -> T:
 
 
 class Consumed:
-    """The units that the pages of a statement consumed together."""
+    """The total units of a statement's pages."""
 
     def __init__(self) -> None:
         self._units: dict[str, float] = {}

@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> Failed:
     """The message for one of `ERRORS`. `key` has the key attributes of the statement's table, if
-    they are known."""
+    known."""
     if isinstance(error, ApiError):
         code, message = error.code, error.message
     elif isinstance(error, ClientError):
@@ -71,8 +71,8 @@ def failure(error: Exception, statement: str = "", key: Sequence[str] = ()) -> F
 
 
 def span_of(message: str, statement: str) -> Span | None:
-    """The place of an error in the statement: according to the message, or to our own parser, or to
-    a word that the message names. None if no place is known."""
+    """The place of an error in the statement. It is found in the message, by our own parser, or by
+    searching a word that the message names. None if it is not found."""
     if match := _PLACE.search(message):
         line, column, length = map(int, match.groups())
         return Span(_offset(statement, line, column), length)
@@ -90,7 +90,7 @@ def _offset(statement: str, line: int, column: int) -> int:
 
 
 def pointed(statement: str, span: Span) -> list[str]:
-    """The line of the statement with the span, and a line with carets under it."""
+    """The line of the statement that contains the span, and a line with carets under the span."""
     start = min(span.start, len(statement))
     begin = statement.rfind("\n", 0, start) + 1
     end = statement.find("\n", start)

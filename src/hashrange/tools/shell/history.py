@@ -1,8 +1,7 @@
 """The statements of earlier sessions, in a file that only its owner can read.
 
-Statements contain values of the user's data, so `.history off` keeps nothing from then on, and
-`.history clear` removes the statements that were kept. If the file cannot be written, the shell
-works without a history.
+Statements contain the user's data, so `.history off` stops recording, and `.history clear` deletes
+the recorded statements. If the file cannot be written, the shell works without a history.
 """
 
 import os
@@ -26,7 +25,7 @@ def state_folder() -> Path:
 
 
 class History(FileHistory):
-    """The history of the prompt. `on` says whether statements are kept."""
+    """The history of the prompt. `on` says whether statements are recorded."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -41,7 +40,7 @@ class History(FileHistory):
             self.on = False
 
     def _shorten(self) -> None:
-        """If the file is large, keep only its later half, from the beginning of a statement on."""
+        """If the file is large, keep only its later half, beginning with a whole statement."""
         if self.path.stat().st_size > BYTES_MAX:
             tail = self.path.read_bytes()[-_KEPT:]
             self.path.write_bytes(tail[max(0, tail.find(b"\n\n# ")) :])
@@ -58,7 +57,7 @@ class History(FileHistory):
                 super().store_string(string)
 
     def clear(self) -> None:
-        """Forget all statements, including those of this session."""
+        """Delete all statements, including those of this session."""
         self._loaded_strings = []
         with suppress(OSError):
             os.truncate(self.path, 0)

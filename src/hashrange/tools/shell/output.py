@@ -1,4 +1,4 @@
-"""The destination of results, and one writer for each mode: table, json, csv."""
+"""The destination of results, and a writer for each mode: table, json, csv."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ _WITHOUT_END = 100_000
 
 
 class Output:
-    """A file or a terminal. `name` is the name of a file that was opened by `.output`."""
+    """A file or a terminal. `name` is the file's name, if `.output` opened it."""
 
     def __init__(self, file: TextIO, name: str = "") -> None:
         self.file = file
@@ -55,8 +55,8 @@ class Writer(Protocol):
 class TableWriter:
     """A table for each page, as wide as the terminal, and the number of items at the end.
 
-    `columns` are the columns that the statement names; None stands for all attributes, of which the
-    `key` attributes come first.
+    `columns` are the columns that the statement names. None means all attributes, beginning with
+    the `key` attributes.
     """
 
     pages = True

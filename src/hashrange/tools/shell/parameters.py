@@ -14,9 +14,10 @@ class _Number(str):
 
 
 def parameter(text: str) -> dict[str, Any]:
-    """An attribute value: JSON, DynamoDB's own JSON such as {"S": "42"}, or else a string.
+    """An attribute value, read from JSON, from DynamoDB's own JSON such as {"S": "42"}, or else
+    taken as a string.
 
-    Raises `Failed` if binary is not base64.
+    Raises `Failed` if a binary value is not base64.
     """
     try:
         decoded = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)
@@ -35,7 +36,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _typed(typed: dict[str, Any]) -> dict[str, Any]:
-    """A value in DynamoDB's JSON, as boto3 takes it: binary as bytes."""
+    """A value in DynamoDB's JSON, in boto3's form: binary as bytes."""
     [(kind, content)] = typed.items()
     match kind:
         case "B":

@@ -1,6 +1,6 @@
-"""Statements, including those for other servers, as hashrange's own parser reads them.
+"""Statements as hashrange's own parser reads them, including statements for other servers.
 
-A server may accept what this parser does not, so nothing here refuses a statement.
+A server may accept statements that this parser cannot read, so no function refuses a statement.
 """
 
 from hashrange.expressions import partiql
@@ -11,7 +11,7 @@ from hashrange.model.errors import ApiError
 
 
 def parsed(statement: str) -> tree.Statement | None:
-    """The tree of a statement, None if it cannot be read."""
+    """The syntax tree of a statement, or None if the statement cannot be parsed."""
     try:
         return partiql.parse(statement)
     except ApiError:

@@ -16,11 +16,11 @@ Described = Mapping[str, Any]
 
 
 def explain(statement: str, target: Target, catalog: Catalog) -> str:
-    """Explain what the statement would consume. Nothing is run. Raises ApiError if the statement is
-    faulty.
+    """Explain what the statement would consume, without running it. Raises ApiError if the
+    statement is faulty.
 
-    A database in this process decides the statement on a snapshot. For any other database only the
-    description of the table is known, from which one line is derived.
+    A database in this process evaluates the statement on a snapshot. For other databases, one line
+    is derived from the description of the table.
     """
     bound = partiql.bind(partiql.parse(statement), ())
     if isinstance(bound, partiql.Select):

@@ -13,7 +13,7 @@ _PROJECTIONS = {"ALL": "all attributes", "KEYS_ONLY": "keys only"}
 
 
 def schema(table: Described, ttl: Described | None) -> str:
-    """A table as text. `ttl` is its TimeToLiveDescription, or None if the request for it failed."""
+    """A table as text. `ttl` is its TimeToLiveDescription, or None if it could not be requested."""
     types = _types(table)
     facts = [
         ("key", _key(table["KeySchema"], types)),
@@ -56,8 +56,8 @@ _SEARCHED = {"HASH": "partition key", "INLINE_FILTER": "filter"}
 
 def _vectors(index: Described, types: Mapping[str, str]) -> str:
     """A vector index as text: the attribute with its dimensions and distance function, the
-    attributes that narrow a search, the projection, the content, and the status unless that is
-    ACTIVE."""
+    attributes that restrict a search, the projection, the number of entries, and the status if it
+    is not ACTIVE."""
     function = index["DistanceFunction"].lower().replace("_", " ")
     attribute = index["VectorAttribute"]["AttributeName"]
     searched = (

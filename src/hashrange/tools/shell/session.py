@@ -33,8 +33,8 @@ class Screen(Protocol):
 class Session:
     """Runs statements on one database. `say` is called with remarks that are not part of a result.
 
-    `confirm` asks before a write to AWS. If it is None, such writes are refused, unless `yes` is
-    true.
+    `confirm` asks the user before a write to AWS. If it is None, such writes are refused, unless
+    `yes` is true.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class Session:
         self._yes = yes
 
     def check(self) -> None:
-        """Check that the database answers. Raises `Failed`. A refusal is an answer too, because an
-        access key may allow only some operations."""
+        """Check that the database answers. Raises `Failed`. A refused request also counts as an
+        answer, because an access key may allow only some operations."""
         try:
             interruptible(partial(self.target.client.list_tables, Limit=1))
         except ClientError:
@@ -115,7 +115,7 @@ class Session:
     def _pages(
         self, result_pages: Iterator[ResultPage], statement: str, table: str
     ) -> Iterator[ResultPage]:
-        """The same pages, but errors of boto3 and of the store are raised as `Failed`."""
+        """Yields the same pages, but raises errors of boto3 and of the store as `Failed`."""
         try:
             yield from result_pages
         except ERRORS as error:
@@ -130,7 +130,7 @@ class Session:
         screen: Screen | None,
         consumed: Consumed,
     ) -> tuple[int, bool]:
-        """Write the items, as many as the limit allows and the user wants to see.
+        """Write the items, until the limit is reached or the user wants no more.
 
         Returns the number of written items, and whether there are more.
         """
@@ -158,13 +158,13 @@ _WRITES = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted"}
 
 
 def _written(statement: str) -> str:
-    """The effect of a statement that returns nothing: it has written one item, or was refused."""
+    """The effect of a successful statement that returns nothing: it has written one item."""
     verb = blanked(statement).split(maxsplit=1)[0].upper()
     return f"1 item {_WRITES.get(verb, 'written')}"
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the error is an answer of the server, so that more requests make sense."""
+    """Whether the error is an answer of the server. Then further requests can succeed."""
     return isinstance(error, ClientError)
 
 

@@ -1,8 +1,8 @@
 """Text -> statements and dot commands.
 
-A statement ends with a semicolon, as in psql and sqlite3; semicolons in quotes and comments do
-not count. At a prompt an empty line ends it as well. A line that begins with a dot where no
-statement is under way is a command.
+A statement ends with a semicolon, as in psql and sqlite3; semicolons in quotes and comments do not
+count. At a prompt, an empty line also ends it. A line that begins with a dot is a command, unless
+it is inside a statement.
 """
 
 import re
@@ -30,7 +30,7 @@ class TooLong(Exception):
 
 
 class Entry(NamedTuple):
-    """A statement without its semicolon, or a dot command; `line` is where it begins."""
+    """A statement without its semicolon, or a dot command. `line` is its first line's number."""
 
     text: str
     line: int
@@ -70,12 +70,12 @@ def _command(line: str) -> str:
 
 
 def as_command(text: str) -> str:
-    """The dot command for a word of other shells, such as `exit`; any other text as it is."""
+    """The dot command for a word of other shells, such as `exit`. Other text stays unchanged."""
     return _WORDS.get(_command(text).lower(), text)
 
 
 def split(text: str) -> list[str]:
-    """The statements in a text, and the rest after the last semicolon."""
+    """The statements in a text, and the text after the last semicolon."""
     entries, start = [], 0
     for piece in _PIECE.finditer(text):
         if piece.group() == ";":
@@ -85,7 +85,7 @@ def split(text: str) -> list[str]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter at the end of this text, typed at a prompt, should run it."""
+    """Whether to run this text, typed at a prompt, when the user presses Enter at its end."""
     if as_command(text).lstrip().startswith(".") or is_blank(text):
         return True
     if is_blank(split(text)[-1]):
@@ -103,9 +103,9 @@ def is_select(statement: str) -> bool:
 
 
 def blanked(statement: str) -> str:
-    """The statement with blanks for comments, and quote characters for quoted text.
+    """The statement with comments replaced by blanks, and quoted text by quote characters.
 
-    Its length does not change, so that offsets in it are offsets in the statement.
+    The length stays the same, so offsets in the result are also offsets in the statement.
     """
     return _QUOTED.sub(_blank, statement)
 

@@ -1,7 +1,7 @@
 """Items as a table that fits the terminal.
 
-Columns that do not fit are named below the table. Every cell is plain text for rich, so no value
-is read as its markup.
+Columns that do not fit are named below the table. Every cell is plain text for rich, so that no
+value is interpreted as its markup.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class Layout(NamedTuple):
 
 
 def columns_of(items: Iterable[Item], first: Sequence[str]) -> list[str]:
-    """The names of the items' attributes: the ones in `first`, then the others by name."""
+    """The names of the items' attributes: first those in `first`, then the others by name."""
     names = {name for item in items for name in item}
     return [*(name for name in first if name in names), *sorted(names - {*first})]
 
@@ -51,11 +51,8 @@ def columns_of(items: Iterable[Item], first: Sequence[str]) -> list[str]:
 def lay_out(
     names: Sequence[str], rows: Sequence[Sequence[str]], width: int, key: Sequence[str] = ()
 ) -> Layout:
-    """Fit columns into a width: wide columns are narrowed first; if that is not enough, the last
-    columns are hidden.
-
-    Columns of the key are narrowed less than the others.
-    """
+    """Fit columns into a width. First, wide columns are narrowed, key columns less than others. If
+    that is not enough, the last columns are hidden."""
     natural = [
         max([cell_len(printable(name)), *(cell_len(row[at]) for row in rows)])
         for at, name in enumerate(names)

@@ -1,4 +1,4 @@
-"""The shell at a terminal: the prompt, its keys, and results piece by piece."""
+"""The shell at a terminal: the prompt, its keys, and results one screen at a time."""
 
 import shutil
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _ROWS_MIN = 5
 
 
 class Pager:
-    """Shows one result piece by piece (`session.Screen`)."""
+    """Shows one result, one screen at a time (`session.Screen`)."""
 
     def __init__(self) -> None:
         self._asks = True
@@ -42,10 +42,10 @@ class Pager:
 
 
 def ask(question: str) -> str:
-    """The user's answer in small letters; "q" for Ctrl-D.
+    """The user's answer in lower case; "q" for Ctrl-D.
 
-    The answer is read key by key: a thread of the database may get the signal of Ctrl-C, and then
-    `input` would not notice it before the next line.
+    The answer is read key by key. With `input`, Ctrl-C would have no effect until the next line if
+    a thread of the database got its signal.
     """
     try:
         return prompt(question).strip().lower()
@@ -117,7 +117,7 @@ def _greet(session: Session, history: History) -> None:
 
 
 def _keys() -> KeyBindings:
-    """The keys of the prompt: Enter runs a complete entry, and otherwise begins a new line."""
+    """The keys of the prompt: Enter runs a complete entry, or begins a new line."""
     keys = KeyBindings()
 
     @Condition

@@ -25,7 +25,7 @@ _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 def printable(text: str) -> str:
-    """The text with an escape for each character on which a terminal might act."""
+    """The text with an escape sequence for each character that would control the terminal."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escape(each) for each in text)
@@ -37,9 +37,9 @@ def _escape(character: str) -> str:
 
 
 def cell(value: AttributeValue | None, length: int) -> str:
-    """A value on one line of a table, at most `length` characters; empty if there is none.
+    """A value on one line of a table, with at most `length` characters; empty if there is no value.
 
-    Strings have quotes only if they could be mistaken for another type. A nested value is in
+    Strings are quoted only if they could be mistaken for another type. A nested value is in
     PartiQL's notation.
     """
     if value is None:
@@ -102,7 +102,7 @@ def _quoted(text: str, length: int) -> str:
 
 
 def _binary(content: bytes, length: int) -> str:
-    """A binary value as `binary(3) AQID`: the number of its bytes, and base64."""
+    """A binary value as `binary(3) AQID`: the number of bytes, and base64."""
     return f"binary({len(content):,}) {b64encode(content[:length]).decode('ascii')}"
 
 
@@ -134,13 +134,13 @@ def json_item(item: Mapping[str, AttributeValue]) -> str:
 
 
 def json_string(text: str) -> str:
-    """A string of JSON, without characters on which a terminal might act."""
+    """A JSON string in which characters that would control the terminal are escaped."""
     plain = json.dumps(text, ensure_ascii=not text.isprintable())
     return plain.replace("\x7f", "\\u007f")
 
 
 def csv_text(value: AttributeValue | None) -> str:
-    """A value as a field of CSV: scalars as they are, and sets, lists and maps as JSON."""
+    """A value as a field of CSV: scalars unchanged; sets, lists and maps as JSON."""
     if value is None:
         return ""
     [(kind, content)] = islice(value.items(), 1)

@@ -131,8 +131,8 @@ def prove(model: Path, seed: int, access: Path | None, principal: str | None) ->
 
 
 def _beyond(database: "Database", principal: str | None, table: "Table") -> "Iterator[str]":
-    """A line for each table or index with actions that the principal may take, although no request
-    of the table's model needs them."""
+    """A line for each table or index on which the principal may take actions that no request of the
+    table's model needs."""
     if principal is None:
         return
     from hashrange.model.caller import DEFAULT_REGION

@@ -79,8 +79,8 @@ def draw(
 
 
 def _view(model: Path, tables: "list[Table]", view: str | None) -> "tuple[Table, str]":
-    """The table to draw, and the view without the name of the table: `projects:patterns` is the
-    view `patterns` of the table `projects`."""
+    """The table to draw, and the view without the table's name: `projects:patterns` is the view
+    `patterns` of the table `projects`."""
     name, colon, rest = (view or "table").rpartition(":")
     if colon:
         return _declared(tables, name), rest
@@ -91,8 +91,8 @@ def _view(model: Path, tables: "list[Table]", view: str | None) -> "tuple[Table,
 
 
 def _declared(tables: "list[Table]", name: str) -> "Table":
-    """The model's table with this name. The only table of a model is returned whatever its name is,
-    because the table in the account can have another name."""
+    """The model's table with this name. If a model has only one table, that table is returned for
+    any name, because it can have another name in the account."""
     from hashrange.design.errors import suggest
 
     named = [table for table in tables if table.name == name]

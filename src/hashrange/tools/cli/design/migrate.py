@@ -149,8 +149,8 @@ def _print_state(state: Any, as_json: bool) -> None:
 
 
 def _change(name: str, what: str, options: Options) -> None:
-    """Run the command `name` of a migrator on the database. If that is AWS, ask first; `what` is
-    the verb in the question."""
+    """Run the command `name` of a migrator on the database. On AWS, ask first; `what` is the verb
+    in the question."""
     migration = _migration(options["old"], options["new"], options)
     with opened_target(options["db"]) as target, _told():
         migrator = migration.migrator(options.get("rate"), _report)

@@ -7,7 +7,7 @@ from hashrange.tools.console.visits import Page, Route, Visit, table_path
 
 
 def keep(visit: Visit) -> Response:
-    """Keep the columns that the form names, and show the page again."""
+    """Keep the columns that are chosen in the form, and show the page again."""
     shape = visit.console.table(visit.path["table"])
     names = [*visit.parameters.getlist("column"), *visit.parameters.get("more", "").split(",")]
     answer = visit.go_back(table_path(shape.name))

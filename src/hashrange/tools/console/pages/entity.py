@@ -1,4 +1,4 @@
-"""A new item of an entity that a model declares: its keys are computed from its fields."""
+"""A page for a new item of a model's entity. Its keys are computed from its fields."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ NEITHER = ("entity", "csrf")
 
 
 def new(visit: Visit) -> Response:
-    """Show the form, filled in with the fields that the address has."""
+    """Show the form, filled with the field values in the URL."""
     return _form(visit, {})
 
 
@@ -57,7 +57,7 @@ def _field(name: str, field: Any) -> tuple[str, str, bool]:
 
 
 def keys(visit: Visit) -> Response:
-    """The keys of the item, while the form is being filled."""
+    """The keys of the item, shown while the user fills in the form."""
     return visit.page("entity_keys.html", **_keys(visit, _entity(visit)))
 
 
@@ -79,8 +79,8 @@ def _keys(visit: Visit, entity: "Entity") -> dict[str, Any]:
 
 
 def _image(visit: Visit, entity: "Entity") -> Item:
-    """The item as it would be stored, in boto3's form. Raises FieldFaults for texts of the form,
-    and DesignError for values that the entity refuses."""
+    """The item as it would be stored, in boto3's form. Raises FieldFaults for texts that do not fit
+    their fields, and DesignError for values that the entity refuses."""
     stored = entity.dump(item_of_texts(entity, _texts(visit)))
     return {name: typed(value, name) for name, value in stored.items()}
 
@@ -118,7 +118,7 @@ def review(visit: Visit) -> Response:
 
 
 def create(visit: Visit) -> Response:
-    """Write the reviewed item as programs with the model do: with its markers and copies."""
+    """Write the reviewed item with its markers and copies, like a program that uses the model."""
     table = declared(visit)
     stored = item_of(visit.parameters.get("item", ""))
     try:

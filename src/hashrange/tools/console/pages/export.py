@@ -1,7 +1,7 @@
 """Downloads a table, an index or the result of a query as a file.
 
-All items are read before the download begins, so it is complete, or a page explains the failure.
-They are kept in a temporary file, and memory does not grow with their number.
+All items are read before the download begins. So the download is complete, or a page explains why
+reading failed. A temporary file holds the items, so their number does not affect memory.
 """
 
 import tempfile
@@ -39,8 +39,8 @@ TITLES = {
 
 
 def show(visit: Visit) -> Response:
-    """Show the form for the choice of a format. If a query is to be exported, the address has the
-    fields of the query builder."""
+    """Show the form for the choice of a format. To export a query, the URL has the fields of the
+    query builder."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     return visit.page(
@@ -66,7 +66,7 @@ def download(visit: Visit) -> Response:
 
 
 def format_of(visit: Visit) -> Format:
-    """The format that the address names. Raises `Mistake`."""
+    """The format that the URL names. Raises `Mistake`."""
     format = FORMATS.get(visit.parameters.get("format", ""))
     if format is None:
         raise Mistake("Choose a format.")
@@ -78,8 +78,8 @@ def suffix_of(format: Format) -> str:
 
 
 def answer(pages: Iterator[list[bytes]], format: Format, name: str, inline: bool) -> Response:
-    """A response with a file of the items, which are given in DynamoDB JSON. If `inline` is true,
-    the browser shows the file; otherwise it saves the file."""
+    """A response with a file of `items`, which are in DynamoDB JSON. If `inline` is true, the
+    browser shows the file, otherwise it saves the file."""
     chunks = _file(pages, format)
     first = next(chunks)  # a failure is shown on a page
     kind = "inline" if inline else "attachment"
@@ -96,7 +96,7 @@ def _joined(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _file(pages: Iterator[list[bytes]], format: Format) -> Iterator[bytes]:
-    """The chunks of the file. The first one comes after all items have been read."""
+    """The chunks of the file. All items are read before the first chunk is returned."""
     with tempfile.TemporaryDirectory(prefix="hashrange-") as folder:
         with closing(Spool(Path(folder) / "items")) as spool:
             for page in pages:
@@ -113,7 +113,7 @@ def _file(pages: Iterator[list[bytes]], format: Format) -> Iterator[bytes]:
 def items_read(
     read: Callable[[int, str | None], Portion], after: str | None, most: int | None
 ) -> Iterator[list[bytes]]:
-    """All items from the position `after` on, each in DynamoDB JSON. At most `most` items are
+    """All items after the position `after`, each in DynamoDB JSON. At most `most` items are
     read."""
     left = READ_MAX if most is None else most
     start = time.monotonic()

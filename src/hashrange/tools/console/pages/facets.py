@@ -1,4 +1,4 @@
-"""The values of an attribute with their counts, over the items that were read."""
+"""The values of an attribute with their counts, among the items that were read."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""One item: all of it, and the editor, which shows the difference before it writes."""
+"""One item: a page with all of it, and an editor that shows the changes before it writes them."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def as_json(visit: Visit) -> Response:
 
 
 def found_item(visit: Visit) -> tuple[TableShape, Item]:
-    """The item whose key the address has. Raises `Mistake`."""
+    """The item whose key is in the URL. Raises `Mistake`."""
     shape = visit.console.table(visit.path["table"])
     item = _get(visit, shape, key_at(visit.parameters.get("key", "")))
     if item is None:
@@ -91,14 +91,14 @@ def _keys_first(shape: TableShape, item: Item) -> Item:
 
 
 def edit(visit: Visit) -> Response:
-    """The form for an existing item, filled in with its present values."""
+    """The form for an existing item, filled with its present values."""
     shape, item = found_item(visit)
     return _form(visit, shape, item, item)
 
 
 def new(visit: Visit) -> Response:
-    """The form for a new item: only the key attributes, without values, or a copy of the item
-    `key`."""
+    """The form for a new item. It is filled with a copy of the item `key` or, without `key`, has
+    only the names of the key attributes."""
     shape = visit.console.table(visit.path["table"])
     key_text = visit.parameters.get("key")
     item = _get(visit, shape, key_at(key_text)) if key_text else None
@@ -106,14 +106,14 @@ def new(visit: Visit) -> Response:
 
 
 def _empty(shape: TableShape) -> Item:
-    """The keys of an item, without values."""
+    """The key attributes of a new item, without values."""
     kinds = {name: shape.types[name] for name in shape.table.keys}
     return {name: {kind: b"" if kind == "B" else ""} for name, kind in kinds.items()}
 
 
 def again(visit: Visit) -> Response:
-    """Show the form again with the same values. The user has chosen to change more, on the page
-    that shows the changes before they are made, or on the page of a lost write."""
+    """Show the form again with the same values, because the user wants to change more. The user
+    comes from the page that reviews the changes, or from the page of a lost write."""
     shape = visit.console.table(visit.path["table"])
     if "cell" in visit.parameters and (read := _read(visit)):
         item = item_of(visit.parameters.get("item", ""))
@@ -183,7 +183,7 @@ def _form_of(
 
 
 def _read(visit: Visit) -> Item | None:
-    """The item as it was when the form was made; None for a new item."""
+    """The item as it was when the form was shown; None for a new item."""
     text = visit.parameters.get("read", "")
     return item_of(text) if text else None
 
@@ -248,7 +248,7 @@ def _check(visit: Visit, shape: TableShape, item: Item) -> None:
 def _mistaken(
     visit: Visit, shape: TableShape, read: Item | None, mistake: ValueMistake
 ) -> Response:
-    """The form as it was sent, with its faults."""
+    """The form with the values that the user has sent, and their faults."""
     form = visit.parameters
     if "cell" in form and read is not None:
         field = Field(form["name"], form["kind"], form["text"], fault=str(mistake))
@@ -266,7 +266,7 @@ def _mistaken(
 
 
 def save(visit: Visit) -> Response:
-    """Write the reviewed change. After a lost race, show both changes."""
+    """Write the reviewed change. If the item has changed in the meantime, show both changes."""
     shape = visit.console.table(visit.path["table"])
     read, item = _read(visit), item_of(visit.parameters.get("item", ""))
     _check_keys(shape, read, item)
@@ -296,7 +296,7 @@ def _lost(
 
 
 def delete(visit: Visit) -> Response:
-    """Ask whether the item shall be deleted."""
+    """Ask whether to delete the item."""
     shape, item = found_item(visit)
     return visit.page(
         "delete.html",

@@ -16,9 +16,9 @@ ITEMS_MAX = 250
 
 
 def show(visit: Visit) -> Response:
-    """Show the items of the table or of one index, or all of them side by side in panes.
+    """Show the items of the table or of one index, or of all of them side by side in panes.
 
-    Each pane then requests its rows.
+    With panes, the browser then requests the rows of each pane.
     """
     shape = visit.console.table(visit.path["table"])
     if visit.parameters.get("view") == "side":
@@ -64,7 +64,7 @@ def _page(visit: Visit, shape: TableShape) -> dict[str, Any]:
 
 
 def named(visit: Visit, shape: TableShape) -> Source:
-    """The index that the address names or, if it names none, the table."""
+    """The index that the URL names, otherwise the table."""
     name = visit.parameters.get("index", "")
     source = shape.source(name)
     if source is None:

@@ -32,12 +32,12 @@ Type = tuple[str, str]
 
 
 def new(visit: Visit) -> Response:
-    """The form of a new table."""
+    """Show the form for a new table."""
     return _form(visit, [EMPTY_ROW], None)
 
 
 def index(visit: Visit) -> Response:
-    """The fields for one more index, as a row to add to the form for a new table."""
+    """The fields for one more index, as a row of the form for a new table."""
     return visit.page(
         "index_row.html", row=EMPTY_ROW, types=KEY_TYPES, projections=PROJECTIONS, kinds=KINDS
     )
@@ -134,7 +134,7 @@ class _Keys:
 
 
 def delete(visit: Visit) -> Response:
-    """Ask whether the table shall be deleted."""
+    """Ask whether to delete the table."""
     return _ask(visit, None)
 
 
@@ -145,7 +145,7 @@ def _ask(visit: Visit, mistake: str | None) -> Response:
 
 
 def delete_it(visit: Visit) -> Response:
-    """Delete the table whose name was typed."""
+    """Delete the table, after the user has typed its name."""
     name = visit.path["table"]
     if visit.parameters.get("name", "").strip() != name:
         return _ask(visit, f"Type {name} to delete the table.")

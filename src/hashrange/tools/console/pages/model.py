@@ -1,4 +1,4 @@
-"""A model beside the data: its entities, its access patterns with forms, and its pictures."""
+"""Pages of a model: its entities, its access patterns with forms, and its pictures."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,8 @@ def picture(visit: Visit) -> Response:
 
 
 def pattern(visit: Visit) -> Response:
-    """The form of an access pattern and its plan. If the address says `run`, also the items that
-    the pattern returns."""
+    """The form of an access pattern and its plan. If the URL has `run`, also the items that the
+    pattern returns."""
     table = declared(visit)
     rows = dict(zip(table.plans, table.plan().rows, strict=True))
     name = visit.parameters.get("pattern", "")
@@ -86,7 +86,7 @@ def declared(visit: Visit) -> "Table":
 
 
 def _run(visit: Visit, table: "Table", pattern: "Pattern") -> dict[str, Any]:
-    """Send the pattern's requests, and read only the first page of each."""
+    """Send the pattern's requests, and read only the first page of each request's result."""
     requests = request_of_texts(table, pattern, visit.parameters).requests
     shape = visit.console.table(table.name)
     results, count = [], 0

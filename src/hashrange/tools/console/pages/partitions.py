@@ -21,7 +21,7 @@ def show(visit: Visit) -> Response:
 
 
 def now(visit: Visit) -> Response:
-    """The part of the page that the browser requests again and again."""
+    """The part of the page that the browser requests repeatedly."""
     return visit.page("partitions_now.html", **_found(visit))
 
 
@@ -73,7 +73,7 @@ def _typed(key: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keys(load: Mapping[str, Any] | None, kind: str) -> list[dict[str, Any]]:
-    """The hottest partition keys, with their counts. `kind` is a member of `load`, such as
+    """The hottest partition keys, with their counts. `kind` is a list in `load`, such as
     `accessed`."""
     keys = load[kind]["partition_keys"][:KEYS_SHOWN] if load else []
     return [{"key": _typed(each["key"]), "count": each["count"]} for each in keys]

@@ -16,7 +16,7 @@ from hashrange.tools.console.visits import Mistake, Page, Route, Visit
 
 
 def show(visit: Visit) -> Response:
-    """The form, and the result if the address says `run`."""
+    """Show the form and, if the URL has `run`, the result."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     form = _form(visit, shape, source)
@@ -30,8 +30,8 @@ def show(visit: Visit) -> Response:
 
 
 def preview(visit: Visit) -> Response:
-    """The request as code, and its cost. The browser asks for them while the form is being
-    filled."""
+    """The request as code, and its cost. The browser requests both while the user fills in the
+    form."""
     shape = visit.console.table(visit.path["table"])
     source = named(visit, shape)
     return visit.page("request.html", source=source, **_form(visit, shape, source))

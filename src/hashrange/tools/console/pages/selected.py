@@ -22,7 +22,7 @@ TABLES_MAX = 100
 
 
 def ask(visit: Visit) -> Response:
-    """Show the items that were selected, and ask what to do with them."""
+    """Show the selected items, and ask what to do with them."""
     shape, keys = _selected(visit)
     names = visit.console.call("list_tables", Limit=TABLES_MAX)["TableNames"]
     return visit.page(
@@ -56,8 +56,7 @@ def delete(visit: Visit) -> Response:
 
 
 def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
-    """Delete the items with these keys. Returns the number of items that the service has left
-    unprocessed."""
+    """Delete the items with these keys. Returns the number of items that remained unprocessed."""
     asked: list[dict[str, Any]] = [{"DeleteRequest": {"Key": key}} for key in keys]
     for attempt in range(ATTEMPTS):
         answer = visit.console.call("batch_write_item", RequestItems={shape.name: asked})
@@ -69,7 +68,7 @@ def _delete(visit: Visit, shape: TableShape, keys: list[Item]) -> int:
 
 
 def copy(visit: Visit) -> Response:
-    """Copy the present items to another table. Items whose keys exist there are not replaced."""
+    """Copy the items' present state to another table. Existing items are not replaced."""
     shape, keys = _selected(visit)
     other = visit.console.table(visit.parameters.get("to", ""))
     outcomes = visit.console.each(lambda key: _copy(visit, shape, other, key), keys)
@@ -80,7 +79,7 @@ def copy(visit: Visit) -> Response:
 
 
 def _copy(visit: Visit, shape: TableShape, other: TableShape, key: Item) -> str:
-    """Copy one item. Returns the outcome, in the words of the page."""
+    """Copy one item. Returns the outcome as the page shows it."""
     call = visit.console.call
     item = call("get_item", TableName=shape.name, Key=key, ConsistentRead=True).get("Item")
     if item is None:

@@ -31,8 +31,8 @@ _FROM = re.compile(
 
 
 def show(visit: Visit) -> Response:
-    """The form, with the statement of the address, or one that reads the table of the address. If
-    the address says `run`, a SELECT is run."""
+    """Show the form. Its statement is that of the URL, or a SELECT from the table of the URL. If
+    the URL has `run`, a SELECT is run."""
     table = visit.parameters.get("table", "")
     statement = visit.parameters.get("statement") or (f'SELECT * FROM "{table}"' if table else "")
     if visit.parameters.get("run") and selects(statement):
@@ -43,9 +43,9 @@ def show(visit: Visit) -> Response:
 
 
 def run(visit: Visit) -> Response:
-    """Run the statement. A read-only console refuses all but SELECT.
+    """Run the statement. A read-only console refuses all statements except SELECT.
 
-    A SELECT gets an address, so that the user can come back to its result.
+    For a SELECT, the browser is sent to a URL, so that the user can return to the result.
     """
     statement = visit.parameters.get("statement", "")
     if not visit.console.write and not selects(statement):
@@ -84,8 +84,8 @@ def _ran(visit: Visit, statement: str, method: str) -> Response:
 
 
 def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portion]:
-    """A function for `search`, which sends a statement. An answer does not say how many items were
-    read, so the function returns the limit or, at the end, the number of items in the answer."""
+    """A function for `search` that sends a statement. An answer does not say how many items were
+    read. So the function returns the limit or, at the end, the number of items in the answer."""
 
     def read(limit: int, after: str | None) -> Portion:
         asked: dict[str, Any] = {"NextToken": after} if after else {}
@@ -102,8 +102,8 @@ def _reading(visit: Visit, statement: str) -> Callable[[int, str | None], Portio
 
 
 def _once(read: Callable[[int, str | None], Portion], new: Search) -> Search:
-    """The search with the items that a writing statement returns. Unlike a SELECT, the statement is
-    sent only once."""
+    """A search with the items that a writing statement returns. Such a statement is sent only
+    once."""
     return replace(new, items=tuple(read(1, None).items))
 
 
@@ -133,8 +133,8 @@ def _page(
 
 
 def _table(visit: Visit, statement: str) -> tuple[TableShape, Source]:
-    """The table and the index that a statement names. The statement has already run without an
-    error."""
+    """The table and the index that a statement names. The statement has already run without
+    errors."""
     named = _FROM.search(statement)
     assert named, "a statement that has run must name a table"
     quoted, table, quoted_index, index = named.groups()

@@ -1,4 +1,4 @@
-"""The stream of a table: its newest records, as they come."""
+"""The stream of a table: its newest records, shown as they arrive."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def show(visit: Visit) -> Response:
 
 
 def records(visit: Visit) -> Response:
-    """The records, which the page asks for repeatedly: status 204 if nothing is new."""
+    """The records, which the browser requests repeatedly: status 204 if there are no new ones."""
     shape = visit.console.table(visit.path["table"])
     context = _tail(visit, shape.description)
     tail = context["tail"]

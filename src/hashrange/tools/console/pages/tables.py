@@ -36,7 +36,7 @@ def _described(visit: Visit, name: str) -> tuple[TableShape, str] | None:
 
 
 def _ttl(visit: Visit, name: str) -> str:
-    """The attribute of time to live, followed by the status unless that is ENABLED."""
+    """The attribute of time to live, with the status unless it is ENABLED."""
     answer = _if_told(visit, "describe_time_to_live", TableName=name)
     if answer is None:
         return UNKNOWN
@@ -49,7 +49,7 @@ def _ttl(visit: Visit, name: str) -> str:
 
 
 def _if_told(visit: Visit, method: str, **request: Any) -> dict[str, Any] | None:
-    """The answer to a request; None if the service lacks the operation or the user may not call
+    """The answer to a request; None if the service lacks the operation, or the user may not call
     it."""
     try:
         return visit.console.call(method, **request)

@@ -36,7 +36,7 @@ def show(visit: Visit) -> Response:
 
 
 def file(visit: Visit) -> Response:
-    """The bytes of a binary value, the text of a string, or else DynamoDB JSON."""
+    """The bytes of a binary value, the text of a string, or any other value in DynamoDB JSON."""
     _, at, value = _found(visit)
     [(kind, content)] = value.items()
     media, suffix = {
@@ -86,8 +86,7 @@ def _texts(kind: str, content: Any) -> list[tuple[str, Markup | str]]:
 
 
 def _as_text(content: bytes) -> str:
-    """Bytes as text, if they are UTF-8 and most of its characters are visible; otherwise an empty
-    text."""
+    """Bytes as text, if they are UTF-8 and most of their characters are visible; otherwise ""."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -96,7 +95,7 @@ def _as_text(content: bytes) -> str:
 
 
 def _lines(text: str) -> Markup:
-    """The text as `shown` marks it, but its line ends remain line ends and are not marked."""
+    """The text with the marks of `shown`, except that line breaks stay line breaks."""
     return Markup("\n").join(map(shown, text.split("\n")))
 
 

@@ -1,4 +1,4 @@
-"""An index that falls behind: its table refuses writes, and its entries drain like a queue."""
+"""A tour step: an index that falls behind, so that its table refuses writes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A burst: a provisioned table saves the units that it does not use, and spends them later."""
+"""A tour step: a provisioned table saves unused units, and spends them in a burst."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(rest: int) -> dict[str, Any]:
-    """Simulate a rest of `rest` seconds, two minutes of load, a rest of two minutes, and half a
+    """Simulate a rest of `rest` seconds, two minutes of load, two more minutes of rest, and half a
     minute of load."""
     bars: list[dict[str, float]] = []
     with Simulation() as database:

@@ -1,4 +1,4 @@
-"""A large item collection: with a local index it has a limit, and without one it is divided."""
+"""A tour step: an item collection has a limit with a local index, and is divided without one."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def show(visit: Visit) -> Response:
 
 
 def simulate(kind: str) -> dict[str, Any]:
-    """Put `ITEMS` messages of one chat, or fewer if one is refused. `kind` is a key of `KINDS`."""
+    """Put `ITEMS` messages of one chat, until one is refused. `kind` is a key of `KINDS`."""
     settings = {"partition_bytes": LIMIT_BYTES, "collection_bytes_max": LIMIT_BYTES}
     rows: list[tuple[str, float, list[Cell]]] = []
     refused = ""

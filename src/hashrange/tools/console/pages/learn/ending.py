@@ -1,4 +1,4 @@
-"""The end of the tour: the first steps with a table of your own."""
+"""The end of the tour: how to begin with a table of your own."""
 
 from importlib.resources import files
 
@@ -9,7 +9,7 @@ from hashrange.tools.console.visits import Route, Visit
 
 
 def model() -> str:
-    """The text of a model, without the docstring of its module."""
+    """The source of the model in `first_model`, without its module docstring."""
     text = (files(__package__) / "first_model.py").read_text(encoding="utf-8")
     return text.partition("\n\n")[2]
 

@@ -1,4 +1,4 @@
-"""A model to begin with, which the end of the tour shows."""
+"""A model to begin with, which is shown at the end of the tour."""
 
 from datetime import date
 from typing import Protocol

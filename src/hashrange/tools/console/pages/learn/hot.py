@@ -1,4 +1,4 @@
-"""A hot key: all writes to one key go to one partition; writes to several keys are spread."""
+"""A tour step: writes to one key all go to one partition, writes to several keys are spread."""
 
 from collections import Counter
 from typing import Any
@@ -36,7 +36,7 @@ TABLE = {
 
 
 def show(visit: Visit) -> Response:
-    """The form. If the address says `run`, also the result of a minute of messages."""
+    """Show the form. If the URL has `run`, also show the result of a minute of messages."""
     keys, rate = visit.parameters.get("keys", "1"), visit.parameters.get("rate", "16")
     if keys not in KEYS or rate not in RATES:
         raise Mistake("Choose keys and a rate from the list.")
@@ -89,7 +89,7 @@ def simulate(keys: int, rate: int) -> dict[str, Any]:
 
 
 def _reason(error: ApiError) -> str:
-    """Why a write was refused. The name of the member with the reason depends on the error."""
+    """The reason why a write was refused. Different errors have it in different members."""
     body = error.body()
     [reason] = body.get("ThrottlingReasons") or body.get("throttlingReasons") or [{"reason": ""}]
     return str(reason["reason"])

@@ -1,4 +1,4 @@
-"""An overloaded index answers many questions; a sparse one holds few items."""
+"""A tour step: an overloaded index answers many questions, a sparse index has few items."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +63,7 @@ def show(visit: Visit) -> Response:
 
 
 def turn(visit: Visit) -> Response:
-    """Ship an order that is open, or open one that is shipped."""
+    """Mark an open order as shipped, or a shipped order as open."""
     order = next((each for each in ORDERS if each[2] == visit.parameters.get("order")), None)
     if order is None:
         raise Mistake("There is no such order.")
@@ -97,7 +97,7 @@ def _entries(visit: Visit) -> list[Item]:
 
 
 def _orders(visit: Visit) -> list[dict[str, str]]:
-    """The orders as they are now; the item itself says whether it is in the index."""
+    """The orders as they are now, each with its sort key in the sparse index, if any."""
     shown = []
     for customer, placed, order, _ in ORDERS:
         key = {"pk": {"S": f"customer#{customer}"}, "sk": {"S": f"order#{placed}#{order}"}}

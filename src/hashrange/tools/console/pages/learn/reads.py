@@ -1,4 +1,4 @@
-"""Reads the same items by a Query, and by a Scan with a filter."""
+"""A tour step: a Query, and a Scan with a filter, read the same items."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ CHOICES = {f"s-{number}": f"s-{number}" for number in range(1, SENSORS + 1)}
 
 
 def show(visit: Visit) -> Response:
-    """The form. If the address names a sensor, also what each of the two requests reads."""
+    """Show the form. If the URL names a sensor, also show the cost of both requests."""
     sensor, hours = visit.parameters.get("sensor", ""), visit.parameters.get("hours", "")
     if (sensor and sensor not in CHOICES) or hours not in HOURS:
         raise Mistake("Choose a sensor and hours from the list.")
@@ -25,7 +25,7 @@ def show(visit: Visit) -> Response:
 
 
 def _run(visit: Visit, operation: str, sensor: str, hours: str) -> dict[str, Any]:
-    """The request, what `explain` says about it, and the units that it consumed when it ran."""
+    """The request, the explanation of it, and the units that it consumed when it ran."""
     member = "KeyConditionExpression" if operation == "Query" else "FilterExpression"
     condition, values = "pk = :pk", {":pk": {"S": f"sensor#{sensor}#{DAY}"}}
     if hours:

@@ -1,4 +1,4 @@
-"""The place of an item: the hash of its partition key decides it."""
+"""A tour step: the hash of an item's partition key decides where the item is stored."""
 
 from typing import Any
 
@@ -14,8 +14,7 @@ UPDATED = "2018-08-08"
 
 
 def show(visit: Visit) -> Response:
-    """The rings of the table and of its global index, with the partitions to which the last put
-    went."""
+    """Show the rings of the table and of its global index, with the partitions of the last put."""
     [table] = database(visit).inspect(TABLE)
     index = next(each for each in table["indexes"] if each["name"] == INDEX)
     organisation, owner = (visit.parameters.get(name, "") for name in ("organisation", "owner"))

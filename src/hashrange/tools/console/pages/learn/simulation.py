@@ -1,5 +1,5 @@
-"""The database that a step of the tour runs on. It is in memory and enforces throughput, and the
-page advances its clock."""
+"""The database of a step of the tour. It is in memory and enforces throughput, and the page
+advances its clock."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -35,7 +35,7 @@ class Simulation:
         return state
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and do the upkeep that is due."""
+        """Advance the clock, and do the upkeep that is due."""
         self.clock.advance(seconds)
         self._database.run_upkeep()
 

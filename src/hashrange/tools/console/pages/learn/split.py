@@ -1,4 +1,4 @@
-"""A split that helps, one that isolates a hot key, and one that would not help."""
+"""A tour step: a split that helps, one that isolates a hot key, and one that would not help."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""A stale read: an item is written and read at once, and the read returns the old item."""
+"""A tour step: an item is written and read at once, and the read returns the old item."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +23,7 @@ LAG_SECONDS = 0.04
 
 @dataclass(frozen=True)
 class Read:
-    """A read, `milliseconds` after the write. `stale` says whether it returned the old value."""
+    """A read, `milliseconds` after the write. `stale` tells whether it returned the old value."""
 
     milliseconds: int
     value: str

@@ -1,4 +1,4 @@
-"""The common parts of the steps of the tour: their order, and requests to its database."""
+"""The common parts of the tour's steps: their order, and requests to the tour's database."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ STEPS = (
 
 
 def step(visit: Visit, name: str, **context: Any) -> Response:
-    """The page of the step `name`, from the template of the same name."""
+    """The page of the step `name`, from the template with the same name."""
     at = next(number for number, each in enumerate(STEPS) if each.name == name)
     after = STEPS[at + 1] if at + 1 < len(STEPS) else None
     return visit.page(

@@ -1,4 +1,4 @@
-"""A page about the cost of a write: units for the item in the table, and for its index entries."""
+"""A tour step: the units of a write, for the item in the table and for its index entries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ ORDER = ("ann", "2024-05-03", "o-4")
 
 @dataclass(frozen=True)
 class Write:
-    """A write to try. `before` makes the item that is put first, so that each run begins with the
-    same item."""
+    """A write to try. `before` creates the item that is put first, so that each run starts from the
+    same state."""
 
     title: str
     before: Callable[[str], Item]
