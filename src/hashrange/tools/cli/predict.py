@@ -48,9 +48,8 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--fail-if",
         metavar="CONDITION",
-        help="exit with 1 if this condition holds for a scenario, e.g. 'throttled > 0.1%%', "
-        "'lag > 5s', 'dollars > 100$'; a prediction is a range, since assumptions are varied: "
-        "exit with 3 if the condition holds only for a part of the range",
+        help="a condition, e.g. 'throttled > 0.1%%', 'lag > 5s', 'dollars > 100$': exit with 1 if "
+        "it holds for the whole predicted range of a scenario, with 3 if only for a part of one",
     )
     parser.add_argument(
         "--prove",

@@ -158,8 +158,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept-unsupported",
         action=argparse.BooleanOptionalAction,
-        help="store and return settings that have no effect here, such as Kinesis "
-        "destinations, so that templates with such settings can be created; default: on "
+        help="store and return settings of tables that have no effect, such as Kinesis "
+        "destinations, so that templates with such settings are accepted; default: on "
         "for a database in memory, and with --like; otherwise off",
     )
     parser.add_argument(
@@ -194,9 +194,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--archive",
         metavar="DIR|s3://BUCKET/PREFIX",
-        help="ship the log of the database file to this place, about a second behind, so that "
-        "hashrange restore can build the file on another machine, as of any moment; "
-        "default: no archive",
+        help="copy the log of the database file to this place, about once a second; hashrange "
+        "restore can then build the file as of any moment, on any machine; default: no archive",
     )
     parser.add_argument(
         "--archive-days",
@@ -209,8 +208,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--archive-lag-max",
         metavar="SECONDS",
         type=_number_of("seconds"),
-        help="/readyz of the admin port answers 503 while the archive is further behind than "
-        "this; default: it does not check the archive",
+        help="/readyz of the admin port answers 503 while the archive is more than this many "
+        "seconds behind; default: /readyz does not check the archive",
     )
     parser.add_argument(
         "--fault",
@@ -225,7 +224,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         "--eventual",
         choices=("drawn", "worst"),
         help="return old values to eventually consistent reads: with a random lag (drawn), or "
-        "with the largest lag (worst); default: they see every commit",
+        "with the largest lag (worst); default: these reads see every commit",
     )
 
 

@@ -36,7 +36,7 @@ def keep(visit: Visit, answer: Response, table: str, names: Iterable[str]) -> No
     `Mistake` if there are too many names."""
     text = quote(json.dumps(list(dict.fromkeys(filter(None, names)))))
     if len(text) > COOKIE_CHARS_MAX:
-        raise Mistake("These are too many columns to keep: choose fewer.")
+        raise Mistake("Too many columns: choose fewer.")
     answer.set_cookie(
         _cookie(visit),
         text,

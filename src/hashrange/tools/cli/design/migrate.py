@@ -73,8 +73,8 @@ def _add_models(parser: "argparse.ArgumentParser") -> None:
         metavar="N",
         type=int,
         default=0,
-        help="the number of guards, the same as in the programs; default: 0; guards are items in "
-        "the table: every write also checks one of them, so that the migration relies on no clock",
+        help="the number of guards, the same as in the programs; default: 0; a guard is an item of "
+        "the table that writes check too, so that the migration need not rely on clocks",
     )
 
 

@@ -87,7 +87,7 @@ def _copy(visit: Visit, shape: TableShape, other: TableShape, key: Item) -> str:
     try:
         writing.put_new(visit.console, other, item)
     except writing.LostRace:
-        return "not copied: the key is taken"
+        return "not copied: an item with the key exists"
     except ClientError as error:
         return f"not copied: {error.response['Error'].get('Message', '')}"
     return "copied"
