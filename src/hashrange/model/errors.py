@@ -106,8 +106,7 @@ class LimitExceededException(ApiError):
 
 
 class ThrottlingException(ApiError):
-    """There are too many requests for an on-demand table, or for this server. SDKs retry after a
-    pause.
+    """There are too many requests for an on-demand table, or for this server. SDKs retry later.
 
     For a table, `throttlingReasons` says which limit was reached.
     """

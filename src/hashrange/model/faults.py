@@ -1,5 +1,4 @@
-"""Injected faults: errors that AWS documents, for tests of programs that must handle such
-errors."""
+"""Injected faults: errors that AWS documents, for tests of programs that handle such errors."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

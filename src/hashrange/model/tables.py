@@ -42,7 +42,7 @@ class Throughput(Struct, frozen=True):
         return self.decreases
 
     def switched_off(self, now: float) -> "Throughput":
-        """The throughput of an index whose table becomes on demand: a decrease to 0."""
+        """The throughput of an index whose table becomes on demand. It counts as a decrease."""
         decreases = self.decreases_on_day_of(now) + 1
         return Throughput(0, 0, self.increased_at, decreased_at=now, decreases=decreases)
 
@@ -294,7 +294,7 @@ class Table(TableOrIndex, frozen=True, kw_only=True):
         return next((index for index in self.vector_indexes if index.name == name), None)
 
     def with_changed(self, changed: "Table | Index | VectorIndex") -> "Table":
-        """The table with `changed` in place of its definition or of the index of the same name."""
+        """The table with `changed`: a new definition of itself, or of the index of that name."""
         if isinstance(changed, Table):
             return changed
         if isinstance(changed, VectorIndex):

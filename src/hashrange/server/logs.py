@@ -20,8 +20,8 @@ class Fields(dict[str, Any]):
 class JsonFormatter(logging.Formatter):
     """Formats a record as one JSON object, with `time` (ISO 8601, UTC), `level` and `logger`.
 
-    The object also has `message` or, for `Fields`, their named values. One of several workers adds
-    `worker`, and a record with a traceback adds `traceback`.
+    The object also has `message` or, for `Fields`, their named values. If there are several
+    workers, it has `worker`; if the record has a traceback, `traceback`.
     """
 
     def __init__(self, worker: int | None = None) -> None:

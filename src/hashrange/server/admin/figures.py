@@ -1,5 +1,4 @@
-"""The figures of stores and servers: their meanings, and how to combine the figures of several
-workers.
+"""The figures of stores and servers: their meanings, and how workers' figures are combined.
 
 Each figure must be listed here. Any other figure raises an error.
 """

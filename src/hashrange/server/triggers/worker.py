@@ -1,8 +1,8 @@
 """Reads the streams of a table, and calls a trigger's function with one batch at a time.
 
-If several servers have the same trigger, one of them does so. The checkpoint of a shard is stored
-after a batch has been handled. If the server ends before that, the batch is handled again: each
-record is delivered at least once, and the records of an item are delivered in order.
+If several servers have the same trigger, only one of them calls the function. The checkpoint of a
+shard is stored after a batch has been handled. If the server ends before that, the batch is handled
+again: each record is delivered at least once, and the records of an item are delivered in order.
 """
 
 import logging

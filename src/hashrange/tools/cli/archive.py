@@ -40,7 +40,7 @@ def archive_in_one_line() -> "Iterator[Callable[[str], Objects]]":
 
 
 def archive() -> None:
-    """Examine the archive of a database file, which serve --archive writes."""
+    """Examine an archive that serve --archive has written."""
 
 
 def list_(place: str) -> None:

@@ -62,7 +62,7 @@ def check(path: Path | str) -> None:
 
 
 def restore_point(path: Path | str, name: str) -> None:
-    """Make a restore point, which splits no transaction, at each node of a Citus cluster.
+    """Make a restore point at each node of a Citus cluster, without splitting a transaction.
 
     Prints the log position of each node. Writers wait until all nodes have the point.
     """

@@ -119,7 +119,7 @@ class Guard:
                 await refusal(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> Response | None:
-        """The reason for a refusal, or None."""
+        """The response that refuses the request, or None if the request passes."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self._hosts:

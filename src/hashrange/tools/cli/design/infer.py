@@ -38,7 +38,7 @@ def infer(
     region: str | None,
     output: Path | None,
 ) -> None:
-    """Print the Python source of a model that computes the keys that a table's items have."""
+    """Print, as Python source, a model that computes the keys of a table's items."""
     from hashrange.design import DesignError
     from hashrange.design.inference.infer import infer as inferred
 
