@@ -71,8 +71,8 @@ def open_listener(
 
 
 def check_address(host: str, keys: Keys | None, trusting: bool) -> None:
-    """Refuse an address that other machines can reach without keys, unless `trusting` is true.
-    Raises ServerError."""
+    """If there are no keys, refuse an address that other machines can reach, unless `trusting` is
+    true. Raises ServerError."""
     if keys is None and not trusting and not is_loopback(host):
         raise ServerError(
             f"{host} is not a loopback address: name the accepted keys with "
