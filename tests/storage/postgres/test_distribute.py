@@ -340,6 +340,16 @@ def test_nobody_writes_while_a_restore_point_is_made(
         await write(store, Put(*KEY, value_of(2)), reads=[HEAD, Get((KEY,))])
         assert await read(store, Get((KEY,))) == [value_of(2)]
 
+        async def rescued(node: Node, name: str) -> str:
+            """As if the command had lost its lock on the fences in the meantime."""
+            await store.fences.rescue()
+            return await make_at(node, name)
+
+        monkeypatch.setattr(restore_point, "_make_at", rescued)
+        with pytest.raises(StoreError, match="never restore to tuesday"):
+            await restore_point.make(dsn, "tuesday")
+        await write(store, Put(*KEY, value_of(3)), reads=[HEAD, Get((KEY,))])
+
     run(dsn, scenario)
 
 

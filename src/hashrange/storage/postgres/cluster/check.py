@@ -17,6 +17,7 @@ CONNECT_SECONDS_MAX = 5.0
 SKEW_SECONDS_MAX = 1.0
 RECOVERY_SECONDS_MAX = 10
 IN_DOUBT_SECONDS_MAX = 60
+STANDBY_SECONDS_MAX = 5
 
 _NODES = """SELECT nodename, nodeport, groupid, hasmetadata AND metadatasynced AS synced
 FROM pg_dist_node WHERE noderole = 'primary' AND isactive ORDER BY groupid"""
@@ -32,7 +33,10 @@ _SETTINGS = """SELECT current_setting('max_prepared_transactions')::int AS prepa
     extract(epoch FROM clock_timestamp())::float8 AS now,
     (SELECT setting::int FROM pg_settings WHERE name = 'citus.recover_2pc_interval') AS recovery,
     (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
-        AND prepared < now() - make_interval(secs => $1)) AS in_doubt"""
+        AND prepared < now() - make_interval(secs => $1)) AS in_doubt,
+    (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event = 'SyncRep' AND state_change < now() - make_interval(secs => $2))
+        AS unconfirmed"""
 _WITHOUT_SHARDS = """SELECT nodename, nodeport FROM pg_dist_node
 WHERE noderole = 'primary' AND isactive AND shouldhaveshards AND groupid NOT IN
     (SELECT groupid FROM pg_dist_placement JOIN pg_dist_shard USING (shardid)
@@ -139,7 +143,8 @@ async def _of_node(
             store.dsn, host=address[0], port=address[1], timeout=CONNECT_SECONDS_MAX
         )
         try:
-            settings = await connection.fetchrow(_SETTINGS, float(IN_DOUBT_SECONDS_MAX))
+            seconds = float(IN_DOUBT_SECONDS_MAX), float(STANDBY_SECONDS_MAX)
+            settings = await connection.fetchrow(_SETTINGS, *seconds)
         finally:
             connection.terminate()
     except (StoreError, *ERRORS) as error:
@@ -186,6 +191,11 @@ def _of_settings(settings: Any, nodes: int, pool: int) -> list[str]:
         lines.append(
             f"transactions that wait for the node that began them: {settings['in_doubt']}; start "
             "that node, or promote its standby"
+        )
+    if settings["unconfirmed"]:
+        lines.append(
+            "commits wait for a synchronous standby; start the standby, or remove it from "
+            "synchronous_standby_names"
         )
     needed = connections_of_a_server(nodes, pool)
     if settings["prepared"] < WIDE_SIZE * nodes:

@@ -146,6 +146,12 @@ class Fences:
             for shard in list(node.shards):
                 await _change_shard(connection, shard, _CLOSE, {"number": number})
 
+    async def are_closed(self, number: int) -> bool:
+        """Whether all fences are still closed with this number. Then no change of definitions and
+        no write has been committed since they were closed, because a fence that was opened never
+        has this number again."""
+        return await self._states() == ({(number, CLOSED)}, [])
+
     async def open(self, number: int, version: int, value: bytes) -> None:
         """Open the fences that were closed with `number`. They get the `version` and the `value` of
         the catalog's row."""
@@ -198,6 +204,15 @@ class Fences:
     async def rescue(self) -> None:
         """If any fence is closed, or fences have different versions, open the fences of all
         reachable nodes. Afterwards, raises the error of an unreachable node."""
+        states, problems = await self._states()
+        if len(states) > 1 or any(weight == CLOSED for _, weight in states):
+            version, value = await self._raise_version()
+            await self._open(sorted({number for number, _ in states}), version, value)
+        _raise_first(problems)
+
+    async def _states(self) -> tuple[set[tuple[int, int]], list[BaseException]]:
+        """The versions and weights of the fences at all reachable nodes, and the errors of the
+        unreachable ones."""
         states: set[tuple[int, int]] = set()
 
         async def look(node: Node) -> None:
@@ -206,11 +221,8 @@ class Fences:
                 states.update(map(tuple, await connection.fetch(_FENCES, slots)))
 
         nodes = [node for node in self._nodes.all if node.shards]
-        problems = await asyncio.gather(*map(look, nodes), return_exceptions=True)
-        if len(states) > 1 or any(weight == CLOSED for _, weight in states):
-            version, value = await self._raise_version()
-            await self._open(sorted({number for number, _ in states}), version, value)
-        _raise_first(problems)
+        results = await asyncio.gather(*map(look, nodes), return_exceptions=True)
+        return states, [result for result in results if result is not None]
 
     async def _raise_version(self) -> tuple[int, bytes]:
         """Give the catalog's row a new version, so that changes under way cannot commit. Returns

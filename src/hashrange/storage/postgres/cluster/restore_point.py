@@ -37,12 +37,19 @@ async def make(dsn: str, name: str) -> list[str]:
         await _check_rights(nodes)
         async with store.fences.changing(None):
             try:
-                await store.fences.close()
+                number = await store.fences.close()
                 making = (_make_at(node, name) for node in nodes)
                 places = await asyncio.gather(*making, return_exceptions=True)
+                whole = await store.fences.are_closed(number)
             finally:
                 await store.fences.rescue()
-        return _lines(nodes, places, name)
+        lines = _lines(nodes, places, name)
+        if not whole:  # a server opened them, because this process took too long
+            raise StoreError(
+                f"writes went on before every node had its restore point, so never restore to "
+                f"{name}; try again with another name"
+            )
+        return lines
     except ERRORS as error:
         raise store.explained(error) from None
     finally:
