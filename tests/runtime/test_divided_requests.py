@@ -1,4 +1,4 @@
-"""BatchWriteItem over several machines: one part for each machine, and one answer."""
+"""Batches of writes over several machines: one part for each machine, and one answer."""
 
 import asyncio
 from typing import Any
@@ -55,7 +55,9 @@ def batch(*names: str, **members: Any) -> dict[str, Any]:
     return {"RequestItems": {TABLE: puts, OTHER: deletes}, **members}
 
 
-def written(store: kv.AsyncStore, *bodies: dict[str, Any]) -> list[Any]:
+def written(
+    store: kv.AsyncStore, *bodies: dict[str, Any], operation: str = "BatchWriteItem"
+) -> list[Any]:
     """The outcomes of batches, one after the other. They follow a request that makes the tables
     known."""
     outcomes: list[Any] = []
@@ -63,9 +65,10 @@ def written(store: kv.AsyncStore, *bodies: dict[str, Any]) -> list[Any]:
     async def scenario() -> None:
         runtime = AsyncRuntime(store, asyncio.get_running_loop(), settings=MEASURED)
         runtime.tell_units()
-        for body in batch("first"), *bodies:
+        requests = [("BatchWriteItem", batch("first")), *((operation, it) for it in bodies)]
+        for name, body in requests:
             told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            runtime.submit("BatchWriteItem", msgspec.json.encode(body), told.set_result)
+            runtime.submit(name, msgspec.json.encode(body), told.set_result)
             outcomes.append(await told)
         await runtime.aclose()
 
@@ -146,3 +149,42 @@ def test_if_no_machine_can_write_the_request_fails() -> None:
     assert isinstance(outcome, ApiError)
     assert type(outcome) is InternalServerError
     assert len(store.failed) >= 2
+
+
+def statements(*names: str, **members: Any) -> dict[str, Any]:
+    """Inserts of items with these names, and statements that fail."""
+    texts = [f"""INSERT INTO "{TABLE}" VALUE {{'pk': '{name}', 'sk': '-'}}""" for name in names]
+    update = f"""UPDATE "{TABLE}" SET a = 1 WHERE pk = 'absent' AND sk = '-'"""
+    no_key = f"""DELETE FROM "{TABLE}" WHERE sk = '-'"""
+    texts[3:3] = [update, "SELEKT", no_key]
+    return {"Statements": [{"Statement": text} for text in texts], **members}
+
+
+@pytest.mark.parametrize("mode", ["TOTAL", "NONE"])
+def test_statements_have_the_answers_of_one_machine(mode: str) -> None:
+    body = statements(*NAMES, ReturnConsumedCapacity=mode)
+    name = "BatchExecuteStatement"
+    one = msgspec.json.decode(new_runtime()[1].call(name, msgspec.json.encode(body)))
+    inner, sync = new_runtime()
+    [outcome] = written(Failing(inner, kv.StoreError("away")), body, operation=name)
+    assert msgspec.json.decode(outcome) == one
+    assert isinstance(outcome, Metered)
+    assert outcome.write_units == len(NAMES) + 1
+    for name in NAMES:
+        assert b"Item" in sync.call("GetItem", msgspec.json.encode(get(name)))
+
+
+def test_statements_for_a_machine_that_is_away_fail_alone() -> None:
+    inner, sync = new_runtime()
+    store = Failing(inner, kv.StoreError("away"))
+    body = statements(*NAMES, AWAY)
+    [outcome] = written(store, body, operation="BatchExecuteStatement")
+    responses = msgspec.json.decode(outcome)["Responses"]
+    codes = [each["Error"]["Code"] if "Error" in each else None for each in responses]
+    assert codes.pop() == "InternalServerError"
+    assert codes[4] == "ValidationError"
+    del codes[3:6]
+    assert {*codes} == {None, "InternalServerError"}
+    for name, code in zip(NAMES, codes, strict=True):
+        found = b"Item" in sync.call("GetItem", msgspec.json.encode(get(name)))
+        assert found == (code is None)

@@ -3,10 +3,11 @@
 A failed statement has an Error in its place in the response. The other statements are still run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from msgspec import Raw
+from msgspec import Raw, Struct, json
+from msgspec.structs import replace
 
 from hashrange.engine import fetch, throughput, writes
 from hashrange.engine.capacity import Receipt
@@ -29,6 +30,7 @@ from hashrange.model.errors import (
 from hashrange.model.tables import Table
 from hashrange.operations.common import inputs, number_sets, outputs
 from hashrange.operations.common.parse import decode
+from hashrange.operations.operation import Division, Outcomes, Part
 from hashrange.operations.partiql import statements
 
 Member = requests.BatchStatementRequest
@@ -118,13 +120,17 @@ def decide(request: Request, moment: Moment) -> Decide:
 def _target(member: Member, statement: Statement, moment: Moment) -> Fetch[Target | ApiError]:
     try:
         table = yield from fetch.table(statements.table_name(statement), moment)
-        if isinstance(statement, Select):
-            key = statements.single_key(statement, table, "BatchExecuteStatement")
-            return Wanted(table, statements.row_key(table, key))
-        return_old = member.return_values_on_condition_check_failure == "ALL_OLD"
-        return statements.item_write(statement, table, return_old)
+        return _target_in(table, member, statement)
     except ApiError as fault:
         return fault
+
+
+def _target_in(table: Table, member: Member, statement: Statement) -> Target:
+    if isinstance(statement, Select):
+        key = statements.single_key(statement, table, "BatchExecuteStatement")
+        return Wanted(table, statements.row_key(table, key))
+    return_old = member.return_values_on_condition_check_failure == "ALL_OLD"
+    return statements.item_write(statement, table, return_old)
 
 
 def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
@@ -245,3 +251,72 @@ def _error(fault: ApiError) -> dict[str, Any]:
     if isinstance(fault, ValidationException):
         code = "ValidationError"
     return {"Code": code, "Message": fault.message, **fault.members}
+
+
+# ---- a part for each place ----
+
+
+def divide(
+    request: Request, tables: Mapping[str, Table], place_of: Callable[[bytes], Hashable]
+) -> list[Part]:
+    """See `Division`. Reads are not divided: a store reads from several places at once. Nor is a
+    request for capacity, because the units that are shown for one failed condition depend on the
+    other statements."""
+    if not request.writes or request.body.return_consumed_capacity not in (None, "NONE"):
+        return []
+    groups: dict[Hashable, list[int]] = {}
+    faulty: list[int] = []
+    for number, member in enumerate(request.body.statements):
+        try:
+            key = _key(member, request.bound[number], tables)
+            groups.setdefault(place_of(key), []).append(number)
+        except ApiError:
+            faulty.append(number)
+    if len(groups) < 2:
+        return []
+    next(iter(groups.values())).extend(faulty)
+    return [_part(request, group) for group in groups.values()]
+
+
+def _key(member: Member, statement: Statement | ApiError, tables: Mapping[str, Table]) -> bytes:
+    """The row key that a statement writes. Raises ApiError if the statement has a fault."""
+    if isinstance(statement, ApiError):
+        raise statement
+    table = tables[fetch.plain_name(statements.table_name(statement))]
+    return _target_in(table, member, statement).key.key
+
+
+def _part(request: Request, numbers: Sequence[int]) -> Part:
+    members = [request.body.statements[number] for number in numbers]
+    body = replace(request.body, statements=members)
+    bound = [request.bound[number] for number in numbers]
+    return Part(Request(body, bound, writes=True), json.encode(body))
+
+
+def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
+    """See `Division`. The statements of a part that has failed have the part's error."""
+    failures = [outcome for outcome in outcomes if isinstance(outcome, ApiError)]
+    if len(failures) == len(outcomes):
+        raise failures[0]
+    responses: dict[int, Any] = {}
+    for part, outcome in zip(parts, outcomes, strict=True):
+        members = part.request.body.statements
+        if isinstance(outcome, ApiError):
+            answers: Sequence[Any] = [_failed(each, outcome) for each in part.request.bound]
+        else:
+            answers = json.decode(outcome, type=_Answer).Responses
+        responses.update(zip(map(id, members), answers, strict=True))
+    return json.encode({"Responses": [responses[id(it)] for it in request.body.statements]})
+
+
+class _Answer(Struct):
+    Responses: list[Raw]
+
+
+def _failed(statement: Statement | ApiError, failure: ApiError) -> dict[str, Any]:
+    if isinstance(statement, ApiError):
+        return {"Error": _error(statement)}
+    return {"Error": _error(failure), "TableName": statements.table_name(statement)}
+
+
+DIVISION = Division(divide, join)

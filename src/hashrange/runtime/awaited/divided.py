@@ -1,8 +1,8 @@
 """Divides a request into parts, one for each machine that has some of its rows.
 
-An operation such as BatchWriteItem is not atomic, so it need not be one transaction over several
-machines, which would cost much more. Each part is a request of its own. It joins other requests for
-its machine, and if that machine cannot be reached, only this part fails.
+BatchWriteItem and BatchExecuteStatement are not atomic, so they need not be one transaction over
+several machines, which would cost much more. Each part is a request of its own. It joins other
+requests for its machine, and if that machine cannot be reached, only this part fails.
 """
 
 from collections.abc import Sequence
