@@ -1,4 +1,5 @@
-"""One file for each operation of the API, to be read from top to bottom: parse, decide, respond.
+"""The operations of the API, one file for each. Each file parses, decides and responds, in this
+order.
 
 `OPERATIONS` is the registry: it maps the name of each operation to its `Operation`.
 """

@@ -1,9 +1,9 @@
 """The condition keys of requests: the properties of requests that policies may use.
 
 A request is a list of `Member`s, each an action on a resource that a policy must allow. Names of
-keys are in lower case, and a key without a value is absent. Source: Service Authorization
-Reference, "Actions, resources, and condition keys for Amazon DynamoDB"; developer guide, "Using IAM
-policy conditions for fine-grained access control".
+condition keys are in lower case. A condition key without a value is absent. Source: Service
+Authorization Reference, "Actions, resources, and condition keys for Amazon DynamoDB"; developer
+guide, "Using IAM policy conditions for fine-grained access control".
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,9 +46,9 @@ def no_keys(table: Table | None) -> Keys:
 class Member(Struct):
     """An action on a resource, for which a request needs a permission.
 
-    `table_name` is the name or ARN of a table as the request has it; empty if the request names the
-    resource by its ARN. `number` is the member's place in BatchExecuteStatement, which denies its
-    members one by one.
+    `table_name` is the table's name or ARN in the request; empty if the request names the resource
+    itself by an ARN. `number` is the position of a statement in BatchExecuteStatement, whose
+    statements are denied one by one.
     """
 
     action: str
@@ -60,8 +60,8 @@ class Member(Struct):
 
 
 def members(name: str, request: Any, caller: Caller, resources: Resources) -> list[Member]:
-    """The members of a request that need permissions, in order. `resources` is the function by
-    which the operation names the resources of a request."""
+    """The members of a request that need permissions, in order. `resources` is the function that
+    lists the resources of a request of this operation."""
     find = _BY_NAME.get(name)
     if find is not None:
         return list(find(request, caller))
@@ -76,7 +76,7 @@ def members(name: str, request: Any, caller: Caller, resources: Resources) -> li
 
 
 def of_one_table(name: str, request: Any, table: Table) -> Keys:
-    """All condition keys of a request about the items of one table."""
+    """All condition keys of a request for items of one table."""
     return _OTHERS.get(name, _none)(request)(table)
 
 
@@ -106,8 +106,8 @@ def _member(
 def _leading(
     source: TableOrIndex | None, values: Callable[[str], Iterable[AttributeValue | None]]
 ) -> Keys:
-    """The condition keys with partition key values. `values` returns the values that the request
-    has for an attribute."""
+    """The condition keys that hold partition key values. `values` returns the request's values of
+    an attribute."""
     keys: Keys = {}
     if source is None:
         return keys
@@ -130,8 +130,8 @@ def _attributes(*names: Iterable[str]) -> Keys:
 
 
 def _members_of(request: Any, select: str | None = None) -> Keys:
-    """The condition keys for the members of a request that say what to return. `select` is the
-    value of `dynamodb:select`."""
+    """The condition keys of ReturnConsumedCapacity, ReturnValues and, if `select` is given,
+    `dynamodb:select`."""
     keys: Keys = {}
     for key, member in (
         ("dynamodb:returnconsumedcapacity", "return_consumed_capacity"),
@@ -153,8 +153,10 @@ def _selected(projection: Any) -> str:
 
 
 def _read_keys(request: Any, projection: Any, also: Keys, table: Table | None) -> Keys:
-    """The condition keys of a GetItem, alone or in a transaction, and the keys `also`. Without a
-    projection, the request names no attributes."""
+    """The condition keys of a GetItem, alone or in a transaction, together with `also`.
+
+    Without a projection, there is no key `dynamodb:attributes`.
+    """
     names = _attributes(request.key, named(projection)) if projection is not None else {}
     select = _members_of(request, _selected(projection))
     return {**_of_items(table, [request.key]), **names, **select, **also}
@@ -284,7 +286,7 @@ def _written(table: Table | None, where: Node | None) -> Keys:
 
 
 def _returned(returning: Any) -> str:
-    """The ReturnValues that a RETURNING clause means: `MODIFIED OLD` is UPDATED_OLD."""
+    """The ReturnValues that corresponds to a RETURNING clause: `MODIFIED OLD` is UPDATED_OLD."""
     which, image = returning
     return f"{'UPDATED' if which == 'MODIFIED' else which}_{image}"
 
@@ -332,8 +334,8 @@ def _execute_transaction(request: Any, caller: Caller) -> Iterator[Member]:
 
 
 def refuse(request: Any, refusals: Mapping[int, ApiError]) -> Any:
-    """The request to BatchExecuteStatement, with errors in place of some members. `refusals` has
-    the error for each of these members, by the member's number."""
+    """The request to BatchExecuteStatement, with errors in place of refused statements. `refusals`
+    maps the position of each refused statement to its error."""
     if not refusals:
         return request
     bound = [refusals.get(number, each) for number, each in enumerate(request.bound)]

@@ -13,12 +13,12 @@ from hashrange.operations.resources import Resources, nothing
 
 
 def _passed_on(request: Any) -> int:
-    """The weight of a request whose rows are passed on as they are stored."""
+    """The weight of a request whose rows are returned as they are stored."""
     return 0
 
 
 class Part(NamedTuple):
-    """A smaller request, built from some members of a larger one, and the smaller one's body."""
+    """A smaller request with some members of a larger one, and the body of the smaller request."""
 
     request: Any
     body: bytes
@@ -29,12 +29,12 @@ Outcomes = Sequence[bytes | ApiError]
 
 
 class Division(Struct, frozen=True, gc=False):
-    """How a request that is not atomic is divided by the places of its rows.
+    """How a request that is not atomic is divided by the places where its rows are stored.
 
     `divide(request, tables, place_of)` returns one part for each place. `tables` has the
     definitions by name, and `place_of` returns the place of a row key. `join(request, parts,
     outcomes)` returns the response to the whole request. It raises ApiError if all parts have
-    failed, or if one has failed and cannot succeed later.
+    failed, or if one has failed with an error that is not retryable.
     """
 
     divide: Callable[[Any, Mapping[str, Table], Callable[[bytes], Hashable]], Sequence[Part]]
@@ -49,15 +49,14 @@ class Operation(Struct, frozen=True, gc=False):
     """`parse` turns a body into a checked request; `decide` runs it.
 
     A request that `writes` is decided inside the write transaction. If only some requests of an
-    operation write, `writes` is a function that says whether a request does. A `single_read`
-    operation reads at most one row and writes nothing, so it takes a cheaper path. A `long`
-    operation usually takes longer than other requests should have to wait. On an event loop,
-    `prepare` is called in a thread before the first request: it may import a large library. A
-    `random` operation gets entropy. An operation `on_table` is given the table that its request
-    names: `decide(request, table, moment)`. `resources(request, caller)` names the resources that a
-    request touches, and the actions that it needs on them. `weight(request)` is the number of times
-    that the request goes through each row that it reads (see `engine.cost`). An operation with a
-    `division` may be divided by the machines that have its rows.
+    operation write, `writes` is a function of the request. A `single_read` operation reads at most
+    one row and writes nothing, so it takes a cheaper path. A `long` operation usually takes so long
+    that other requests should not wait for it. On an event loop, `prepare` is called in a thread
+    before the first request: it may import a large library. A `random` operation gets entropy. An
+    operation `on_table` gets the table that its request names: `decide(request, table, moment)`.
+    `resources(request, caller)` lists the resources of a request, and the actions that it needs on
+    them. `weight(request)` is the number of times that each row is processed (see `engine.cost`).
+    With a `division`, a request may be divided among the machines that have its rows.
     """
 
     name: str

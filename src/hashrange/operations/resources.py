@@ -1,10 +1,10 @@
 """The resources that a request uses, as ARNs, and the IAM action that it needs on each.
 
-Most actions have the name of the operation. A transaction needs the actions of its members
-instead (PutItem, ConditionCheckItem, ...), and a PartiQL statement needs the action of its kind.
-Source: Service Authorization Reference, "Actions, resources, and condition keys for Amazon
-DynamoDB"; developer guide, "Using IAM with DynamoDB transactions" and "IAM security policies with
-PartiQL for DynamoDB".
+Most actions have the name of the operation. A transaction needs the actions of its members instead
+(PutItem, ConditionCheckItem, ...), and a PartiQL statement needs the action for its kind. Source:
+Service Authorization Reference, "Actions, resources, and condition keys for Amazon DynamoDB";
+developer guide, "Using IAM with DynamoDB transactions" and "IAM security policies with PartiQL for
+DynamoDB".
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ ANY = "*"
 
 
 class Access(NamedTuple):
-    """An action, such as `dynamodb:GetItem`, on a resource: an ARN or `*`."""
+    """An action, such as `dynamodb:GetItem`, on a resource, which is an ARN or `*`."""
 
     action: str
     resource: str
@@ -32,25 +32,25 @@ Resources = Callable[[Any, Caller], list[Access]]
 
 
 def nothing(request: Any, caller: Caller) -> list[Access]:
-    """An empty list: no client can send the operation, so it needs no permission."""
+    """An empty list, for operations that need no permission because no client can send them."""
     return []
 
 
 def table_arn(name_or_arn: str, caller: Caller) -> str:
-    """The ARN of a table, which a request may name by its ARN as well."""
+    """The ARN of a table with this name or ARN."""
     if name_or_arn.startswith("arn:"):
         return name_or_arn
     return f"arn:aws:dynamodb:{caller.region}:{caller.account}:table/{name_or_arn}"
 
 
 def table_of(arn: str) -> str:
-    """The ARN of the table that a resource belongs to."""
+    """The ARN of the table in the ARN of a table, index or stream."""
     before, table, rest = arn.rpartition(":table/")
     return before + table + rest.partition("/")[0]
 
 
 def index_arn(name_or_arn: str, index_name: str | None, caller: Caller) -> str:
-    """The ARN of an index, or of the table if there is no index."""
+    """The ARN of an index, or of the table if `index_name` is None."""
     arn = table_arn(name_or_arn, caller)
     return arn if index_name is None else f"{arn}/index/{index_name}"
 
@@ -60,8 +60,7 @@ def _distinct(accesses: Iterable[tuple[str, str]]) -> list[Access]:
 
 
 def _body(request: Any) -> Any:
-    """The typed request. Many operations keep it in the `body` of an object that also has its
-    parsed parts."""
+    """The typed request. Many operations wrap it in an object that also has its parsed parts."""
     return getattr(request, "body", request)
 
 
@@ -86,8 +85,8 @@ def _stream(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _iterator(name: str, request: requests.GetRecords, caller: Caller) -> list[Access]:
-    """The access to the stream of a shard iterator. An iterator begins with the ARN of its stream.
-    The resource of a malformed iterator is `*`; it is refused later."""
+    """The access to the stream of a shard iterator. It is `*` for a malformed iterator, which the
+    operation will refuse."""
     arn, _, rest = request.shard_iterator.partition("|")
     return _distinct([(name, arn if rest else ANY)])
 
@@ -104,8 +103,7 @@ def _tagging(name: str, request: Any, caller: Caller) -> list[Access]:
 
 
 def _new_table(name: str, request: Any, caller: Caller) -> list[Access]:
-    """The accesses of CreateTable. With tags or a policy, it needs the actions that set them as
-    well."""
+    """The accesses of CreateTable, which needs further actions if it sets tags or a policy."""
     body: requests.CreateTable = _body(request)
     names = [name]
     if body.tags:
@@ -141,8 +139,8 @@ def _transaction_writes(name: str, request: Any, caller: Caller) -> list[Access]
 
 
 def _statements(statements: Iterable[Statement | ApiError], caller: Caller) -> list[Access]:
-    """The accesses of statements. EXISTS needs the same access as a SELECT. A statement with an
-    error uses no resource."""
+    """The accesses of statements. EXISTS needs the same access as a SELECT. An invalid statement
+    needs none."""
     accesses = []
     for each in statements:
         if isinstance(each, ApiError):
@@ -197,7 +195,7 @@ listed accesses the table that it names."""
 
 
 def of(name: str) -> Resources:
-    """The function that names the resources that a request of this operation touches."""
+    """The function that lists the accesses of a request of this operation."""
     return partial(_BY_NAME.get(name, _table), name)
 
 
@@ -209,7 +207,7 @@ def _global_table_arn(name: str, caller: Caller) -> str:
 
 
 def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
-    """The ARNs that a member names; none if the member is absent."""
+    """The ARNs in a member of a request; none if the member is absent."""
     named = request.get(member)
     if named is None:
         return []
@@ -225,7 +223,7 @@ def _arns(member: str, request: dict[str, Any], caller: Caller) -> list[str]:
 
 
 def of_members(name: str, *members: str) -> Resources:
-    """A function that finds the resources in these members of a request; `*` if all are absent."""
+    """A function that finds the resources of a request in these members; `*` if all are absent."""
 
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:
         arns = [arn for member in members for arn in _arns(member, request, caller)]
@@ -241,8 +239,8 @@ _RESTORING = (
 
 
 def of_restore(name: str, *members: str) -> Resources:
-    """Like `of_members`, with the additional actions on the new table, which the last member
-    names."""
+    """Like `of_members`, with the additional actions that a restore needs on the new table. The
+    last member names the new table."""
     named = of_members(name, *members)
 
     def find(request: dict[str, Any], caller: Caller) -> list[Access]:

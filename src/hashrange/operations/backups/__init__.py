@@ -1,4 +1,4 @@
-"""On-demand backups of tables, recovery to a point in time, and restores from either of them."""
+"""Operations on on-demand backups, point-in-time recovery and restores of tables."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,8 +21,8 @@ def _parse(name: str, body: bytes) -> Json:
 
 
 def _operation(name: str, decide: Decision, *members: str, writes: bool = False) -> Operation:
-    """An operation on backups. `members` are the members of a request that name its resources; the
-    last member of a restore names the new table."""
+    """An operation on backups. `members` are the members of a request that name its resources. For
+    a restore, the last one names the new table."""
     find = resources.of_restore if name.startswith("Restore") else resources.of_members
     return Operation(
         name,

@@ -1,6 +1,6 @@
-"""UpdateContinuousBackups and DescribeContinuousBackups: recovery to a point in time.
+"""UpdateContinuousBackups and DescribeContinuousBackups: point-in-time recovery of a table.
 
-While it is enabled, the table has a history (`engine.history`).
+While point-in-time recovery is enabled, the table has a history (`engine.history`).
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ LATENESS_SECONDS = 300
 
 
 def latest(recovery: Recovery, now: float) -> float:
-    """The latest time to which a table can be restored."""
+    """The latest time to which a table can be restored, in epoch seconds."""
     return max(recovery.since, now - LATENESS_SECONDS)
 
 
@@ -43,8 +43,11 @@ def update(request: Json, moment: Moment) -> Decide:
 
 
 def _recovery(table: Table, days: int | None, moment: Moment) -> Recovery:
-    """The recovery settings of a table after a request that enables recovery. If recovery is
-    enabled already, it continues, but changes older than its former period are gone."""
+    """The recovery settings of a table after a request that enables recovery.
+
+    If recovery was enabled before, a longer period does not bring back changes that are older than
+    the former period.
+    """
     before = table.recovery
     if before is None:
         return Recovery(moment.now, days or DAYS)
@@ -61,15 +64,15 @@ def _enabled(table: Table, days: int | None, moment: Moment) -> Fetch[Table]:
 
 
 def _disabled(table: Table) -> Fetch[Table]:
-    """The table without point-in-time recovery. Its history is kept only while copies of the table
-    are being made."""
+    """The table without point-in-time recovery. Its history is kept while a backup of the table is
+    being copied."""
     if table.history is None or (yield from backups.is_copied(table)):
         return replace(table, recovery=None)
     return replace(table, recovery=None, history=None)
 
 
 def describe(request: Json, moment: Moment) -> Decide:
-    """The description of a table's backups; the table may still be CREATING."""
+    """The description of a table's continuous backups. The table may still be CREATING."""
     named = fetch.plain_name(request["TableName"])
     table = yield from fetch.find_table(named)
     if table is None:

@@ -1,7 +1,7 @@
 """CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
 
-A backup is the table as of the commit of CreateBackup. Its rows are copied afterwards, in steps,
-while the table is used; it is AVAILABLE at once, since a restore waits for the copy.
+A backup has the table's items as of the commit of CreateBackup. They are copied afterwards, in
+steps. The backup is AVAILABLE at once, because a restore waits for the copy.
 """
 
 from hashrange.engine import backups, fetch
@@ -38,7 +38,8 @@ def delete(request: Json, moment: Moment) -> Decide:
 
 
 def listed(request: Json, moment: Moment) -> Decide:
-    """A page of backups. The lower bound of their times is inclusive, the upper bound exclusive."""
+    """A page of backups. The lower bound of the creation time is inclusive, the upper bound
+    exclusive."""
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
         raise invalid_parameter("Time range lower bound must be less than or equal to upper bound")
@@ -76,7 +77,7 @@ def _is_wanted(backup: Backup, request: Json) -> bool:
 
 
 def _place(arn: str) -> tuple[str, str]:
-    """The sort key of a backup in lists: its id, which begins with its time, and then the name of
-    its table."""
+    """The sort key of a backup in lists: its id, which begins with its time, then its table's
+    name."""
     table_arn, _, id_ = arn.rpartition("/backup/")
     return id_, fetch.plain_name(table_arn)

@@ -1,9 +1,8 @@
 """RestoreTableFromBackup and RestoreTableToPointInTime: a new table with the items of another.
 
-The table is created as by CreateTable. It has the keys of the source. Its indexes, billing mode,
-throughput and encryption are those of the source too, unless the request gives others. Everything
-else is as in a new table. The table is CREATING until it has its items, which are put into it in
-steps. Messages marked as assumed are not known from the service.
+The new table has the keys of the source and, unless the request overrides them, its indexes,
+billing mode, throughput and encryption. It is CREATING until all items have been put into it, in
+steps. Messages marked as assumed are guesses: those of DynamoDB are not known.
 """
 
 from datetime import UTC, datetime
@@ -80,8 +79,11 @@ def to_point_in_time(request: Json, moment: Moment) -> Decide:
 def _state(
     source: Table, at: float, target: Table, spaces: int, moment: Moment
 ) -> Fetch[list[AnyChange]]:
-    """The changes that begin a hidden backup of the source as of the time `at`. The present rows of
-    the source are copied; later, the changes since that time are undone in the copy."""
+    """The changes that begin a hidden backup of the source as of the time `at`.
+
+    The present rows of the source are copied, and then all changes after `at` are undone in the
+    copy.
+    """
     restoring = Restoring(target.name, target.id)
     backup, changed, _ = yield from backups.begin(
         source, target.name, "RESTORE", moment, restoring, spaces
@@ -93,7 +95,8 @@ def _state(
 
 
 def _check_time(request: Json) -> None:
-    """Raises ValidationException unless the request gives a time, or asks for the latest."""
+    """Raises ValidationException unless the request has either RestoreDateTime or
+    UseLatestRestorableTime."""
     newest, chosen = request.get("UseLatestRestorableTime"), request.get("RestoreDateTime")
     if not newest and chosen is None:
         raise ValidationException(
@@ -160,7 +163,8 @@ def _answer(table: Table, changes: list[AnyChange], moment: Moment) -> Decision:
 
 
 def _creation(source: Table, request: Json) -> create_table.Request:
-    """The request to CreateTable that makes the new table. Raises ValidationException."""
+    """The request to CreateTable that makes the new table. Raises ValidationException if it is
+    invalid."""
     described = describe(source, source.created_at, "ACTIVE")
     mode = request.get("BillingModeOverride") or source.billing_mode
     on_demand = mode == "PAY_PER_REQUEST"
@@ -194,9 +198,11 @@ def _creation(source: Table, request: Json) -> create_table.Request:
 def _indexes(
     described: list[dict[str, Any]], override: list[dict[str, Any]] | None, on_demand: bool
 ) -> list[dict[str, Any]]:
-    """The indexes of the new table: the indexes of the source or, if the request lists indexes,
-    those of the request. Raises ValidationException if the source lacks one of the listed
-    indexes."""
+    """The indexes of the new table: those of `override`, or all indexes of the source if it is
+    None.
+
+    Raises ValidationException if an index in `override` matches no index of the source.
+    """
     if override is None:
         return [_kept(index, on_demand) for index in described]
     there = [_normal(sources.shape(index)) for index in described]
@@ -219,7 +225,7 @@ def _kept(index: dict[str, Any], on_demand: bool) -> dict[str, Any]:
 
 
 def _normal(shape: dict[str, Any]) -> dict[str, Any]:
-    """An index's shape with its projected names sorted, so that their order makes no difference."""
+    """An index's shape with sorted NonKeyAttributes, so that shapes can be compared."""
     projection = dict(shape.get("Projection") or {})
     if "NonKeyAttributes" in projection:
         projection["NonKeyAttributes"] = sorted(projection["NonKeyAttributes"])
@@ -227,7 +233,7 @@ def _normal(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def _definitions(source: Table, body: dict[str, Any]) -> list[dict[str, str]]:
-    """The definitions of the attributes that the new table's keys and indexes name."""
+    """The definitions of the attributes in the keys of the new table and its indexes."""
     schemas = [body["KeySchema"]]
     for member in _INDEXES:
         for index in body.get(member, ()):

@@ -1,4 +1,4 @@
-"""The parts that operations on backups share: lookups of tables and backups, checks of ARNs, and
+"""Code that operations on backups share: lookups of tables and backups, checks of ARNs,
 descriptions."""
 
 import re
@@ -31,7 +31,7 @@ _UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
 def table_to_back_up(named: str, moment: Moment) -> Fetch[Table]:
     """The table with this name or ARN.
 
-    Raises TableNotFoundException, even if the table exists but is still being created.
+    Raises TableNotFoundException if there is no such table, or if it is still being created.
     """
     table = yield from fetch.find_table(named)
     if table is None or moment.now < table.active_at:
@@ -48,7 +48,11 @@ def check_arn(arn: str) -> None:
 
 
 def backup(arn: str, moment: Moment) -> Fetch[Backup]:
-    """The backup of this ARN. Raises AccessDeniedException and BackupNotFoundException."""
+    """The backup with this ARN.
+
+    Raises AccessDeniedException if it belongs to another account, and BackupNotFoundException if it
+    does not exist.
+    """
     if arn.split(":")[4] != moment.caller.account:
         raise AccessDeniedException("Access is denied")
     stored = yield from backups.find(arn)
@@ -58,8 +62,8 @@ def backup(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def unused(arn: str, moment: Moment) -> Fetch[Backup]:
-    """The backup of this ARN. Raises BackupInUseException if a restore is using the backup.
-    DynamoDB's message for this case is not known; ours is a guess."""
+    """The backup with this ARN. Raises BackupInUseException if a restore is using it; the message
+    is a guess."""
     stored = yield from backup(arn, moment)
     if stored.restoring is not None:
         raise BackupInUseException(f"Backup is being restored: {arn}")
@@ -67,8 +71,7 @@ def unused(arn: str, moment: Moment) -> Fetch[Backup]:
 
 
 def details(backup: Backup, status: str) -> dict[str, Any]:
-    """The BackupDetails of a backup. Together with the names of its table, they are a
-    BackupSummary."""
+    """The BackupDetails of a backup. A BackupSummary also has the name, id and ARN of the table."""
     shown: dict[str, Any] = {
         "BackupArn": backup.arn,
         "BackupName": backup.name,
@@ -106,12 +109,12 @@ def description(backup: Backup, status: str) -> dict[str, Any]:
 
 
 def units(described: dict[str, Any]) -> dict[str, int]:
-    """The provisioned throughput in the description of a table or index, as requests have it."""
+    """The ProvisionedThroughput of a request, made from the description of a table or index."""
     return {name: described["ProvisionedThroughput"][name] for name in _UNITS}
 
 
 def shape(index: dict[str, Any]) -> dict[str, Any]:
-    """The members in the description of an index that define the content of the index."""
+    """The parts of an index's description that determine the content of the index."""
     names = ("KeySchema", "VectorAttribute", "SearchSchema", "Projection", "Dimensions")
     return {name: index[name] for name in (*names, "DistanceFunction") if name in index}
 

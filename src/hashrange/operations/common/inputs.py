@@ -1,4 +1,4 @@
-"""Checks of requests that several operations share, before any table is looked up."""
+"""Checks that several operations share. They are made before any table is looked up."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, wraps
@@ -51,7 +51,7 @@ OLD_CONDITION = ("Expected", "ConditionalOperator")
 def expressions(
     request: Any, new: tuple[str, ...], old: tuple[str, ...] = ()
 ) -> Expressions | None:
-    """The placeholders of a request that uses expression parameters; None if it uses none.
+    """The placeholders of a request, None if it uses no expression parameters.
 
     Raises the errors of `uses_expressions`.
     """
@@ -59,7 +59,7 @@ def expressions(
 
 
 def placeholders(request: Any) -> Expressions:
-    """ExpressionAttributeNames and ExpressionAttributeValues of a request, checked."""
+    """The checked ExpressionAttributeNames and ExpressionAttributeValues of a request."""
     values = getattr(request, "expression_attribute_values", None)
     legacy = request.legacy or isinstance(request, _ACTIONS)
     return Expressions(request.expression_attribute_names, values, legacy)
@@ -69,8 +69,8 @@ def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -
     """Whether a request uses expression parameters.
 
     `new` has the names of the operation's expression parameters, and `old` those of its legacy
-    parameters. Raises ValidationException if both kinds are used, or placeholders without an
-    expression.
+    parameters. Raises ValidationException if the request uses both kinds, or if it has placeholders
+    but no expression.
     """
     kind = request.__class__
     members = _expression_fields(kind).values(request)
@@ -80,8 +80,8 @@ def uses_expressions(request: Any, new: tuple[str, ...], old: tuple[str, ...]) -
 
 
 class _ExpressionFields(NamedTuple):
-    """The fields of a type of request that hold expression or legacy parameters: their names, and a
-    function that returns their values."""
+    """The fields of a request type that hold expression or legacy parameters: names, and a getter
+    of the values."""
 
     names: tuple[str, ...]
     values: Callable[[Any], tuple[Any, ...]]
@@ -95,8 +95,8 @@ def _expression_fields(kind: Any) -> _ExpressionFields:
 
 @lru_cache(maxsize=500)
 def _uses(kind: Any, types: tuple[type, ...], new: tuple[str, ...], old: tuple[str, ...]) -> bool:
-    """The result of `uses_expressions`, which depends only on the members that are present, not on
-    their content. `types` has NoneType for each absent member."""
+    """The result of `uses_expressions`, cached by the members that are present. `types` has
+    NoneType for each absent member."""
     fields = {
         name
         for name, type_ in zip(_expression_fields(kind).names, types, strict=True)
@@ -131,8 +131,11 @@ def _refuse_both(used: Sequence[str], legacy_used: Sequence[str]) -> NoReturn:
 
 def check_one_kind(groups: Iterable[Any], new: Sequence[str], old: Sequence[str]) -> None:
     """Raises ValidationException if a request uses both expression parameters (`new`) and legacy
-    parameters (`old`). `groups` are the parts of the request for its tables; the parameters may be
-    in different groups."""
+    parameters (`old`).
+
+    `groups` are the parts of the request, one for each table. The two kinds may be in different
+    parts.
+    """
     groups = list(groups)
 
     def used(names: Sequence[str]) -> list[str]:
@@ -149,7 +152,7 @@ def check_distinct(keys: Sequence[Item]) -> None:
 
 
 def key(item_key: Item) -> int:
-    """Check a Key parameter, make it canonical, and return its size in bytes."""
+    """Check a Key parameter, make its values canonical in place, and return its size in bytes."""
     size = normalize_item(item_key)
     check_key_not_empty(item_key)
     return size
@@ -163,18 +166,16 @@ def check_key_not_empty(item_key: Item) -> None:
 
 
 def in_envelope(request: requests.Structure, refusal: ValidationException) -> ValidationException:
-    """The error of an early fault in PutItem, UpdateItem, DeleteItem or Query: its message begins
-    with the words of `ENVELOPE`.
+    """The error for a fault that PutItem, UpdateItem, DeleteItem or Query finds early.
 
-    Later faults are reported without these words, and so are all faults of other operations and of
-    requests that legacy validation reads.
+    Its message begins with `ENVELOPE`, except under legacy validation.
     """
     return ValidationException(refusal.legacy if request.legacy else ENVELOPE + refusal.message)
 
 
 def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:
-    """Decorates a check of an operation that the service checks with its legacy validation. Errors
-    of the check get the legacy wording."""
+    """Decorates a check for which the service uses its legacy validation: errors get the legacy
+    wording."""
 
     @wraps(check)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -187,7 +188,7 @@ def legacy_validation(check: Callable[P, T]) -> Callable[P, T]:
 
 
 def item(attributes: Item) -> int:
-    """Check an item to be put, make it canonical, and return its size in bytes."""
+    """Check an item to be put, make its values canonical in place, and return its size in bytes."""
     size = normalize_item(attributes)
     check_size(size)
     return size
@@ -202,8 +203,8 @@ def check_size(size: int) -> None:
 def condition(request: Any, placeholders: Expressions | None) -> Condition | None:
     """The condition of a write, from ConditionExpression or Expected.
 
-    Call this after the other expressions of the request have been parsed. Raises
-    ValidationException if a placeholder is used neither in them nor in the condition.
+    Call this after parsing all other expressions of the request. Raises ValidationException if a
+    placeholder is used in none of the expressions.
     """
     parsed: Condition | None = None
     if placeholders is None:

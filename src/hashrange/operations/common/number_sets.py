@@ -1,7 +1,7 @@
 """The order of number sets in responses.
 
-Sets are stored in ascending order, and single reads, BatchGetItem, Query and the ReturnValues of
-single writes show them so. Scan, transactions, PartiQL and streams show a number set in the order
+Sets are stored in ascending order, in which GetItem, BatchGetItem, Query and the ReturnValues of
+single writes return them. Scan, transactions, PartiQL and streams return a number set in the order
 of a Java HashSet of BigDecimals that was filled in ascending order. Captured on the service in
 October 2026; the hash functions are those of the Java platform's documentation.
 """
@@ -27,7 +27,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def in_hash_order(response: Any) -> Raw:
-    """A response, or a part of one, as JSON with its number sets in hash order."""
+    """The JSON of a response, or of a part of it, with its number sets in hash order."""
     encoded = _encode(response)
     if encoded.find(b"[", _FIRST_BRACKET_MAX) > 0:
         encoded = _NUMBER_SET.sub(_reordered, encoded)
@@ -35,7 +35,7 @@ def in_hash_order(response: Any) -> Raw:
 
 
 def item_in_hash_order(item: dict[str, Any]) -> dict[str, Any]:
-    """An item with its number sets in hash order, to become part of an error."""
+    """A decoded item with its number sets in hash order, for an error."""
     decoded: dict[str, Any] = msgspec.json.decode(in_hash_order({"Item": item}))["Item"]
     return decoded
 
@@ -51,7 +51,7 @@ def hash_order(ascending: Sequence[str]) -> list[str]:
 
 
 def _hash(number: str) -> int:
-    """BigDecimal.hashCode of a number without trailing zeros, in 32 bits."""
+    """The 32-bit BigDecimal.hashCode of a number without its trailing zeros."""
     whole, _, fraction = number.lstrip("-").partition(".")
     digits = whole + fraction
     significant = digits.rstrip("0")

@@ -1,4 +1,4 @@
-"""Members that the responses of several operations share."""
+"""Response members that several operations share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ thirty times as much memory."""
 
 
 def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
-    """The projection of one of several rows. After a large row, other requests get a turn."""
+    """The projection of one of several rows. After a large row, other requests may run."""
     attributes = projected(row, project)
     if row.size > LARGE_BYTES:
         row.forget()
@@ -30,7 +30,7 @@ def shown(row: Row, project: Callable[[Item], Item]) -> Fetch[Any]:
 
 
 def projected(row: Row, project: Callable[[Item], Item]) -> Any:
-    """The projection of a row. The projection of a large row is returned as JSON."""
+    """The projection of a row: JSON text if the row is large, otherwise the decoded attributes."""
     picked = project(row.item)
     return Raw(json.encode(picked)) if row.size > LARGE_BYTES and picked else picked
 
@@ -38,7 +38,8 @@ def projected(row: Row, project: Callable[[Item], Item]) -> Any:
 def add_consumed(
     response: Response, receipt: Receipt | Charge, mode: str | None, name: str
 ) -> None:
-    """Add ConsumedCapacity of a request on one table. `name` is the name or ARN that it used."""
+    """Add ConsumedCapacity of a request on one table. `name` is the table's name or ARN in the
+    request."""
     if mode and mode != "NONE":
         vectors = receipt.vector_bytes or ()
         response["ConsumedCapacity"] = _consumed(receipt.charges, mode, name, False, vectors)
@@ -47,8 +48,8 @@ def add_consumed(
 def add_consumed_list(
     response: Response, receipt: Receipt, mode: str | None, tables: Mapping[str, Table]
 ) -> None:
-    """Add ConsumedCapacity of a request on several tables. Each table has the name or ARN that the
-    request uses for it."""
+    """Add ConsumedCapacity of a request on several tables. `tables` is keyed by the tables' names
+    or ARNs in the request."""
     if not mode or mode == "NONE":
         return
     names = {table.name: name for name, table in tables.items()}
@@ -73,11 +74,10 @@ def _consumed(
 ) -> dict[str, Any]:
     """The ConsumedCapacity of one table; `mode` is TOTAL or INDEXES.
 
-    `vectors` are the charges of vector indexes of all tables. They are shown only in the mode
-    INDEXES.
+    `vectors` are the charges of the vector indexes of all tables. They are shown only with INDEXES.
 
-    With `split`, units are repeated as ReadCapacityUnits or WriteCapacityUnits. Only transactions
-    repeat them; a transaction either reads or writes.
+    With `split`, which only transactions use, units are repeated as ReadCapacityUnits or
+    WriteCapacityUnits.
     """
     table = charges[0].table
     kind = "WriteCapacityUnits" if charges[0].written else "ReadCapacityUnits"
@@ -104,7 +104,7 @@ def _consumed(
 def of_write(response: Response, table: Table, request: Any) -> Response | Respond:
     """The response of a write of one item, with all members that the request asks for.
 
-    ConsumedCapacity and ItemCollectionMetrics are added when the rows that are written are known.
+    ConsumedCapacity and ItemCollectionMetrics are added later, when the written rows are known.
     """
     mode, metrics_wanted = request.return_consumed_capacity, request.return_item_collection_metrics
     if not mode and not metrics_wanted:
@@ -123,8 +123,8 @@ def of_write(response: Response, table: Table, request: Any) -> Response | Respo
 def add_collections(
     response: Response, receipt: Receipt, tables: Mapping[str, Table], wanted: str | None
 ) -> None:
-    """Add ItemCollectionMetrics of writes to several tables. `tables` has them by the name or ARN
-    that the request uses."""
+    """Add ItemCollectionMetrics of writes to several tables. `tables` is keyed by the tables' names
+    or ARNs in the request."""
     if wanted != "SIZE":
         return
     sizes = {
@@ -137,8 +137,8 @@ def add_collections(
 
 
 def _collection_metrics(receipt: Receipt, table: Table) -> list[dict[str, Any]]:
-    """For each item collection that was written to: its key, and the range of whole GB in which its
-    size lies."""
+    """The ItemCollectionMetrics of each item collection that was written to: its key, and its size
+    as a range of whole GB."""
     return [
         {
             "ItemCollectionKey": key,

@@ -1,4 +1,4 @@
-"""Parses a request's body. If the fast path refuses it, the slow path finds the error."""
+"""Parses a request's body. If the fast parser refuses the body, a slower one finds the error."""
 
 from functools import cache
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ Request = TypeVar("Request", bound=Structure)
 
 
 def decode(body: bytes, type: type[Request]) -> Request:
-    """The request of this type, decoded from a body of JSON.
+    """Decode a JSON body into a request of this type.
 
     Raises SerializationException or ValidationException. The content of attribute values is not
     checked yet.
@@ -29,7 +29,7 @@ def decode(body: bytes, type: type[Request]) -> Request:
 
 @cache
 def _legacy(type: type[Request]) -> Any:
-    """A subtype of a type of request, for requests that the service's legacy validation reads."""
+    """A subtype of a request type. It marks requests that the service's legacy validation reads."""
     return msgspec.defstruct(
         type.__name__, [], bases=(type,), namespace={"legacy": True}, frozen=True, kw_only=True
     )

@@ -1,1 +1,1 @@
-"""Contributor Insights: reports of the keys that are used and throttled most."""
+"""Contributor Insights: reports of the most accessed and most throttled keys."""

@@ -1,8 +1,7 @@
 """ListContributorInsights: the tables and global indexes whose insights are not disabled.
 
 A table comes before its indexes. NextToken is base64 of JSON: the names of the last table and index
-of the page. On the service, an empty page may have a NextToken; here only the last page can be
-empty.
+of the page. On the service, any empty page may have a NextToken. Here, an empty page has none.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -10,10 +10,10 @@ Response = dict[str, Any]
 
 
 def find(table_name: str, index_name: str | None) -> Fetch[tuple[Table, Table | Index]]:
-    """The table that a request names, and the owner of the insights: the index that the request
-    names, or else the table.
+    """The table with this name, and the owner of the insights, which is the index or else the
+    table.
 
-    Raises ResourceNotFoundException. A local index has no insights of its own, so it is not found.
+    Raises ResourceNotFoundException, also for a local index, which cannot have insights of its own.
     """
     table = yield from described_table(table_name)
     if index_name is None:
@@ -27,8 +27,8 @@ def find(table_name: str, index_name: str | None) -> Fetch[tuple[Table, Table | 
 
 
 def shown(table: Table, owner: Table | Index, status: str) -> Response:
-    """The members that the responses of all operations on Contributor Insights share. `owner` is
-    the table or index that has the insights."""
+    """The members that all responses on Contributor Insights share. `owner` is the table or index
+    that has the insights."""
     response = {"TableName": table.name}
     if isinstance(owner, Index):
         response["IndexName"] = owner.name

@@ -1,8 +1,7 @@
-"""UpdateContributorInsights: enables the reports of a table or global index, or disables them.
+"""UpdateContributorInsights: enables or disables the reports of a table or global index.
 
-The operation may be repeated: if nothing changes, the answer is the current status. Enabling
-without a mode sets the default mode, whatever the mode was before. A mode together with DISABLE is
-ignored. Captured on the service in October 2026.
+A request that changes nothing succeeds and returns the current status. Enabling without a mode sets
+the default mode. DISABLE ignores the mode. Captured on the service in October 2026.
 """
 
 from msgspec.structs import replace
@@ -44,7 +43,7 @@ def decide(request: requests.UpdateContributorInsights, moment: Moment) -> Decid
 def _changed(
     old: Insights | None, request: requests.UpdateContributorInsights, moment: Moment
 ) -> Insights | None:
-    """The insights after the request: `old` itself if nothing changes."""
+    """The insights after the request: the object `old` itself if nothing changes."""
     now, settled_at = moment.now, moment.now + moment.settings.table_delay
     enabled = old is not None and old.enabled
     if request.contributor_insights_action == "DISABLE":

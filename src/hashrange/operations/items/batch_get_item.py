@@ -1,8 +1,8 @@
 """BatchGetItem: up to 100 items of any tables by key. Keys of items beyond 16 MB are unprocessed.
 
-So are keys of items beyond `RESPONSE_BYTES_MAX` of JSON. Only items with very many tiny values
-reach this limit: the JSON `{"NULL":true}` is fourteen times as long as the size that DynamoDB
-counts for this value.
+The JSON of the items has a second limit, `RESPONSE_BYTES_MAX`. Only items with very many tiny
+values reach it: the JSON `{"NULL":true}` is fourteen times as long as the size that DynamoDB counts
+for it.
 """
 
 from typing import Any
@@ -82,7 +82,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 def _refused(
     request: Request, tables: dict[str, Table], row_keys: dict[str, list[RowKey]]
 ) -> Fetch[set[tuple[str, bytes]]]:
-    """The keys whose reads are not admitted, each with the name of its table."""
+    """The keys that throttling refuses, each with the name of its table."""
     places = [(name, key) for name, each in row_keys.items() for key in each]
     wanted = request.body.request_items
     asked = [
@@ -106,8 +106,8 @@ def _read(
 ) -> Fetch[Response]:
     """Read rows in the order of the request, in steps.
 
-    From the first key whose row exceeds a limit, all keys are unprocessed. Keys that throughput has
-    `refused` are unprocessed as well.
+    The first key whose row exceeds a limit and all keys after it are unprocessed, as are the
+    `refused` keys.
     """
     responses: dict[str, list[Any]] = {name: [] for name in row_keys}
     places = [(name, at) for name, each in row_keys.items() for at in range(len(each))]

@@ -108,7 +108,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 def _admitted(
     request: Request, wanted: list[ItemWrite]
 ) -> Fetch[tuple[list[ItemWrite], dict[str, list[Any]]]]:
-    """The writes that are admitted, and the others as the request has them, by table."""
+    """The writes that throttling admits, and the refused writes by table, as they are in the
+    request."""
     refused = yield from throughput.admit_some([writes.admission(write) for write in wanted])
     named_writes = [
         (name, each) for name, group in request.body.request_items.items() for each in group
@@ -135,9 +136,11 @@ def _item_write(table: Table, write: BatchWrite) -> ItemWrite:
 def divide(
     request: Request, tables: Mapping[str, Table], place_of: Callable[[bytes], Hashable]
 ) -> list[Part]:
-    """See `Division`. All writes of the request have been checked against these tables. But if an
-    item may be too large together with its entries in local indexes, that is known only after a
-    read; then the request is not divided, so that an invalid request writes nothing."""
+    """Implements `Division.divide`. All writes have already been checked against the tables.
+
+    A request is not divided if an item may be too large together with its entries in local indexes:
+    only a read can tell, and an invalid request must write nothing.
+    """
     if any(
         write.size * (1 + len(table.indexes)) > ITEM_BYTES_MAX
         for name, group in request.writes.items()
@@ -155,7 +158,7 @@ def divide(
 
 
 def _part(request: Request, numbers: Mapping[str, Sequence[int]]) -> Part:
-    """The part with some of the writes: for each table, those with these numbers."""
+    """A part with some writes of a request. `numbers` has their positions for each table."""
     named = request.body.request_items
     wanted = {name: [named[name][at] for at in group] for name, group in numbers.items()}
     writes = {name: [request.writes[name][at] for at in group] for name, group in numbers.items()}
@@ -164,7 +167,7 @@ def _part(request: Request, numbers: Mapping[str, Sequence[int]]) -> Part:
 
 
 def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
-    """See `Division`."""
+    """Implements `Division.join`."""
     failures = [outcome for outcome in outcomes if isinstance(outcome, ApiError)]
     for failure in failures:
         if len(failures) == len(outcomes) or not isinstance(failure, UNPROCESSED):
@@ -186,8 +189,8 @@ def join(request: Request, parts: Sequence[Part], outcomes: Outcomes) -> bytes:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    """The sum of two parts of a response: numbers are added, lists joined, and the members of
-    objects summed by name."""
+    """Two parts of a response combined: numbers are added, lists joined, and objects combined by
+    member."""
     if isinstance(one, dict):
         return one | {
             name: _sum(one[name], it) if name in one else it for name, it in other.items()

@@ -1,4 +1,4 @@
-"""DeleteItem: removes one item by its key. It also succeeds if there is no such item."""
+"""DeleteItem: removes one item by its key. It also succeeds if the item does not exist."""
 
 from msgspec import Struct
 

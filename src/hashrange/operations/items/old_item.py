@@ -1,4 +1,4 @@
-"""The response of PutItem and DeleteItem: the old item, if the request asks for it."""
+"""The response of PutItem and DeleteItem, with the old item if the request asks for it."""
 
 from msgspec import Raw
 

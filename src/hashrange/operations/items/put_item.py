@@ -1,4 +1,4 @@
-"""PutItem: writes a whole item, which replaces an item with the same key."""
+"""PutItem: writes a whole item and replaces any item with the same key."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""UpdateItem: changes attributes of one item, which is created if it does not exist."""
+"""UpdateItem: changes attributes of one item, or creates the item if it does not exist."""
 
 from msgspec import Raw, Struct
 
@@ -48,8 +48,8 @@ def parse(body: bytes) -> Request:
 def _expressed(request: requests.UpdateItem) -> tuple[Update | None, Condition | None]:
     """The update and the condition of a request that has expressions.
 
-    Faults of the condition are reported before faults of the update. Legacy validation, which is
-    also used for transactions, reports faults of the update first.
+    Faults of the condition are reported first. Under legacy validation, faults of the update come
+    first.
     """
     placeholders = inputs.placeholders(request)
     update: Update | None = None
@@ -85,8 +85,8 @@ def decide(request: Request, table: Table, moment: Moment) -> Decide:
 
 
 def _attributes(request: Request, change: ItemChange) -> Response:
-    """A response with the image that ReturnValues asks for. The image is left out if it is
-    empty."""
+    """A response with the attributes that ReturnValues asks for. If there are none, Attributes is
+    absent."""
     update, old, new = request.update, change.old, change.new
     if new is None or request.returned == "NONE":
         return {}

@@ -1,6 +1,6 @@
 """BatchExecuteStatement: up to 25 PartiQL statements on single items, all reads or all writes.
 
-A failed statement has an Error in its place in the response. The other statements are still run.
+If a statement fails, its place in the response has an Error, and the other statements still run.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -54,8 +54,7 @@ Target = Wanted | ItemWrite
 
 
 class Request(NamedTuple):
-    """A checked request. For each member, `bound` holds the statement or the error that was found
-    in it."""
+    """A checked request. For each member, `bound` has either its statement or the error in it."""
 
     body: requests.BatchExecuteStatement
     bound: list[Statement | ApiError]
@@ -73,9 +72,9 @@ def parse(body: bytes) -> Request:
 
 
 def _kind(member: Member) -> Literal["read", "write"] | None:
-    """Whether a member reads or writes, by its text alone.
+    """Whether a member reads or writes, according to the text of its statement.
 
-    None if one of its parameters is refused, or if the text is not a statement, or is EXISTS.
+    None if a parameter is invalid, if the text is not a valid statement, or if it is EXISTS.
     """
     try:
         statements.normalize_all(member.parameters)
@@ -140,7 +139,7 @@ def _check_distinct(targets: Sequence[Target | ApiError]) -> None:
 
 
 def _admitted(request: Request, targets: list[Target | ApiError]) -> Fetch[list[Target | ApiError]]:
-    """The targets, with an error in place of each target that throughput does not admit."""
+    """The targets, with an error in place of each target that throttling refuses."""
     asked = [
         _admission(target, bool(member.consistent_read))
         for member, target in zip(request.body.statements, targets, strict=True)
@@ -216,11 +215,11 @@ def _respond(
     receipt: Receipt,
     refused: Receipt | None = None,
 ) -> Raw:
-    """The response. The answer to a member names its table if the table was found, even if the
-    member failed. `shown` makes an item from a member's statement and outcome.
+    """The response. Each member's part names its table if the table was found, even if the member
+    failed. `shown` makes the item to return from a member's statement and outcome.
 
-    `refused` has the units of the failed conditions. DynamoDB adds them to the sum of a table that
-    another member has written to, and shows them nowhere else.
+    `refused` has the units of failed conditions. DynamoDB shows them only in the sum of a table to
+    which another member has written.
     """
     responses: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}

@@ -1,4 +1,4 @@
-"""ExecuteStatement: one PartiQL statement, which reads a page (SELECT) or writes one item."""
+"""ExecuteStatement: one PartiQL statement that reads a page (SELECT) or writes one item."""
 
 from typing import NamedTuple
 
@@ -19,8 +19,8 @@ from hashrange.operations.partiql.select import Numerals, Position
 
 
 class Request(NamedTuple):
-    """A checked request. `start` is where the page of a SELECT begins. `writes` tells whether items
-    may be changed."""
+    """A checked request. `start` is where the page of a SELECT begins. `writes` says whether the
+    request may change items."""
 
     body: requests.ExecuteStatement
     statement: Statement
@@ -69,8 +69,8 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _shown(refusal: ConditionalCheckFailedException) -> ConditionalCheckFailedException:
-    """The error in the form in which this operation returns it. If the error has an item, its
-    message is in a member called Message, not message."""
+    """The error in the form in which ExecuteStatement returns it. If the error has an item, its
+    message is in a member `Message`, not `message`."""
     if "Item" in refusal.members:
         refusal.members["Item"] = number_sets.item_in_hash_order(refusal.members["Item"])
         refusal.message_member = "Message"

@@ -1,6 +1,6 @@
-"""ExecuteTransaction: up to 100 PartiQL statements, all of them reads or all of them writes.
+"""ExecuteTransaction: up to 100 PartiQL statements, either all reads or all writes.
 
-Each write becomes the same `ItemWrite` as in TransactWriteItems; EXISTS becomes a condition check.
+Each write becomes the same `ItemWrite` as in TransactWriteItems. EXISTS becomes a condition check.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ _MODE = "ReturnValuesOnConditionCheckFailure"
 
 
 class Request(NamedTuple):
-    """A checked request. It has `reads` or `changes`; the other list is empty."""
+    """A checked request. Either `reads` or `changes` is empty."""
 
     body: requests.ExecuteTransaction
     reads: list[Select]
@@ -70,8 +70,8 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(request: requests.ExecuteTransaction) -> bytes:
-    """The fingerprint of a request. It is the same whether ReturnValuesOnConditionCheckFailure is
-    NONE or absent."""
+    """The fingerprint of a request. A ReturnValuesOnConditionCheckFailure of NONE counts as
+    absent."""
     content = msgspec.to_builtins(request.transact_statements)
     for member in content:
         member["Statement"] = member["Statement"].strip()
@@ -94,8 +94,8 @@ def _bind(parsed: partiql_tree.Statement, member: requests.ParameterizedStatemen
 
 
 def _numbered(position: int, function: Callable[..., T], *arguments: Any) -> T:
-    """The result of the function. If it raises ValidationException, the position of the statement
-    is added to the message."""
+    """Call the function and return its result. If it raises ValidationException, the statement's
+    position is added to the message."""
     try:
         return function(*arguments)
     except ValidationException as fault:
@@ -117,10 +117,10 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _tables(request: Request, moment: Moment) -> Fetch[Tables]:
-    """The tables by the names that the statements use. If a table does not exist, the transaction
-    is cancelled.
+    """The tables by the names that the statements use.
 
-    TransactWriteItems raises ResourceNotFoundException instead.
+    Raises TransactionCanceledException if a table does not exist. TransactWriteItems would raise
+    ResourceNotFoundException.
     """
     names = [statements.table_name(each) for each in (*request.reads, *request.changes)]
     results: list[Table | ApiError] = []

@@ -1,8 +1,8 @@
-"""SELECT: finds the rows of a table or index that a WHERE clause selects, and reads a page.
+"""SELECT: finds the rows of a table or index that match a WHERE clause, and reads a page of them.
 
-If the clause names partition keys, its ranges are read one after the other, and each is charged
-separately; otherwise the table or index is scanned. Pages are joined by a NextToken: base64 of JSON
-(digest of the statement, number of the range, key of the last row).
+If the clause has partition key values, ranges of rows are read one after another, and each is
+charged separately. Otherwise the table or index is scanned. NextToken is base64 of JSON: digest of
+the statement, number of the range, key of the last row.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -52,18 +52,18 @@ _TOKEN: Any = tuple[bytes, int, dict[str, dict[Literal["S", "N", "B"], str]] | N
 
 
 def numerals(parameters: Sequence[AttributeValue] | None) -> Numerals:
-    """The parameters that are numbers. Call this before the parameters are bound, which makes
-    numbers canonical."""
+    """The parameters that are numbers. Call this before binding the parameters, which converts
+    numbers to canonical form."""
     return [each["N"] for each in parameters or () if each.get("N") is not None]
 
 
 def parse_token(request: requests.ExecuteStatement, numerals: Numerals) -> Position:
-    """The position at which the page begins. Raises ValidationException for a token of another
-    statement.
+    """The position at which the page begins. Raises ValidationException for another statement's
+    token.
 
-    The statement must have the same text as in the request that returned the token, and its
-    parameters the same values. The service regards numbers of different scales as different, and a
-    list or map as different even from itself, so a statement with a list or map is never resumed.
+    The text and the parameter values must be those of the request that returned the token. The
+    service treats 1 and 1.0 as different, and a list or map as different even from itself. So a
+    token is always refused if a parameter is a list or map.
     """
     if request.next_token is None:
         return START
@@ -95,7 +95,7 @@ def decide(
     start: Position,
     moment: Moment,
 ) -> Decide:
-    """A page of the items that the statement selects."""
+    """Return a page of the items that the statement selects."""
     table = yield from fetch.table(statement.table_name, moment)
     consistent = bool(request.consistent_read)
     source = _source(table, statement, consistent)
@@ -135,11 +135,11 @@ def decide(
 def _end(
     table: Table, source: TableOrIndex, plan: ReadPlan, page: ItemPage, count: int
 ) -> tuple[Item | None, Position | None]:
-    """The LastEvaluatedKey, and the position of the next page. The number of this position is
-    counted from the first of the `count` ranges that were left for this page.
+    """The LastEvaluatedKey, and the position of the next page. The number in this position counts
+    from the first of the `count` ranges that were left for this page.
 
-    If a clause names items by their keys, DynamoDB shows the key of the last item that it looked
-    at, even if no page follows.
+    If a clause names items by their full keys, DynamoDB returns the key of the last item read, even
+    if no page follows.
     """
     last = ranges.last_key(table, source, page.last) if page.last else None
     if not _names_items(source, plan):
@@ -158,14 +158,14 @@ def _end(
 
 
 def _names_items(source: TableOrIndex, plan: ReadPlan) -> bool:
-    """Whether each query names one item by its key."""
+    """Whether each query names a single item by its full key."""
     if plan.queries is None or isinstance(source, Index):
         return False
     return not source.range or all(query.range_equals for query in plan.queries)
 
 
 def _spelled(key: Item, numerals: Numerals) -> Item:
-    """The key as DynamoDB shows it: with its numbers spelled as in the parameters."""
+    """The key as DynamoDB returns it: its numbers are spelled as in the parameters."""
     texts = {numbers.canonical(each): each for each in numerals}
     return {
         name: {"N": texts.get(value["N"], value["N"])} if "N" in value else value
@@ -174,8 +174,8 @@ def _spelled(key: Item, numerals: Numerals) -> Item:
 
 
 def _reverse(source: TableOrIndex, order: Sequence[Order]) -> bool:
-    """Whether partitions are read backwards. They are if ORDER BY has the sort key with DESC, or
-    names only the partition key of a source that has a sort key."""
+    """Whether partitions are read backwards: if ORDER BY has the sort key with DESC, or if the
+    source has a sort key and ORDER BY names only the partition key."""
     sorts = [each.descending for each in order if each.name in source.range]
     return any(sorts) if sorts else bool(order and source.range)
 
@@ -238,7 +238,8 @@ def _bounds(
     start: Position,
     reverse: bool,
 ) -> list[Bounds]:
-    """The ranges that are left to read from the position `start` on."""
+    """The ranges that are still to be read. Raises ValidationException if the position `start` is
+    not valid."""
     if plan.queries is None:
         every = [ranges.of_scan(None, None)]
     else:
@@ -256,8 +257,8 @@ def _in_order(
 ) -> list[Bounds]:
     """The ranges of the queries. Ranges of one partition are in the order of their sort keys.
 
-    With ORDER BY, partitions are sorted as well. Otherwise they are in the order in which the
-    statement names them.
+    With ORDER BY, partitions are sorted by their keys. Otherwise they are in the order of the
+    statement.
     """
     partitions = _partitions(queries)
     if order:
@@ -271,8 +272,7 @@ def _in_order(
 
 
 def _partitions(queries: Sequence[KeyQuery]) -> list[AttributeValue]:
-    """The values of the partition key, each once, in the order in which the statement names
-    them."""
+    """The distinct values of the partition key, in the order of the statement."""
     return list({str(query.hash_values): query.hash_values[0] for query in queries}.values())
 
 

@@ -41,9 +41,9 @@ AnyWrite = Write | Exists
 
 @inputs.legacy_validation
 def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
-    """A statement with its parameters, which are made canonical in place.
+    """Parse a statement and bind its parameters, which are converted to canonical form in place.
 
-    A fault of a parameter is reported before faults of the text.
+    A fault of a parameter is reported before any fault of the text.
     """
     normalize_all(parameters)
     return partiql.bind(partiql.parse(text), parameters or ())
@@ -51,7 +51,7 @@ def bind(text: str, parameters: Sequence[AttributeValue] | None) -> Statement:
 
 @inputs.legacy_validation
 def normalize_all(parameters: Sequence[AttributeValue] | None) -> int:
-    """Make the values canonical in place, and return their size in bytes.
+    """Convert the values to canonical form in place, and return their total size in bytes.
 
     A parameter may be nested one level deeper than an attribute.
     """
@@ -64,13 +64,12 @@ digest has only bytes of 255."""
 
 
 def table_name(statement: Statement) -> str:
-    """The name or ARN of the table that a statement is about."""
+    """The name or ARN of the table in a statement."""
     return statement.select.table_name if isinstance(statement, Exists) else statement.table_name
 
 
 def weight(statement: Statement) -> int:
-    """The number of times that a statement goes through each row that it reads (see
-    `engine.cost`)."""
+    """The number of times that a statement processes each row that it reads (see `engine.cost`)."""
     total = 1
     where = statement.select.where if isinstance(statement, Exists) else None
     where = getattr(statement, "where", where)
@@ -82,9 +81,10 @@ def weight(statement: Statement) -> int:
 
 
 def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
-    """The item that a statement writes, and the other conditions of its WHERE clause.
+    """The item that a statement writes, and the conditions of its WHERE clause that are not on its
+    key.
 
-    The item is complete for an INSERT and consists of its key for other statements. Raises
+    The item is complete for an INSERT. For other statements, it has only the key. Raises
     ValidationException if the statement does not name a single item.
     """
     if isinstance(statement, Insert):
@@ -101,7 +101,8 @@ def target(statement: AnyWrite, table: Table) -> tuple[Item, Node | None]:
 
 
 def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite:
-    """The write that a statement makes of one item. Raises ValidationException."""
+    """The write that a statement makes of one item. Raises ValidationException if the statement
+    does not fit the table."""
     key, rest = target(statement, table)
     partiql_keys.check_key(key, table.key, table.types)
     keys.check_none_empty(table, key)
@@ -124,7 +125,8 @@ def item_write(statement: AnyWrite, table: Table, return_old: bool) -> ItemWrite
 
 
 def returned(statement: Statement, change: ItemChange) -> Any:
-    """The item that RETURNING returns. None if there is no such clause, or nothing to return."""
+    """The item that the RETURNING clause returns. None if there is no such clause, or nothing to
+    return."""
     returning = getattr(statement, "returning", None)
     if returning is None:
         return None
@@ -144,7 +146,8 @@ def returned(statement: Statement, change: ItemChange) -> Any:
 def single_key(select: Select, table: Table, operation: str) -> Item:
     """The key of the single item that a SELECT must name in a batch or transaction.
 
-    IN with a list of one value counts as an equality.
+    IN with a list of one value counts as an equality. Raises ValidationException if the SELECT does
+    not name a single item.
     """
     check_index_keys(select, table)
     select.check_columns()
@@ -166,7 +169,7 @@ def single_key(select: Select, table: Table, operation: str) -> Item:
 
 
 def check_disjoint(source: TableOrIndex, queries: Sequence[KeyQuery]) -> None:
-    """Raises ValidationException if two of the ranges that are read overlap."""
+    """Raises ValidationException if the ranges of two queries overlap."""
     every = [ranges.of_query(source, query) for query in queries]
     spans = sorted(
         (bounds.start, end)
@@ -180,14 +183,15 @@ def check_disjoint(source: TableOrIndex, queries: Sequence[KeyQuery]) -> None:
 
 
 def row_key(table: Table, key: Item) -> RowKey:
-    """The row key that belongs to a `single_key`. Raises ValidationException."""
+    """The row key for a key that `single_key` has returned. Raises ValidationException if the key
+    does not fit the table."""
     partiql_keys.check_key(key, table.key, table.types)
     keys.check_none_empty(table, key)
     return keys.of_key(table, key)
 
 
 def check_index_keys(select: Select, table: Table) -> None:
-    """Raises ValidationException for an index with a multi-attribute key."""
+    """Raises ValidationException if the SELECT reads an index with a multi-attribute key."""
     index = table.index(select.index_name) if select.index_name else None
     if index and (len(index.hash) > 1 or len(index.range) > 1):
         raise ValidationException(_MULTIPLE_KEYS)

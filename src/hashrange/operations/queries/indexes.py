@@ -1,4 +1,4 @@
-"""Checks whether an index can serve a read. Query, Scan and SELECT share these checks."""
+"""Checks that an index can serve a read. Query, Scan and SELECT share these checks."""
 
 from collections.abc import Iterable
 
@@ -8,13 +8,13 @@ from hashrange.model.tables import Index, Table, TableOrIndex
 
 
 def is_partial(source: TableOrIndex) -> bool:
-    """Whether the source is an index that does not hold all attributes of its items."""
+    """Whether the source is an index that lacks some attributes of its items."""
     return isinstance(source, Index) and source.projection != "ALL"
 
 
 def unprojected(table: Table, source: TableOrIndex, names: Iterable[str]) -> list[str]:
-    """The names of the attributes that an index does not hold, in the order of `names`. A table
-    holds all attributes."""
+    """The names of the attributes that the source lacks, in the order of `names`. A table lacks
+    none."""
     if not isinstance(source, Index) or source.projection == "ALL":
         return []
     held = {*table.key, *source.key, *source.include}
@@ -27,9 +27,9 @@ def not_built(index: Index) -> ValidationException:
 
 
 def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
-    """Raises ValidationException if a global index lacks attributes that are asked for.
+    """Raises ValidationException if a global index lacks requested attributes.
 
-    If a local index lacks attributes, they are fetched from the table.
+    Attributes that a local index lacks are read from the table.
     """
     if isinstance(source, Index) and not source.local:
         missing = unprojected(table, source, names)
@@ -40,10 +40,10 @@ def check_projected(table: Table, source: TableOrIndex, names: Iterable[str]) ->
 
 
 def check_filter_projected(table: Table, source: TableOrIndex, names: Iterable[str]) -> None:
-    """Raises ValidationException if a filter needs attributes that the index does not hold.
+    """Raises ValidationException if the index, even a local one, lacks attributes of a filter.
 
-    A local index is refused too, even if its items are fetched from the table (ScyllaDB's tests on
-    AWS). A Scan is not checked: its filter treats such attributes as absent.
+    Source: ScyllaDB's tests on AWS. Do not call this for a Scan, whose filter treats such
+    attributes as absent.
     """
     missing = unprojected(table, source, names)
     if missing:

@@ -1,4 +1,4 @@
-"""Pages of items: the common way in which Query, Scan and SELECT read a table or an index."""
+"""Pages of items: the code with which Query, Scan and SELECT read a table or an index."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
@@ -28,9 +28,9 @@ class PageOptions(Struct, gc=False):
     """How the rows of a page are read, filtered and projected.
 
     `matches` is None if every row is kept, and `project` is None if rows are kept unchanged.
-    `weight` is the number of times that these two functions go through a row (see `engine.cost`).
-    With `fetching`, attributes that a local index lacks are read from the table. `limit` is the
-    number of rows to evaluate. With `scanning`, each partition that a range reaches is charged
+    `weight` is the number of times that these two functions together process a row (see
+    `engine.cost`). With `fetching`, attributes that a local index lacks are read from the table.
+    `limit` is the largest number of rows to evaluate. With `scanning`, each partition is charged
     separately, because a Scan has no partition key.
     """
 
@@ -50,9 +50,9 @@ class PageOptions(Struct, gc=False):
 class ItemPage(Struct):
     """The items of a page, and the numbers of rows and bytes evaluated for it.
 
-    `ended_in` is the number of the range in which the page ended, None if all ranges were read to
-    their ends. With `between`, the page ended between that range and the previous one. `last` is
-    the last row evaluated, and `full` says whether the page has reached its limit.
+    `ended_in` is the number of the range in which the page ended; None if all ranges were read to
+    their ends. With `between`, the page ended before the first row of this range. `last` is the key
+    of the last row evaluated, and `full` says whether the page has reached its limit.
     """
 
     items: list[Any] = field(default_factory=list)
@@ -66,10 +66,10 @@ class ItemPage(Struct):
 
 
 def read(options: PageOptions, every: Sequence[Bounds], receipt: Receipt | None) -> Fetch[ItemPage]:
-    """Read one range after the other, until the limit or 1 MB of evaluated items is reached.
+    """Read one range after another, until the limit or 1 MB of evaluated items is reached.
 
-    If items of a local index are fetched, both they and their entries count towards the 1 MB. If
-    there is a receipt, all evaluated rows are charged to it.
+    If a local index's items are read from the table, both its entries and the items count towards
+    the 1 MB. All evaluated rows are charged to `receipt`, unless it is None.
     """
     page = ItemPage()
     for number, bounds in enumerate(every):
@@ -133,9 +133,10 @@ def _read_range(
 def _keep(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
 ) -> list[int]:
-    """Add rows to a page without a filter or projection. Returns the sizes of `stored`. If the
-    items of index entries were `fetched` from the table, the items are added instead of the
-    entries."""
+    """Add rows to a page without a filter or projection. Returns the sizes of `stored`.
+
+    If `stored` has index entries, `fetched` may have their items, which are then added instead.
+    """
     sizes, items = contents(stored)
     page.count += len(items)
     if not options.count_only:
@@ -146,10 +147,10 @@ def _keep(
 def _evaluate(
     options: PageOptions, stored: Sequence[StoredRow], fetched: list[Row] | None, page: ItemPage
 ) -> Fetch[list[int]]:
-    """Add the rows that pass the filter to a page, with a pause after each row that took long. If
-    the items of index entries were `fetched` from the table, the items are evaluated instead.
+    """Add the rows that pass the filter to a page, with pauses for other requests. Returns the
+    sizes of `stored`.
 
-    Returns the sizes of `stored`.
+    If `stored` has index entries, `fetched` may have their items, which are then evaluated instead.
     """
     matches, project, counts = options.matches, options.project, options.count_only
     entries = [Row(value) for _, value in stored]
@@ -176,8 +177,8 @@ def _fetch_items(
     receipt: Receipt | None,
     room: int,
 ) -> Fetch[list[Row]]:
-    """The items of entries of a local index, until they and the entries fill the page. `room` is
-    the number of bytes that are left in the page."""
+    """The items of a local index's entries, until entries and items fill the page. `room` is the
+    number of bytes left in the page."""
     table, index = options.table, options.source
     assert isinstance(index, Index)
     entries = [Row(value) for _, value in stored]
@@ -209,9 +210,9 @@ def _charge_partitions(
     """Charge a Scan for each partition that it reached. The units of each partition are rounded up
     separately.
 
-    So the smallest table on demand, which has four partitions, costs 2 units if it is read to its
-    end, or 4 units if the reads are strongly consistent. With `ended`, the page ended within the
-    bounds, at the last of `keys`.
+    So a scan of the smallest table on demand, which has four partitions, costs 2 units, or 4 with
+    strongly consistent reads. With `ended`, the page ended within the bounds, at the last of
+    `keys`.
     """
     starts = ranges.partition_starts(options.table, options.source)
     first = bisect_right(starts, bounds.start) - 1

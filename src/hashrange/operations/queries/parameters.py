@@ -1,4 +1,4 @@
-"""The parameters that Query and Scan share: their checks, and the answer with a page of items."""
+"""The parameters that Query and Scan share: their checks, and the response with a page of items."""
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ class Parameters(Struct, gc=False):
 
     @property
     def weight(self) -> int:
-        """The number of times that the request goes through each row that it reads (see
+        """The number of times that the request processes each row that it reads (see
         `engine.cost`)."""
         if self.filter:
             return 1 + self.filter.operators
@@ -43,7 +43,7 @@ def _fault(request: Given, message: str) -> ValidationException:
 
 
 def check_select(request: Given) -> None:
-    """Raises ValidationException if Select, which must not be None, has an invalid value."""
+    """Raises ValidationException if Select, which must be present, has an invalid value."""
     if request.select not in _SELECTS:
         raise _fault(
             request,
@@ -53,7 +53,7 @@ def check_select(request: Given) -> None:
 
 
 def check_selected(request: Given) -> None:
-    """Raises ValidationException if Select, which must not be None, contradicts other members."""
+    """Raises ValidationException if Select, which must be present, contradicts other members."""
     select = request.select
     chosen = None
     if request.projection_expression is not None:
@@ -79,7 +79,8 @@ def check_selected(request: Given) -> None:
 
 
 def find_source(table: Table, request: Given) -> TableOrIndex:
-    """The table or index to read. Raises ValidationException if it cannot be read."""
+    """The table or index to read. Raises ValidationException if the index does not exist or cannot
+    serve the read."""
     if request.index_name is None:
         return table
     index = table.index(request.index_name)
@@ -98,7 +99,7 @@ def find_source(table: Table, request: Given) -> TableOrIndex:
 
 
 def check_projected(table: Table, source: TableOrIndex, parameters: Parameters) -> None:
-    """Raises ValidationException if a global index lacks attributes that are asked for."""
+    """Raises ValidationException if a global index lacks requested attributes."""
     if not isinstance(source, Index) or source.local or source.projection == "ALL":
         return
     if parameters.body.select == "ALL_ATTRIBUTES":
@@ -111,7 +112,7 @@ def check_projected(table: Table, source: TableOrIndex, parameters: Parameters) 
 
 
 def check_paths(table: Table, parameters: Parameters) -> None:
-    """Raises ValidationException if an expression looks into a key attribute."""
+    """Raises ValidationException if the filter or projection has a path into a key attribute."""
     for part in (parameters.projection, parameters.filter):
         if part and part.containers:
             keys.check_scalar(table, part.containers)
@@ -125,7 +126,7 @@ def read_page(
     moment: Moment,
     query: KeyQuery | None = None,
 ) -> Decide:
-    """Read a page within the bounds, and answer with it. `query` is None for a Scan."""
+    """Read a page within the bounds and return the response. `query` is None for a Scan."""
     request, filter_, projection = parameters.body, parameters.filter, parameters.projection
     chooses = projection is not None or request.select == "ALL_ATTRIBUTES"
     options = PageOptions(
@@ -159,8 +160,8 @@ def read_page(
 
 
 def _must_fetch(table: Table, source: TableOrIndex, parameters: Parameters) -> bool:
-    """Whether a local index lacks requested attributes. (A global index that lacks some has been
-    refused before.)"""
+    """Whether requested attributes must be read from the table, because a local index lacks them.
+    (A global index that lacks them has already been refused.)"""
     if not indexes.is_partial(source):
         return False
     if parameters.body.select == "ALL_ATTRIBUTES":

@@ -1,4 +1,4 @@
-"""Query: items of one partition key value, in the order of the sort key."""
+"""Query: items with one partition key value, in the order of the sort key."""
 
 from msgspec import Struct
 

@@ -1,4 +1,5 @@
-"""Scan: all items of a table or an index in the order of their hash, or one segment of them."""
+"""Scan: the items of a table, an index or a segment, in the order of their hashed partition
+keys."""
 
 from msgspec import Struct
 

@@ -1,7 +1,7 @@
 """SearchVectors: the items whose vectors are nearest to a query vector.
 
-The service's answer is approximate; this answer is exact for the stored 32-bit numbers. The
-messages, and the order of the checks, were captured on the service in autumn 2026.
+The results of the service are approximate. These results are exact for the stored 32-bit numbers.
+The messages and the order of the checks were captured on the service in autumn 2026.
 """
 
 import re
@@ -84,8 +84,8 @@ def _vector(elements: Sequence[AttributeValue]) -> list[float]:
 
 
 def _plain_numbers(elements: Sequence[AttributeValue]) -> list[float] | None:
-    """The numbers of a vector, which can have thousands of elements. None if an element is not a
-    plain number, so that each element has to be checked by itself."""
+    """The numbers of a vector. None if an element is not a plain number: each must then be checked
+    separately."""
     try:
         texts = [element["N"] for element in elements]
         joined = ",".join(texts)
@@ -150,9 +150,9 @@ def _check(table: Table, index: VectorIndex, request: Request) -> None:
 def _results(
     table: Table, index: VectorIndex, matches: Sequence[Match], projection: Projection | None
 ) -> fetch.Fetch[tuple[list[Response], int]]:
-    """The results, and the size in bytes of their whole items, before any projection.
+    """The results, and the total size in bytes of their items before projection.
 
-    The results end before this size exceeds 16 MB. An item that no longer exists is left out.
+    Results after the first 16 MB of items are left out, and so are items that no longer exist.
     """
     owners = [(table, entries.owner(table, match.row.raw)) for match in matches]
     rows = yield from fetch.items(owners)
@@ -177,8 +177,8 @@ def _shown(
     stored: bytes,
     projection: Projection | None,
 ) -> Item:
-    """What the index shows of an item. The vector, rounded to 32 bits, is shown only if the
-    projection names it."""
+    """The projected attributes of an item that the index holds. The vector, rounded to 32-bit
+    numbers, is included only if the projection names it."""
     item = _without_vector(index, stored)
     if index.projection != "ALL":
         item = entries.projected(table, index, item)
@@ -192,12 +192,11 @@ def _shown(
 
 
 def _without_vector(index: VectorIndex, stored: bytes) -> dict[str, Any]:
-    """The other attributes of an item, which stay JSON.
+    """The item without its vector. The attributes remain JSON.
 
-    A vector takes long to decode, so it is cut out: its list ends at the first bracket. The text
-    before it, with a closing brace, and the text after it, with an opening brace, are decoded as
-    two objects. If both are valid, the list was an attribute of the item. Otherwise the whole item
-    is decoded.
+    Decoding a vector would take long, so its text is cut out, up to the first closing bracket. The
+    texts before and after it are decoded as two objects. If both are valid, the vector was an
+    attribute of the item. Otherwise the whole item is decoded.
     """
     opening = msgspec.json.encode(index.attribute) + b':{"L":['
     begin = stored.find(opening)

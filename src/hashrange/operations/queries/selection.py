@@ -1,8 +1,7 @@
-"""The items of a table that a FilterSpecification chooses. A Query or Scan with the members of the
-specification would return the same items.
+"""The items of a table that a FilterSpecification selects.
 
-The service's messages for a faulty FilterSpecification are not known. They are assumed to be those
-of Query and Scan.
+They are the items that a Query or Scan with the same members would return. The service's messages
+for an invalid FilterSpecification are not known; those of Query and Scan are used.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ EVERYTHING = Bounds(b"", None)
 
 
 class Selection(NamedTuple):
-    """The rows between two keys, the filter of their items, if there is one, and the projection."""
+    """The bounds of the rows, the filter of their items, if any, and the projection."""
 
     bounds: Bounds
     filter: Condition | None

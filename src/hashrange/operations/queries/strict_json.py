@@ -1,8 +1,8 @@
-"""The parser of SearchVectors, which is stricter than the parser of other operations.
+"""The JSON checks of SearchVectors, which are stricter than those of other operations.
 
-A member with a wrong JSON type, including null, is refused at its place; a missing required member
-is refused at the end of its object. The service reads this operation with a parser of its own,
-before it looks up the table; its messages name the place. Captured in autumn 2026.
+A member of a wrong JSON type, including null, is refused, and so is a missing required member. The
+message gives the line and column of the member, or of the end of the object. The service makes
+these checks before it looks up the table. Captured in autumn 2026.
 """
 
 import re
@@ -30,8 +30,11 @@ _INTEGER = re.compile(rb"-?[0-9]+").fullmatch
 
 
 def check(body: bytes) -> None:
-    """Check the members of a request. Raises SerializationException or ValidationException. JSON
-    with a syntax error is left to the decoder."""
+    """Check the types and presence of members. Raises SerializationException or
+    ValidationException.
+
+    JSON with a syntax error passes, because the decoder reports it.
+    """
     try:
         members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -62,7 +65,7 @@ def _fits(value: bytes, expected: str) -> bool:
 
 
 def _shown(value: bytes) -> str:
-    """A value of a wrong type, as the message names it."""
+    """A value of a wrong type, in the words of the message."""
     match value[:1]:
         case b"n":
             return "null"
@@ -79,7 +82,7 @@ def _shown(value: bytes) -> str:
 
 
 def _place(body: bytes, end: int) -> str:
-    """The line and column of the last byte before `end`, both from 1."""
+    """The line and column of the last byte before `end`, both counted from 1."""
     line = body.count(b"\n", 0, end) + 1
     column = end - (body.rfind(b"\n", 0, end) + 1)
     return f"at line {line} column {column}"

@@ -1,6 +1,6 @@
 """Operations on the policies of tables and streams, which are enforced if there is an access file.
 
-Their requests have no typed form: they are JSON that the service model has validated.
+The requests are JSON that has been validated against the service model.
 """
 
 from functools import partial

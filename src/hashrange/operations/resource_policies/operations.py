@@ -1,6 +1,6 @@
 """PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy.
 
-The answers were seen on the service, except for texts that are marked as assumed.
+The responses were seen on the service, except for texts that are marked as assumed.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ NO_POLICY = "NO_POLICY"
 
 
 class _Resource(NamedTuple):
-    """A table, or a stream of it, with its policy."""
+    """A table or one of its streams, with its policy."""
 
     table: Table
     arn: str
@@ -37,7 +37,8 @@ def get(request: Request, moment: Moment) -> Decide:
 
 
 def put(request: Request, moment: Moment) -> Decide:
-    """Set a policy. An equivalent policy changes nothing, not even the revision."""
+    """Set a policy. If an equivalent policy is already set, nothing changes, not even the
+    revision."""
     resource = yield from _find(request["ResourceArn"])
     _check_revision(request, resource)
     confirmed = bool(request.get("ConfirmRemoveSelfResourceAccess"))
@@ -73,7 +74,7 @@ def _find(arn: str) -> Fetch[_Resource]:
 
 
 def _check_revision(request: Request, resource: _Resource) -> None:
-    """Raises PolicyNotFoundException if the policy is not of the expected revision."""
+    """Raises PolicyNotFoundException if the policy does not have the expected revision."""
     expected = request.get("ExpectedRevisionId")
     current = NO_POLICY if resource.policy is None else resource.policy.id
     if expected not in (None, current):

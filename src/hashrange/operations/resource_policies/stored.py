@@ -1,4 +1,4 @@
-"""A resource policy as a table stores it, and the checks before it is stored."""
+"""Policies as tables store them, and the checks of a new policy."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -23,13 +23,13 @@ def new_policy(
     confirmed: bool,
     old: ResourcePolicy | None = None,
 ) -> ResourcePolicy:
-    """The policy of a request.
+    """Check the policy of a request, and return it as it will be stored.
 
-    Its revision is the time in milliseconds, or one more than the revision of the `old` policy if
-    that is greater.
+    Its revision is the time in milliseconds, or one more than the `old` revision if that is
+    greater.
 
-    Raises ValidationException. A policy that the caller could not change any more is refused too,
-    unless the request has `confirmed` it.
+    Raises ValidationException if the policy is invalid or, unless it is `confirmed`, would prevent
+    the caller from changing it later.
     """
     if len(text.encode()) > POLICY_BYTES_MAX:
         raise invalid_parameter(
@@ -51,20 +51,20 @@ def new_policy(
 
 
 def _principal(caller: Caller) -> Principal:
-    """The principal of a caller. A caller without a principal is the owner of the account."""
+    """The principal of a caller, which is the account's root user if the caller has none."""
     principal = cast(Principal | None, caller.principal)
     return principal or Principal(f"arn:aws:iam::{caller.account}:root")
 
 
 def policies_of(table: Table) -> Mapping[str, ResourcePolicy]:
-    """The policies of the table and of its streams, by ARN."""
+    """The policies of the table and its streams, by ARN."""
     own = {} if table.resource_policy is None else {table.arn: table.resource_policy}
     return {**own, **table.stream_policies}
 
 
 def with_policy(table: Table, arn: str, policy: ResourcePolicy | None) -> Table:
-    """The table after a policy of the table or of its stream is set, or removed if `policy` is
-    None. `arn` names the table or the stream."""
+    """The table with this policy for `arn`, which names the table or one of its streams. None
+    removes the policy."""
     if arn == table.arn:
         return replace(table, resource_policy=policy)
     others = {each: kept for each, kept in table.stream_policies.items() if each != arn}

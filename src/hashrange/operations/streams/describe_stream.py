@@ -1,4 +1,4 @@
-"""DescribeStream: a stream and its shards with their parents, at most 100 shards a page."""
+"""DescribeStream: a stream and its shards with their parents, at most 100 shards per page."""
 
 from itertools import islice
 from typing import Any
@@ -63,9 +63,12 @@ def _description(stream: Stream) -> dict[str, Any]:
 
 
 def _shard(stream: Stream, shard: Shard, settled: int) -> Fetch[dict[str, Any]]:
-    """The description of a shard. The sequence numbers of a closed shard end with that of its last
-    record, or with that of its start if it has no records. All commits before the time `settled`
-    have landed."""
+    """The description of a shard. All commits before the time `settled`, in epoch milliseconds, are
+    complete.
+
+    The ending sequence number of a closed shard is that of its last record or, if it has no
+    records, its starting sequence number.
+    """
     start = sequence_number(shard.start, 0, shard.slot)
     numbers = {"StartingSequenceNumber": start}
     if is_closed(stream, shard, settled):

@@ -1,4 +1,5 @@
-"""GetRecords: the records of a shard after the position of an iterator, at most 1,000 or 1 MB."""
+"""GetRecords: the records of a shard after the position of an iterator, at most 1,000 records or 1
+MB."""
 
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment

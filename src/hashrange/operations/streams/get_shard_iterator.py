@@ -1,4 +1,4 @@
-"""GetShardIterator: a position in a shard to read from, valid for 15 minutes."""
+"""GetShardIterator: an iterator for a position in a shard, valid for 15 minutes."""
 
 from hashrange.engine.decision import Decide, answer
 from hashrange.engine.fetch import Fetch, Moment

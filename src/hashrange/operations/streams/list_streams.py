@@ -1,4 +1,4 @@
-"""ListStreams: the streams of all tables or of one, at most 100 a page."""
+"""ListStreams: the streams of one table or of all tables, at most 100 per page."""
 
 from hashrange.engine.decision import Decide, Response, answer
 from hashrange.engine.fetch import Moment

@@ -1,6 +1,6 @@
 """Checks and lookups that the operations on streams share.
 
-The messages were seen on the service, except TRIMMED and EXPIRED.
+The messages were seen on the service, except TRIMMED and EXPIRED, which are from the service model.
 """
 
 import re
@@ -26,7 +26,7 @@ def check_arn(arn: str) -> None:
 
 
 def check_limit(limit: int | None, most: int) -> None:
-    """Raises ValidationException if the limit is above `most`. The service model states only the
+    """Raises ValidationException if the limit is above `most`. The service model has only the
     minimum."""
     if limit is not None and limit > most:
         raise ValidationException(
@@ -36,7 +36,7 @@ def check_limit(limit: int | None, most: int) -> None:
 
 
 def find(arn: str) -> Fetch[Stream]:
-    """The stream of this ARN. Raises ResourceNotFoundException."""
+    """The stream with this ARN. Raises ResourceNotFoundException."""
     stream = yield from streams.find(arn)
     if stream is None:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
@@ -44,8 +44,10 @@ def find(arn: str) -> Fetch[Stream]:
 
 
 def shard_of(stream: Stream, id_: str, latest: int) -> Shard:
-    """The shard of this id. `latest` is the time of the latest commit. Raises
-    ResourceNotFoundException."""
+    """The shard with this id. `latest` is the time of the latest commit in epoch milliseconds.
+
+    Raises ResourceNotFoundException.
+    """
     shard = find_shard(stream, id_, max(latest, stream.enabled_at))
     if shard is None:
         raise ResourceNotFoundException("Requested resource not found: Shard does not exist")

@@ -15,7 +15,7 @@ POSITION_BYTES_MAX = 32
 
 
 class ShardIterator(msgspec.Struct, frozen=True):
-    """A position in a shard; `issued_at` is in milliseconds."""
+    """A position in a shard. `issued_at` is in epoch milliseconds."""
 
     stream_arn: str
     shard_id: str
@@ -30,9 +30,10 @@ class ShardIterator(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, now: int) -> ShardIterator:
-    """The shard iterator in a text. `now` is in milliseconds.
+    """Parse the text of a shard iterator. `now` is in epoch milliseconds.
 
-    Raises ValidationException if it is malformed, ExpiredIteratorException if it is old.
+    Raises ValidationException if the text is malformed, ExpiredIteratorException if the iterator is
+    too old.
     """
     arn, _, content = text.partition("|1|")
     try:

@@ -52,7 +52,8 @@ def parse(body: bytes) -> Request:
 
 
 def _check_throughput(request: requests.CreateTable) -> None:
-    """Checks that the throughput fits the billing mode. This comes before the keys are checked."""
+    """Check that the throughput fits the billing mode. The service does this before checking the
+    keys."""
     on_demand, capacity = request.billing_mode == "PAY_PER_REQUEST", request.provisioned_throughput
     if on_demand and capacity is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
@@ -130,7 +131,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def spaces_needed(request: requests.CreateTable) -> int:
-    """The largest number of spaces that a new table may need."""
+    """The largest number of spaces that the table of this request may need."""
     indexes = [*(request.local_secondary_indexes or ()), *(request.global_secondary_indexes or ())]
     return 4 + len(indexes) + 2 * len(request.vector_indexes or ())
 

@@ -1,4 +1,4 @@
-"""DeleteTable: answers at once for a table of any size; its rows are deleted in the background."""
+"""DeleteTable: returns at once for a table of any size. The rows are deleted in the background."""
 
 from msgspec.structs import replace
 

@@ -1,7 +1,7 @@
 """DescribeTimeToLive: whether items of a table expire, and by which attribute.
 
-A change takes effect at once. For the time of `Settings.table_delay`, the status says that the
-change is in progress, as on the service.
+A change takes effect at once. For the time of `Settings.table_delay`, the status shows it as in
+progress, as on the service.
 """
 
 from hashrange.engine import fetch

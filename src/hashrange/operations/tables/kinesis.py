@@ -1,10 +1,10 @@
 """Kinesis data streams as destinations of the changes of a table.
 
 If the server sends records (`Settings.kinesis`), a destination has a feed, which reads the table's
-change log. Otherwise, with `Settings.accept_unsupported`, a destination is stored and described
-without effect, so that templates with destinations can be created. Without either setting, it is
-refused. The messages were captured on the service by others, and so were two rules: a table has one
-active destination at a time, and a destination has no precision until a request sets it.
+change log. Otherwise, with `Settings.accept_unsupported`, a destination is stored without effect,
+so that templates with destinations can be deployed. Without either setting, a destination is
+refused. A table has one active destination at a time. A destination has no precision until a
+request sets it. These two rules and the messages are from others' captures of the service.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,8 +43,8 @@ NOT_SENT = (
     "--kinesis"
 )
 _NOTE = (
-    "the Kinesis destination {} of {} is stored, since unsupported features are accepted, but no "
-    "record is sent to it"
+    "the Kinesis destination {} of the table {} is stored, but no record is sent to it; to send "
+    "records, start the server with --kinesis"
 )
 
 
@@ -86,8 +86,7 @@ def enable(request: Request, moment: Moment) -> Decide:
 
 
 def _new_feed(table: Table, moment: Moment) -> Fetch[tuple[Stream, list[LogChange]]]:
-    """A feed that begins now, and the change that opens the table's log, unless the log is open
-    already."""
+    """A feed that begins now, and the change that opens the table's log if it is not open yet."""
     former = [each.feed for each in table.kinesis if each.feed is not None]
     previous = max(former, key=lambda feed: feed.enabled_at, default=None)
     spaces = iter((yield from fetch.new_spaces(1)))
@@ -113,8 +112,8 @@ def disable(request: Request, moment: Moment) -> Decide:
 
 
 def of_deleted_table(table: Table, moment: Moment) -> list[FeedChange]:
-    """The changes that end a table's feeds. The records that are in the table's log now will still
-    be sent."""
+    """The changes that end a deleted table's feeds. Records that are already in the table's log are
+    still sent."""
     return [
         FeedChange(
             each, replace(each, feed=stream_settings.disabled_reader(table, each.feed, moment))
@@ -164,10 +163,11 @@ def _changed(
     opened: Sequence[LogChange] = (),
     note: str | None = None,
 ) -> Decision:
-    """The decision that gives a table the destination `wanted`. `there` is the destination
-    that is disabled or updated: `wanted` continues its feed. `there` is None if a destination is
-    enabled, because that begins a new feed. `configuration` becomes a part of the response, and
-    `opened` a part of the changes."""
+    """The decision that sets the destination `wanted` of a table.
+
+    `there` is the destination that `wanted` replaces; None if `wanted` is a new one.
+    `configuration` is added to the response, and `opened` to the changes.
+    """
     others = tuple(each for each in table.kinesis if each.stream_arn != wanted.stream_arn)
     response = {
         "TableName": table.name,
@@ -184,7 +184,8 @@ def _changed(
 def with_destination(
     before: KinesisDestination, after: KinesisDestination
 ) -> Fetch[list[TableChange]]:
-    """The change that replaces the destination `before` of a table, if the table still has it."""
+    """The change that replaces the destination `before` of a table. Empty if the table no longer
+    has it."""
     assert before.feed is not None, "the destination must have a feed"
     table = yield from fetch.find_table(before.feed.table_name)
     if table is None or before not in table.kinesis:

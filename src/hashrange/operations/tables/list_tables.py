@@ -1,4 +1,4 @@
-"""ListTables: the names of tables in order, at most 100 a page."""
+"""ListTables: the names of tables in order, at most 100 per page."""
 
 from hashrange.engine import fetch
 from hashrange.engine.decision import Decide, answer

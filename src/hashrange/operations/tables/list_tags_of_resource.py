@@ -1,6 +1,6 @@
 """ListTagsOfResource: the tags of a table.
 
-All tags fit into one response. A NextToken is ignored.
+All tags fit into one response, so a NextToken is ignored.
 """
 
 from hashrange.engine.decision import Decide, answer

@@ -1,6 +1,6 @@
-"""ResourceArn: the table or stream that a request about tags or a policy names.
+"""ARNs in requests on tags and policies, which name a table or a stream.
 
-The messages were observed on the service in 2026; the one about an absent ARN is older.
+The messages were observed on the service in 2026, except the older one for an absent ARN.
 """
 
 import re
@@ -15,7 +15,7 @@ _RESOURCE = re.compile(
 
 
 class TableOrStream(NamedTuple):
-    """A table, or a stream of it. `stream` is the label of the stream, None for the table
+    """A table or one of its streams. `stream` is the label of the stream; None for the table
     itself."""
 
     table: str
@@ -23,7 +23,7 @@ class TableOrStream(NamedTuple):
 
 
 def parse(arn: str | None) -> TableOrStream:
-    """Parse an ARN. Raises ValidationException unless it names a table or a stream."""
+    """Parse the ARN of a table or stream. Raises ValidationException for any other text."""
     if arn is None:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):

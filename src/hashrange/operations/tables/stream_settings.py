@@ -16,7 +16,7 @@ from hashrange.model.tables import Table
 
 
 def check_new(specification: requests.StreamSpecification | None) -> None:
-    """Checks the StreamSpecification of a new table."""
+    """Check the StreamSpecification of a new table."""
     if specification is None:
         return
     if specification.stream_enabled and specification.stream_view_type is None:
@@ -30,7 +30,7 @@ def check_new(specification: requests.StreamSpecification | None) -> None:
 
 
 def check_change(specification: requests.StreamSpecification | None) -> None:
-    """Checks the StreamSpecification for an existing table."""
+    """Check the StreamSpecification for an existing table."""
     if specification is None:
         return
     if specification.stream_enabled and specification.stream_view_type is None:
@@ -54,10 +54,10 @@ def changed(
     spaces: Iterator[int],
     moment: Moment,
 ) -> Fetch[tuple[Table, Changes]]:
-    """The table with its stream enabled or disabled.
+    """The table with its stream enabled or disabled, and the other changes that this needs.
 
-    A stream reads the table's change log. If nothing reads the log yet, it is opened in the next
-    of `spaces`.
+    A stream reads the table's change log. If the log is not open yet, it is opened in the next of
+    `spaces`.
     """
     if specification is None:
         return table, []
@@ -86,11 +86,11 @@ def new_reader(
     spaces: Iterator[int],
     moment: Moment,
 ) -> Fetch[tuple[Stream, list[LogChange]]]:
-    """A reader of the table's change log, from now on, and the change that opens the log, unless it
-    is open already.
+    """A new reader of the table's change log, and the change that opens the log if it is not open
+    yet.
 
-    The reader gets no record that the log already has, or that belongs to the `previous` reader of
-    the same kind.
+    The reader begins now: it gets no earlier record, and no record of the `previous` reader of the
+    same kind.
     """
     enabled_at = ceil(moment.now * 1000)
     if previous is not None and previous.disabled_at is not None:
@@ -116,7 +116,7 @@ def new_reader(
 
 
 def disabled(table: Table, moment: Moment) -> tuple[Table, Changes]:
-    """The table with its stream, if it has one, disabled. The records stay readable for a day."""
+    """The table after its stream, if enabled, is disabled. The records stay readable for a day."""
     if table.stream is None or table.stream.disabled_at is not None:
         return table, []
     closed = disabled_reader(table, table.stream, moment)

@@ -1,7 +1,7 @@
 """Checks and changes the provisioned, on-demand and warm throughput of tables and indexes.
 
-Source: API reference. Messages and rules were observed on the service in 2026. Functions take the
-name of an index, or None for the table.
+Source: API reference. Messages and rules were observed on the service in 2026. The parameter
+`index` is an index's name, or None for the table.
 """
 
 from datetime import UTC, datetime
@@ -44,7 +44,8 @@ NOT_ON_DEMAND = (
 
 
 def with_billing_mode(request: TableRequest) -> TableRequest:
-    """The request with the mode of TableThroughputMode, if it has no BillingMode."""
+    """The request with TableThroughputMode as its BillingMode, unless it already has a
+    BillingMode."""
     return replace(request, billing_mode=request.billing_mode or request.table_throughput_mode)
 
 
@@ -68,10 +69,10 @@ def check_on_demand(
     *,
     can_clear: bool = False,
 ) -> None:
-    """Check that each maximum is at least 1. With `can_clear` it may also be -1, which removes an
-    earlier maximum.
+    """Check that each maximum is at least 1. With `can_clear`, -1 is also valid: it removes a
+    maximum.
 
-    The message writes the name of an existing index in another way than that of a new index.
+    The message spells the index differently if it exists (`can_clear`) than if it is new.
     """
     of = "table" if index is None else f"index{' :' if can_clear else ':'} {index}"
     for name, value in units(requested).items():
@@ -86,7 +87,7 @@ def check_new_warm(
     provisioned: requests.ProvisionedThroughput | None,
     index: str | None = None,
 ) -> None:
-    """Check that warm throughput is not less than what the billing mode provides anyway."""
+    """Check that warm throughput is not less than the throughput that the billing mode provides."""
     of = "table" if index is None else f"index {index}"
     least = new_warm(None, provisioned)
     for name, value in units(requested).items():
@@ -106,7 +107,7 @@ def check_new_warm(
 
 
 def check_maxima(moment: Moment, *requested: GivenUnits, index: str | None = None) -> None:
-    """Raises LimitExceededException if a table or index may not have this many units."""
+    """Raises LimitExceededException if the units are more than a table or index may have."""
     for structure in requested:
         for name, value in units(structure).items():
             if value > UNITS_MAX[name]:
@@ -143,7 +144,7 @@ def new_throughput(requested: requests.ProvisionedThroughput | None) -> Throughp
 def new_warm(
     requested: requests.WarmThroughput | None, provisioned: requests.ProvisionedThroughput | None
 ) -> WarmThroughput:
-    """The requested warm throughput, but at least the throughput that the billing mode provides."""
+    """The requested warm throughput, raised to what the billing mode provides if it is less."""
     if provisioned is None:
         warm = WarmThroughput(*ON_DEMAND_START)
     else:
@@ -157,7 +158,11 @@ def new_warm(
 def provisioned(
     old: Throughput, requested: requests.ProvisionedThroughput, index: str | None, moment: Moment
 ) -> Throughput:
-    """The throughput after a change, with its time. Raises an error if nothing would change."""
+    """The throughput after a change, with the time of the change.
+
+    Raises ValidationException if nothing would change, and LimitExceededException if throughput was
+    decreased too often.
+    """
     read, write = requested.read_capacity_units, requested.write_capacity_units
     if not old.read:  # the table was on demand until now; its indexes keep their old time
         increased_at = old.increased_at if index is None else moment.now
@@ -188,7 +193,7 @@ def _same(old: Throughput, index: str | None) -> str:
 def _check_may_decrease(old: Throughput, decreases: int, now: float) -> None:
     """Raises LimitExceededException if throughput was decreased too often on this UTC day.
 
-    A few decreases are free. Each further decrease must come at least an hour after the one before.
+    After a few free decreases, each must come at least an hour after the previous one.
     """
     free, pause = limits.FREE_DECREASES_PER_DAY, limits.DECREASE_PAUSE_SECONDS
     if decreases < free or old.decreased_at is None or now >= old.decreased_at + pause:
@@ -211,9 +216,9 @@ def _in_words(time: float) -> str:
 
 
 def switches_to_on_demand(table: Table, now: float) -> tuple[float, ...]:
-    """The times of the switches of the last 24 hours, and the present time.
+    """The times of the switches to on-demand mode in the last 24 hours, including a new one `now`.
 
-    Raises LimitExceededException if there are too many.
+    Raises LimitExceededException if there are too many switches.
     """
     last = tuple(at for at in table.on_demand_switches if now < at + limits.DAY_SECONDS)
     if len(last) >= limits.ON_DEMAND_SWITCHES_PER_DAY:
@@ -233,7 +238,7 @@ def _date(time: float) -> str:
 def changed_on_demand(
     old: dict[str, int] | None, requested: requests.OnDemandThroughput | None
 ) -> dict[str, int] | None:
-    """The maxima after a change of some of them. None if no maximum is left."""
+    """The maxima of on-demand throughput after a change. None if no maximum is left."""
     merged = {**(old or {}), **units(requested)}
     kept = {n: value for n, value in merged.items() if value != limits.ON_DEMAND_UNITS_CLEARED}
     return kept or None

@@ -28,10 +28,10 @@ def described(table: Table, moment: Moment) -> Fetch[dict[str, Any]]:
 def describe(
     table: Table, now: float, status: str, statistics: Sequence[tuple[int, int]] | None = None
 ) -> dict[str, Any]:
-    """The description of a table with this status.
+    """The description of a table, with this status.
 
-    `statistics` are (item count, size in bytes) of the table and each of its indexes. While a table
-    is being created, its description lacks members that the service only computes later.
+    `statistics` has the item count and the size in bytes of the table and of each index. While a
+    table is being created, its description lacks the members that the service computes later.
     """
     counts = statistics or [(0, 0)] * (1 + len(table.declared_indexes))
     description: dict[str, Any] = {
@@ -75,8 +75,7 @@ def _restore_summary(restored: Restored) -> dict[str, Any]:
 
 
 def repeat_mode(description: dict[str, Any]) -> None:
-    """Repeat BillingModeSummary under its other name, TableThroughputModeSummary, which no SDK
-    knows."""
+    """Repeat BillingModeSummary as TableThroughputModeSummary, a second name that no SDK knows."""
     if summary := description.get("BillingModeSummary"):
         described = dict(summary)
         mode = described.pop("BillingMode")

@@ -1,4 +1,4 @@
-"""SSESpecification: the key that a table's description names. Items are not encrypted with it.
+"""SSESpecification: the KMS key that a table's description shows. Items are not encrypted with it.
 
 The rules and messages were observed on the service.
 """
@@ -29,7 +29,8 @@ def check(specification: requests.SSESpecification | None) -> None:
 def key_arn(
     specification: requests.SSESpecification | None, region: str, account: str
 ) -> str | None:
-    """The ARN of the KMS key that a request names; None for the service's own key, the default."""
+    """The ARN of the KMS key that a request names. None means the service's own key, the
+    default."""
     if specification is None or not (specification.enabled or specification.sse_type):
         return None
     key = specification.kms_master_key_id or AWS_MANAGED_KEY
@@ -43,7 +44,8 @@ def key_arn(
 
 
 def changed_key_arn(table: Table, specification: requests.SSESpecification) -> str | None:
-    """Like `key_arn`, for an existing table. A change to the same key is refused."""
+    """Like `key_arn`, for an existing table. Raises ValidationException if the key is the table's
+    present one."""
     wanted = key_arn(specification, table.region, table.account)
     if wanted is None and table.kms_key_arn is None:
         raise invalid_parameter("Table is already encrypted by default")

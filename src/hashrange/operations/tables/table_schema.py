@@ -36,9 +36,9 @@ TABLE_CLASSES = ("STANDARD", "STANDARD_INFREQUENT_ACCESS")
 def check_supported(
     request: requests.CreateTable | requests.UpdateTable, unsupported: Mapping[str, str]
 ) -> None:
-    """Raise ValidationException if the request has a field that is not supported.
+    """Raises ValidationException if the request has a field that is not supported.
 
-    `unsupported` maps the names of such fields to their names in the API.
+    `unsupported` maps the names of such fields to the names of the members in the API.
     """
     for field, member in unsupported.items():
         if getattr(request, field) is not None:
@@ -76,8 +76,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _listed_hashed(names: Collection[str]) -> str:
-    """The list of the names in a message. It has the order of a Java hash table that was created
-    for as many names."""
+    """The names in the order of a message: that of a Java hash table whose capacity is their
+    number."""
     return _listed(java.names_in_hash_order(list(names), len(names)))
 
 
@@ -121,10 +121,9 @@ def _check_lengths(
     local: Sequence[requests.LocalSecondaryIndex],
     global_: Sequence[requests.GlobalSecondaryIndex],
 ) -> None:
-    """Check the number of attributes in each key. Only the key of a global index may have more than
-    two.
+    """Check the number of attributes in each key. Only a global index may have more than two.
 
-    The message says which local index is at fault, but not which global index.
+    The message names a faulty local index, but not a faulty global index.
     """
     _check_length(key, KEY_ATTRIBUTES_MAX)
     for place, index in enumerate(local, 1):
@@ -135,7 +134,7 @@ def _check_lengths(
 
 
 def check_global_length(index: GivenGlobalIndex) -> None:
-    """Raises ValidationException if the key of a global index is too long.
+    """Raises ValidationException if the key of a global index has too many attributes.
 
     The message is that of CreateTable. The message of UpdateTable is not known.
     """
@@ -174,7 +173,7 @@ def check_defined(attributes: Iterable[str], types: Types) -> None:
 
 
 def _check_pair(schema: Elements) -> None:
-    """Check that a key is one HASH attribute, then at most one RANGE attribute with another
+    """Check that a key is a HASH attribute, alone or followed by a RANGE attribute with another
     name."""
     _check_different(schema)
     _check_hash_first(schema)
@@ -231,8 +230,8 @@ def _check_names(index_names: Iterable[str]) -> None:
 
 
 def check_projected_names(counts: Iterable[int]) -> None:
-    """Raises ValidationException if the INCLUDE lists of all indexes together are too long.
-    `counts` has the number of names in each list."""
+    """Raises ValidationException if the INCLUDE lists of all indexes have too many names. `counts`
+    has the number of names in each list."""
     if sum(counts) > PROJECTED_NAMES_MAX:
         raise invalid_parameter(
             "Number of NonKeyAttributes over all indexes exceeds the limit of "
@@ -276,10 +275,10 @@ def _check_global_indexes(
 
 
 def check_added_index(index: requests.CreateGlobalSecondaryIndexAction, types: Types) -> None:
-    """Checks an index that is added to a table, except its throughput.
+    """Check an index that is added to a table, except its throughput.
 
-    `types` are the attribute definitions of the request. They must define the attributes of the key
-    even if the table does.
+    `types` are the attribute definitions of the request. They must define the attributes of the
+    key, even if the table already does.
     """
     _check_index_defined(index.key_schema, types)
     _check_global_index(index)
@@ -291,7 +290,8 @@ def _check_global_index(index: GivenGlobalIndex) -> None:
 
 
 def _check_global_key(schema: Elements) -> None:
-    """Check that a key is up to four HASH, then up to four RANGE attributes, all different."""
+    """Check that a key has up to four HASH attributes, then up to four RANGE attributes, all
+    different."""
     _check_different(schema)
     _check_hash_first(schema)
     for kind in ("HASH", "RANGE"):
@@ -345,7 +345,7 @@ def check_projection(projection: requests.Projection) -> None:
 
 
 def index(request: GivenIndex, space: int) -> Index:
-    """The definition of an index, to be stored, from a request that has been checked."""
+    """The definition to store for an index. The request must have been checked."""
     settings: dict[str, Any] = {}
     if not isinstance(request, requests.LocalSecondaryIndex):
         capacity = request.provisioned_throughput

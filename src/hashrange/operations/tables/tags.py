@@ -1,4 +1,4 @@
-"""Tags of a table: the code that the tagging operations share.
+"""Tags of a table: the code that the operations on tags share.
 
 A table has at most 50 tags. Keys that begin with `aws:` are reserved for the service. Source: API
 reference. Messages and the order of the checks were observed on the service.
@@ -68,7 +68,7 @@ def check_count(tags: Sized) -> None:
 
 
 def _is_text(text: str, length_max: int) -> bool:
-    """Whether a text consists of letters, digits and separators, and some punctuation."""
+    """Whether a text has only letters, digits, separators and the permitted punctuation."""
     return len(text) <= length_max and all(
         sign in "_.:/=+-@" or category(sign)[0] in "LNZ" for sign in text
     )
@@ -85,7 +85,8 @@ def change(request: Tagging, moment: Moment) -> Decide:
 
 
 def tagged_table(arn: str | None, moment: Moment) -> Fetch[Table]:
-    """The table that an ARN names. Raises ResourceNotFoundException; a stream has no tags."""
+    """The table with this ARN. Raises ResourceNotFoundException, also for a stream, which has no
+    tags."""
     name, stream = resource_arns.parse(arn)
     table = yield from fetch.find_table(name)
     if table is None or stream is not None or moment.now < table.active_at:

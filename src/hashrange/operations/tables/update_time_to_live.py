@@ -1,4 +1,4 @@
-"""UpdateTimeToLive: names the attribute by which items expire, or stops their expiry."""
+"""UpdateTimeToLive: sets the attribute by which items expire, or stops their expiry."""
 
 from typing import Any
 

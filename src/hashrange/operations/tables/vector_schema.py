@@ -1,7 +1,7 @@
 """Checks the vector indexes of CreateTable and UpdateTable, and makes their definitions.
 
 Source: shapes VectorIndex and CreateVectorIndexAction of the service model. The messages were
-captured on the service in autumn 2026, except those that a comment calls assumed.
+captured on the service in autumn 2026, except those that a comment marks as assumed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ def check_all(indexes: Sequence[requests.VectorIndex], types: Types, on_demand: 
 
 
 def check(index: Given, types: Types) -> None:
-    """Check one index alone. `types` are the attribute definitions of the request."""
+    """Check a single index. `types` are the attribute definitions of the request."""
     attribute = index.vector_attribute.attribute_name
     if not 1 <= index.dimensions <= VECTOR_DIMENSIONS_MAX:
         raise invalid_parameter(
@@ -61,7 +61,7 @@ def check(index: Given, types: Types) -> None:
 
 
 def _check_elements(schema: Sequence[requests.SearchSchemaElement]) -> None:
-    """Check the elements of a search schema. DynamoDB's messages for these cases are not known;
+    """Check the elements of a search schema. DynamoDB's messages for these errors are not known;
     ours are guesses."""
     names = [element.attribute_name for element in schema]
     if len(set(names)) < len(names):
@@ -85,12 +85,12 @@ def check_dimensions(pairs: Iterable[tuple[str, int]]) -> None:
 
 
 def searched_names(index: Given) -> list[str]:
-    """The attributes of the search schema, in its order."""
+    """The attributes of the search schema, in order."""
     return [element.attribute_name for element in index.search_schema or ()]
 
 
 def definition(index: Given, space: int, log: int) -> VectorIndex:
-    """The definition of an index, to be stored, from a request that has been checked."""
+    """The definition to store for an index. The request must have been checked."""
     projection, schema = index.projection, index.search_schema or ()
     assert projection.projection_type, "a projection must have a type"
     return VectorIndex(

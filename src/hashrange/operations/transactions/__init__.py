@@ -1,2 +1,1 @@
-"""TransactGetItems and TransactWriteItems, and the code that ExecuteTransaction shares with
-them."""
+"""TransactGetItems and TransactWriteItems, and code that they share with ExecuteTransaction."""

@@ -34,7 +34,7 @@ _CODES: dict[type[ApiError], str] = {
 
 
 def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | ApiError:
-    """The result of the function for one action, or the error that becomes the action's
+    """The result of the function for one action, or the ApiError that becomes the action's
     cancellation reason."""
     try:
         return function(*args, **kwargs)
@@ -43,7 +43,7 @@ def attempt(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
 
 
 def succeeded(results: Sequence[T | ApiError]) -> list[T]:
-    """All results. Raises TransactionCanceledException if one of them is an error."""
+    """The results, if none of them is an error. Otherwise raises TransactionCanceledException."""
     reasons = [_reason(result) for result in results]
     if any(reason["Code"] != "None" for reason in reasons):
         codes = ", ".join(reason["Code"] for reason in reasons)
@@ -56,10 +56,10 @@ def succeeded(results: Sequence[T | ApiError]) -> list[T]:
 
 
 def prepared(results: Sequence[T | ApiError]) -> list[T]:
-    """Like `succeeded`, for checks that come before any item is read.
+    """Like `succeeded`, for the results of checks that are made before any item is read.
 
-    DynamoDB stops such checks at the first error, and gives the later actions the reason None (seen
-    on AWS by ScyllaDB's tests).
+    DynamoDB stops such checks at the first error. All later actions get the reason "None"
+    (ScyllaDB's tests on AWS).
     """
     for at, result in enumerate(results):
         if isinstance(result, ApiError):
@@ -68,14 +68,15 @@ def prepared(results: Sequence[T | ApiError]) -> list[T]:
 
 
 def check_size(size: int) -> None:
-    """Raises ValidationException if the actions of one request are too large together."""
+    """Raises ValidationException if the actions of a request are together too large. `size` is in
+    bytes."""
     if size > TRANSACTION_BYTES_MAX:
         told = "Transaction payload size cannot exceed 4MB. Payload Size: "
         raise ValidationException(f"{told}: {told}{size}")
 
 
 def check_read(size: int) -> None:
-    """Raises ValidationException if the items that a transaction returns are too large together.
+    """Raises ValidationException if the items that a transaction reads are together too large.
 
     Source: TransactGetItems, "the aggregate size of the items in the transaction exceeded 4 MB".
     """
@@ -84,9 +85,10 @@ def check_read(size: int) -> None:
 
 
 def check_stored(size: int) -> None:
-    """Raises ValidationException if the stored items of TransactWriteItems are too large together.
+    """Raises ValidationException if the stored items that TransactWriteItems names are together too
+    large.
 
-    The service does not limit them (docs/differences.md). The check comes before any condition is
+    The service has no such limit (docs/differences.md). Call this before any condition is
     evaluated.
     """
     if size > TRANSACTION_STORED_BYTES_MAX:
@@ -103,6 +105,6 @@ def _reason(result: Any) -> dict[str, Any]:
 
 
 def check_distinct(targets: Sequence[tuple[Table, RowKey]]) -> None:
-    """Raises ValidationException if two actions name the same item."""
+    """Raises ValidationException if two actions are on the same item."""
     if len({(table.space, key.key) for table, key in targets}) < len(targets):
         raise ValidationException(REPEATED)

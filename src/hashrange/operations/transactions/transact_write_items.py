@@ -1,6 +1,6 @@
 """TransactWriteItems: up to 100 writes and condition checks in any tables, all or none.
 
-Each action becomes the same `ItemWrite` as the operation of its kind.
+Each action becomes the same `ItemWrite` as the corresponding operation on a single item.
 """
 
 from functools import partial
@@ -71,7 +71,7 @@ def parse(body: bytes) -> Request:
 
 
 def _fingerprint(request: requests.TransactWriteItems) -> bytes:
-    """The fingerprint of a request with a token; empty if it has no token."""
+    """The fingerprint of a request that has a token; empty for other requests."""
     if request.client_request_token is None:
         return b""
     return transaction.fingerprint(
@@ -82,8 +82,7 @@ def _fingerprint(request: requests.TransactWriteItems) -> bytes:
 
 
 def _with_meaning(item: requests.TransactWriteItem) -> requests.TransactWriteItem:
-    """The item without a ReturnValuesOnConditionCheckFailure of NONE, which means the same as its
-    absence."""
+    """The item without ReturnValuesOnConditionCheckFailure if it is NONE, the default."""
     for name in _ACTIONS:
         action = getattr(item, name)
         if action is not None and action.return_values_on_condition_check_failure == "NONE":
@@ -133,7 +132,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 def _item_writes(
     request: Request, moment: Moment
 ) -> fetch.Fetch[tuple[dict[str, Table], list[ItemWrite]]]:
-    """The tables by the name or ARN used in the request, and what each action writes."""
+    """The tables by their name or ARN in the request, and the write of each action."""
     tables: dict[str, Table] = {}
     for action in request.actions:
         name = action.body.table_name

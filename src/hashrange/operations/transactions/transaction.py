@@ -1,8 +1,8 @@
 """Decides the writes of TransactWriteItems and ExecuteTransaction: all of them or none.
 
-For ten minutes, a repeated request with the same token succeeds without writing again. If the first
-request was cancelled, the repeated one is decided again, but the token cannot be used for another
-request.
+For ten minutes after a transaction with a token, a repeated request succeeds without writing again.
+If the transaction was cancelled, the repeated request is decided anew. In both cases, a different
+request with the same token is refused.
 """
 
 from collections.abc import Callable
@@ -45,17 +45,17 @@ it."""
 
 
 class ClientToken(NamedTuple):
-    """The ClientRequestToken, if there is one, and the fingerprint of the request."""
+    """The ClientRequestToken, if any, and the fingerprint of the request."""
 
     text: str | None
     fingerprint: bytes
 
 
 def fingerprint(content: Any, *returned: str | None) -> bytes:
-    """A digest of what a request writes, regardless of the order of its attributes: some SDKs, such
-    as Go's, write the members of a map in a different order each time.
+    """A digest of a request's writes. It does not depend on the order of attributes, which some
+    SDKs, such as that for Go, change from one attempt to the next.
 
-    `returned` are the parameters that ask for more in the response.
+    `returned` are the parameters that ask for additional members of the response.
     """
     wanted = [mode for mode in returned if mode not in (None, "NONE")]
     canonical = msgspec.json.encode([content, wanted] if wanted else content, order="deterministic")
@@ -68,7 +68,10 @@ def decide(
     respond: Respond,
     moment: Moment,
 ) -> Decide:
-    """The decision on a request. `item_writes` returns the tables, and the write of each action."""
+    """The decision on a request. `item_writes` returns the tables, and the write of each action.
+
+    Raises IdempotentParameterMismatchException if the token was used for a different request.
+    """
     if token.text is None:
         return (yield from _write(item_writes, respond, moment))
     used = yield from client_tokens.find(token.text)
@@ -102,9 +105,9 @@ def _write(
     respond: Respond,
     moment: Moment,
 ) -> Decide:
-    """The decision on the actions, without regard to a token.
+    """The decision on the actions of a request, whose token has already been checked.
 
-    Raises TransactionCanceledException if one of the actions cannot be carried out.
+    Raises TransactionCanceledException if an action cannot be carried out.
     """
     tables, wanted = yield from item_writes()
     if moment.asks_admission:
@@ -136,9 +139,10 @@ def _repeat(
     respond: Respond,
     sizes: list[int],
 ) -> Decide:
-    """The answer to a repeated request: success, charged as reads of the items of the first
-    request. `sizes` has, for each item, its size before or after the write, whichever was
-    larger."""
+    """The response to a repeated request. It is charged as reads of the items of the first request.
+
+    `sizes` has the size in bytes of each item before or after the write, whichever is larger.
+    """
     tables, wanted = yield from item_writes()
     receipt = Receipt(transactional=True)
     for write, size in zip(wanted, sizes or [0] * len(wanted), strict=True):

@@ -1,1 +1,1 @@
-"""Imports from and exports to an object store. The work is done in the background, in steps."""
+"""Imports from and exports to an object store. They run in the background, in steps."""

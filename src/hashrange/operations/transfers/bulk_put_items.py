@@ -1,6 +1,7 @@
-"""StartBulkPutItems and the operations on bulk operations: objects of a bucket to a table.
+"""StartBulkPutItems and the operations on bulk operations, which put objects of a bucket into a
+table.
 
-The service's texts are not known, except those of its model. All other texts here are guesses.
+The service's texts are not known, except those in its model. All other texts here are guesses.
 """
 
 from functools import partial
@@ -58,7 +59,8 @@ def decide(request: Json, moment: Moment) -> Decide:
 
 
 def _check_idle(table: Table, moment: Moment) -> None:
-    """Raises ResourceInUseException while the table or an index is created (an assumption)."""
+    """Raises ResourceInUseException while the table or an index is being created. This rule is
+    assumed."""
     if moment.now < table.active_at or any(index.building for index in table.declared_indexes):
         raise ResourceInUseException(
             "Attempt to change a resource which is still in use: Table is being created or "
@@ -74,8 +76,8 @@ def describe(request: Json, moment: Moment) -> Decide:
 
 
 def cancel(request: Json, moment: Moment) -> Decide:
-    """Cancel a bulk operation. Items that were put remain. It is assumed that an ended operation
-    does not change."""
+    """Cancel a bulk operation. Items that have been put remain. It is assumed that an operation
+    which has already ended does not change."""
     job = yield from jobs.find("bulk-operation", _arn(request))
     if job is None:
         raise _absent(request)

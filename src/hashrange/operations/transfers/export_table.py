@@ -1,7 +1,7 @@
 """ExportTableToPointInTime, DescribeExport and ListExports: a table to the objects of a bucket.
 
-An export shows the table at an earlier time, as far as the table's history reaches back. Messages
-that are marked as assumed have not been seen on the service.
+The table's history must cover the time that an export shows. Messages that are marked as assumed
+have not been seen on the service.
 """
 
 from datetime import UTC, datetime
@@ -77,7 +77,7 @@ def decide(request: Json, moment: Moment) -> Decide:
 
 
 def _check(request: Json, table: Table, earliest: float, moment: Moment) -> None:
-    """Checks the times of an export. Raises ValidationException and InvalidExportTimeException."""
+    """Check the times of an export. Raises ValidationException or InvalidExportTimeException."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         _check_period(request, table, earliest, moment)
         return
@@ -87,7 +87,8 @@ def _check(request: Json, table: Table, earliest: float, moment: Moment) -> None
 
 
 def _check_period(request: Json, table: Table, earliest: float, moment: Moment) -> None:
-    """Checks the period of an incremental export."""
+    """Check the period of an incremental export. Raises ValidationException or
+    InvalidExportTimeException."""
     period = request.get("IncrementalExportSpecification")
     if period is None:
         raise ValidationException(NO_SPECIFICATION)
@@ -120,7 +121,8 @@ def _job(table: Table, request: Json, moment: Moment) -> Job:
 
 
 def _shown(request: Json, moment: Moment) -> float:
-    """The moment that a full export shows, or the end of the period of an incremental export."""
+    """The time, in epoch seconds, that a full export shows or at which an incremental export's
+    period ends."""
     if request.get("ExportType") == "INCREMENTAL_EXPORT":
         shown: float = request["IncrementalExportSpecification"].get("ExportToTime", moment.now)
         return shown
@@ -137,7 +139,7 @@ def describe(request: Json, moment: Moment) -> Decide:
 
 
 def listed(request: Json, moment: Moment) -> Decide:
-    """Exports of existing tables: a list has no exports of deleted tables."""
+    """A page of exports, without those of deleted tables."""
     exports = yield from _of_present_tables((yield from jobs.all_of("export")))
     limit = request.get("MaxResults") or PAGE_SIZE
     arguments = (request.get("TableArn"), limit, request.get("NextToken"))

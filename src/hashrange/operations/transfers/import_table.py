@@ -1,6 +1,6 @@
 """ImportTable, DescribeImport and ListImports: a new table from the objects of a bucket.
 
-Messages marked as assumed are not known from the service.
+Messages marked as assumed are guesses: those of the service are not known.
 """
 
 from functools import partial
@@ -36,8 +36,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def parse(body: bytes) -> tuple[Json, create_table.Request]:
-    """The request, and the request to CreateTable in its TableCreationParameters, which is checked
-    as well."""
+    """The request, and its TableCreationParameters as a checked request to CreateTable."""
     request: Json = _parse(body)
     return request, create_table.parse(_encode(request["TableCreationParameters"]))
 

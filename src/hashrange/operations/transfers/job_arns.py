@@ -1,4 +1,4 @@
-"""The ARNs of imports and exports, and members that the descriptions of both have."""
+"""The ARNs of imports and exports, and members that are common to the descriptions of both."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ _TABLE_ARN = r"arn:aws[^:]*:dynamodb:.+:table/[a-zA-Z0-9_.-]{3,255}"
 
 
 def check(kind: str, arn: str) -> str:
-    """The ARN, after a check that a job of this kind could have it. Raises ValidationException."""
+    """Return the ARN. Raises ValidationException if no job of this kind can have it."""
     if not re.fullmatch(rf"{_TABLE_ARN}/{kind}/.+", arn):
         raise ValidationException(f"Invalid {kind.replace('-', ' ').title()} ARN")
     return arn
@@ -23,13 +23,13 @@ def table_id(moment: Moment) -> str:
 
 
 def failure(job: Job) -> dict[str, Any]:
-    """The members that say why a job has failed."""
+    """The FailureCode and FailureMessage of a job; none if it has not failed."""
     if job.failure_code is None:
         return {}
     return {"FailureCode": job.failure_code, "FailureMessage": job.failure_message}
 
 
 def export_folder(job: Job) -> str:
-    """The beginning of the keys of all objects of an export."""
+    """The prefix of the keys of all objects of an export."""
     prefix = job.request.get("S3Prefix")
     return f"{prefix}/AWSDynamoDB/{job.id}" if prefix else f"AWSDynamoDB/{job.id}"

@@ -1,9 +1,8 @@
 """Operations of features that this server does not have.
 
 Infrastructure tools ask for the replicas of every table. Describe and List operations answer
-truthfully that there are none. Operations that would start work are refused; none of them pretends
-to succeed. If a request has a fault that the service would report, such as a missing table, this
-fault is reported.
+truthfully that there are none. Operations that would start work are refused. If a request has a
+fault that the service would report, such as a missing table, that fault is reported instead.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
 """Global tables: there are none.
 
-Lists of them are empty, and a request for one of them gets the error that it does not exist.
+Lists of global tables are empty. A request for a global table gets the error that it does not
+exist.
 """
 
 from hashrange.engine import fetch

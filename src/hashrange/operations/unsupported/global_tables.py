@@ -9,8 +9,8 @@ from hashrange.operations.unsupported.absent import NOT_GLOBAL
 
 
 def update(request: Json, moment: Moment) -> Decide:
-    """Refuse the request: no replica can be added, and there is no global table of this version
-    from which a replica could be removed."""
+    """Refuse the request. No replica can be added, and none can be removed, because there is no
+    global table of this version."""
     if not all(request["ReplicaUpdates"]) or not request["ReplicaUpdates"]:
         raise ValidationException("One or more parameter values were invalid")
     if any("Create" in update for update in request["ReplicaUpdates"]):

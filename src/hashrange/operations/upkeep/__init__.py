@@ -1,8 +1,7 @@
 """Operations that the server sends to itself.
 
-Their work is done in small steps, so that other requests need not wait. Each step is decided
-like any request, on the current state, so it does not matter which process runs it, or whether
-two processes do.
+Their work is done in small steps, so that other requests need not wait. Each step is decided on the
+current state, like any request. So any process may run a step, and repeating it does no harm.
 """
 
 from hashrange.operations.operation import Operation

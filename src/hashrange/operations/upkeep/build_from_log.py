@@ -1,8 +1,8 @@
-"""The steps of building an index from the log: see `engine.indexes.propagation`.
+"""The steps of building an index from the index log (see `engine.indexes.propagation`).
 
 The first step reads only the keys of the table's next items, so that no writer of these items has
 to wait. Then, for each PostgreSQL slot of these keys, one step appends a record for each item in
-the slot, so that each step writes in one place. Then the first step is repeated.
+the slot. So each step writes in one slot only. Then the first step is repeated.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ class Progress(msgspec.Struct, rename="pascal"):
     """How far the build of the index with this space has come.
 
     `start` is the key at which the build continues; None if there are no more items. `noted_at` is
-    the time at which the progress was last noted, and `waits_since` is the time at which the build
-    began to wait for the log. Times are in epoch seconds.
+    the time at which the progress was last stored in the table's definition. `waits_since` is the
+    time at which the build began to wait for the log. Times are in epoch seconds.
     """
 
     space: int
@@ -47,8 +47,8 @@ class FindRequest(Progress, rename="pascal", kw_only=True):
 
 
 class AppendRequest(msgspec.Struct, rename="pascal"):
-    """`keys` are the keys of the items for which records are to be appended to the log, in order.
-    `resume` is the progress of the build after the last of these records."""
+    """`keys` are the keys of the items, in order, for which records are to be appended to the log.
+    `resume` is the progress of the build after these records."""
 
     table_name: str
     index_name: str
@@ -105,8 +105,8 @@ def decide_append(request: AppendRequest, moment: Moment) -> Decide:
 def _find(
     request: FindRequest | AppendRequest, space: int
 ) -> Fetch[tuple[Table | None, Index | None]]:
-    """The table, and its index with this space. The index is None unless it is still being built
-    from the log."""
+    """The table, and its index with this space. The index is None unless it is being built from the
+    log."""
     table = yield from fetch.find_table(request.table_name)
     found = table.built_from_log if table is not None else ()
     return table, next((index for index in found if index.space == space), None)

@@ -1,7 +1,7 @@
 """Does one step of building an index that UpdateTable added.
 
-For an index that is built from the log (see `build_from_log`), this is the first step, the last
-step, or a step between them that notes the progress.
+For an index that is built from the index log (see `build_from_log`), this is only the first step,
+the last step, or a step that stores the progress in the table's definition.
 """
 
 from typing import Any
@@ -18,9 +18,12 @@ from hashrange.model.tables import Index, Table, VectorIndex
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """A request for the next step. The progress of a build from the log is in its members: the
-    build of the index with this `space` has come to the key `built_to`. If `built_to` is None, the
-    build has come to the last item or, if the index was already `scanned`, to its end."""
+    """A request for the next step. Only a build from the index log uses `space`, `built_to` and
+    `scanned`.
+
+    The build of the index with this `space` has come to the key `built_to`. None means that it has
+    come to the last item or, if the index was already `scanned`, to its end.
+    """
 
     table_name: str
     index_name: str

@@ -1,7 +1,7 @@
 """The steps of a bulk put: items, some with conditions, are put into an existing table.
 
-The puts of a step and the job's new position are committed together, as in an import.
-Items that were not put are stored with the job until they are in a report.
+The puts of a step and the job's new position are committed together, as in an import. Items that
+could not be put are stored with the job until they have been written to a report.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BulkItems(Items, rename="pascal"):
-    """The next records of a bulk put. Each of the `items` is a request to PutItem without
+    """The next records of a bulk put. Each element of `items` is a request to PutItem without
     TableName."""
 
     table_name: str
@@ -37,7 +37,7 @@ class BulkItems(Items, rename="pascal"):
 
 
 class Step(msgspec.Struct, gc=False):
-    """The valid requests, each with its number, and the faults of the other requests."""
+    """The valid requests, each with its record number, and the faults of the invalid requests."""
 
     body: BulkItems
     valid: list[tuple[int, put_item.Request]]
@@ -124,7 +124,7 @@ def decide(step: Step, moment: Moment) -> Decide:
 
 
 class _Reports:
-    """Report lines, of the requested types, for the items that were not put."""
+    """Report lines of the requested types, for items that were not put."""
 
     def __init__(self, types: list[str], key: str) -> None:
         self.lines: dict[str, list[Raw]] = {}
@@ -144,7 +144,7 @@ class _Reports:
     ) -> None:
         """Add a line for each put whose condition failed.
 
-        A line has the item of the put and, if it fits, the existing item.
+        A line has the item of the put and, if there is room for it, the existing item.
         """
         attempted = {number: request.body.item for number, request in step.valid}
         for number, error in failed:

@@ -1,4 +1,4 @@
-"""Counts some rows of a partition that was split from another one."""
+"""Counts the next rows of a partition that was created by a split."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Deletes some rows of a dropped space. The step is repeated until no rows are left."""
+"""Deletes some rows of a dropped space. This step is repeated until no rows are left."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Deletes some expired items, or does one step of building the index by expiry."""
+"""Deletes some expired items, or does one step of building the index of expiry times."""
 
 from math import ceil
 

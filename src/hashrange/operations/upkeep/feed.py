@@ -1,4 +1,5 @@
-"""Feeds: the next records to send to Kinesis, the sent records, and refused destinations."""
+"""Requests on Kinesis feeds: list feeds, read records to send, store positions, end a failed
+feed."""
 
 from typing import Any
 
@@ -22,11 +23,8 @@ from hashrange.operations.upkeep import trim_stream
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """A request about the feed `label` of a table. `positions` are its positions after a batch that
-    has been sent.
-
-    If no batch can be sent, `reason` says why.
-    """
+    """A request about the feed `label` of a table. `positions` are the feed's positions after a
+    sent batch. `reason` says why the feed failed, if it did."""
 
     table_name: str
     label: str
@@ -43,7 +41,8 @@ def parse_listed(body: bytes) -> None:
 
 
 def decide_listed(request: None, moment: Moment) -> Decide:
-    """The feeds of the database. A disabled feed is included until it has ended."""
+    """The feeds of the database. A disabled feed is included until its last record has been
+    sent."""
     listed = yield from feeds.listed()
     return answer(
         {
@@ -61,10 +60,10 @@ def decide_listed(request: None, moment: Moment) -> Decide:
 
 
 def decide_batch(request: Request, moment: Moment) -> Decide:
-    """The next records of a feed, and its positions after these records. The positions are empty
-    if they are stored already.
+    """The next records of a feed, and its positions after them; no positions if they would not
+    change.
 
-    `Fresh` says that nothing has been sent yet, `More` that the log has more records.
+    `Fresh` says that no position is stored yet, `More` that the log has more records.
     """
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
@@ -77,7 +76,7 @@ def decide_batch(request: Request, moment: Moment) -> Decide:
 
 
 def decide_sent(request: Request, moment: Moment) -> Decide:
-    """Stores the positions of a feed. A stored position never moves back."""
+    """Stores the positions of a feed. A stored position never moves backwards."""
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:
         return answer({})
@@ -87,7 +86,7 @@ def decide_sent(request: Request, moment: Moment) -> Decide:
 
 
 def decide_failed(request: Request, moment: Moment) -> Decide:
-    """Ends a feed that cannot send anything: the status of its destination becomes
+    """Ends a feed that cannot send anything. The status of its destination becomes
     ENABLE_FAILED."""
     destination = yield from feeds.find(request.table_name, request.label)
     if destination is None or destination.feed is None:

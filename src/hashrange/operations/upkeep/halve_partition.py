@@ -1,5 +1,5 @@
-"""Finds the key in the middle of the bytes of a large partition. The split at this key is a step of
-its own."""
+"""Finds the key in the middle, by bytes, of a large partition. Another step splits it at this
+key."""
 
 import msgspec
 

@@ -1,7 +1,7 @@
 """The steps of an import: its table is created, and items are put into it.
 
-The items of a step and the job's new position are committed together. So after a restart,
-an import continues exactly where it was: no item is counted twice.
+The items of a step and the job's new position are committed together. So after a restart, an import
+continues exactly where it stopped: no item is counted twice.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def parse_begin(body: bytes) -> Begin:
 
 
 def decide_begin(request: Begin, moment: Moment) -> Decide:
-    """Creates the table. If it cannot be created any more, the import fails."""
+    """Creates the table. If CreateTable refuses it, the import fails."""
     job = yield from jobs.by_id("import", request.id)
     if job is None or not job.in_progress or job.begun:
         return answer({})
@@ -73,7 +73,7 @@ def decide_begin(request: Begin, moment: Moment) -> Decide:
 
 
 def _until_it_ends(change: AnyChange, job: Job) -> AnyChange:
-    """A change that CreateTable makes, but with the table CREATING until the import has ended."""
+    """A change by CreateTable, with the table CREATING until the import has ended."""
     if isinstance(change, TableChange) and change.new is not None:
         return TableChange(None, replace(change.new, id=job.table_id, active_at=IMPORTING))
     return change
@@ -84,11 +84,11 @@ Position = tuple[str, int, int, int]
 
 
 class Items(msgspec.Struct, rename="pascal"):
-    """The next records of a job. They begin at the position `after` and end at the position
-    `before`.
+    """The next records of a job. `after` and `before` are the job's positions before and after
+    them.
 
     `unreadable` are records that are not items. `bytes_before` is the size of all earlier objects,
-    and `bytes` is the number of bytes that were read from the object of these records.
+    and `bytes` is the number of bytes that have been read from the object of these records.
     """
 
     id: str
@@ -101,7 +101,7 @@ class Items(msgspec.Struct, rename="pascal"):
     bytes: int
 
     def fits(self, job: Job) -> bool:
-        """Whether the job is in progress and its position is the one where these records begin."""
+        """Whether the job is in progress, and these records are its next ones."""
         position = (job.key, job.records, job.group, job.done)
         return job.status == "IN_PROGRESS" and position == self.after
 
@@ -121,7 +121,8 @@ class Items(msgspec.Struct, rename="pascal"):
 
 
 class Step(msgspec.Struct, gc=False):
-    """The valid items, each with its number and size, and the faults of the other items."""
+    """The valid items, each with its record number and size in bytes, and the faults of the invalid
+    items."""
 
     body: Items
     valid: list[tuple[int, Item, int]]
@@ -145,7 +146,7 @@ def parse(body: bytes) -> Step:
 
 
 def decide(step: Step, moment: Moment) -> Decide:
-    """Puts the valid items, and answers with the faults of the other items."""
+    """Puts the valid items, and returns the faults of all items that were not put."""
     request = step.body
     job = yield from jobs.by_id("import", request.id)
     table = (yield from fetch.find_table(job.table_name)) if job else None

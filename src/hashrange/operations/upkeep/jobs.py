@@ -1,4 +1,5 @@
-"""Requests of the workers that transfer data: the jobs in progress, and the end of a job."""
+"""Requests of the processes that transfer data: the jobs in progress, and the beginning or end of a
+job."""
 
 from typing import Any
 
@@ -56,10 +57,10 @@ def _shown(job: Job) -> dict[str, Any]:
 
 
 def decide_begin_export(request: Request, moment: Moment) -> Decide:
-    """Make sure that the content of an export can no longer change: each later commit has a time
-    after the moment that the export shows.
+    """Begin an export. From now on, each commit has a later time than the export shows, so the
+    content of the export cannot change any more.
 
-    In a store with many writers, only a change of the table's definition makes sure of this.
+    In a store with many writers, only a change of the table's definition ensures this.
     """
     job = yield from jobs.by_id("export", request.id)
     if job is None or not job.in_progress or job.begun:
@@ -73,7 +74,7 @@ def decide_begin_export(request: Request, moment: Moment) -> Decide:
 
 
 def decide_ended(request: Request, moment: Moment) -> Decide:
-    """Ends a job. The table of an import becomes ACTIVE, with the items that it has."""
+    """Ends a job. The table of an import becomes ACTIVE with the items that were imported."""
     job = yield from jobs.by_id(request.kind, request.id)
     if job is None or not job.in_progress:
         return answer({})

@@ -1,7 +1,7 @@
 """Takes or renews the lease for a duty, such as upkeep, unless another process holds it.
 
-It would be correct for several processes to do steps of upkeep at once, but they would do the same
-work, and their rates would add up.
+Several processes could do upkeep correctly, but they would do the same work, and together exceed
+its rate limits.
 """
 
 import msgspec
@@ -13,10 +13,10 @@ from hashrange.engine.fetch import Moment
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """If `seconds` is 0, the lease of `holder` ends.
+    """A request of the process `holder`. If `seconds` is 0, its lease ends.
 
-    With `asks`, if another process holds the lease, the time of this request is noted in the lease,
-    so that the other process sees that it was asked for work.
+    With `asks`, if another process holds the lease, the time of this request is stored in the
+    lease, to tell that process that there is work.
     """
 
     holder: str

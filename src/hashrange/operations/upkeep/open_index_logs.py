@@ -1,7 +1,8 @@
-"""Gives an index log to each table without one. Its global indexes are then updated from the log.
+"""Gives an index log to each table that has none. From then on, its global indexes are updated from
+the log.
 
-A table usually gets its log when it is created. A database that was later spread over several
-machines has tables without one.
+A table usually gets its log when it is created. Only a database that was spread over several
+machines later has tables without one.
 """
 
 from msgspec.structs import replace

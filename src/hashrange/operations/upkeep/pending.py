@@ -1,4 +1,4 @@
-"""The pending steps of upkeep: for each, the name and the body of an operation."""
+"""The pending steps of upkeep: each is the name and the body of an operation."""
 
 from itertools import chain
 from typing import Any
@@ -67,8 +67,8 @@ def _build_step(table: Table, index: Index | VectorIndex) -> Step:
 
 
 def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
-    """A step that applies records of the index log, if the server that wrote them has not applied
-    them."""
+    """At most one step, for records of the index log that the server which wrote them has not
+    applied."""
     keys = yield from propagation.left_behind(table, int(moment.now * 1000))
     if not keys:
         return []
@@ -79,11 +79,11 @@ def _propagation(table: Table, moment: Moment) -> Fetch[list[Step]]:
 def _partition_step(
     table: Table, source: Table | Index, sizes: list[tuple[int, int]], partition_bytes: int
 ) -> Step | None:
-    """The next step for the partitions of `source`. It is one step at most, because a step may
-    change the definition.
+    """The next step for the partitions of `source`. There is at most one, because it may change the
+    definition.
 
-    The first choice is to count a partition, the second is to split one for more throughput, and
-    the third is to split one because of its size.
+    Counting a partition comes first, then splitting one for more throughput, then splitting a large
+    one.
     """
     where: Step = {
         "TableName": table.name,

@@ -10,11 +10,10 @@ from hashrange.engine.indexes import propagation
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """`keys` are the keys of the first records of some slots of the index log, as they were when
-    the keys were read.
+    """`keys` are the keys of the first records in some slots of the index log, when they were read.
 
-    Records that no longer exist have been applied. The other records are still the first of their
-    slots, because records are added at the end of a slot and removed in order.
+    A record that no longer exists has been applied. A record that still exists is still the first
+    of its slot, because records are appended at the end of a slot and removed in order.
     """
 
     table_name: str

@@ -1,4 +1,4 @@
-"""Raises the warm throughput of a table or index on demand to twice its peak."""
+"""Raises the warm throughput of an on-demand table or index to twice its peak throughput."""
 
 import msgspec
 from msgspec.structs import replace

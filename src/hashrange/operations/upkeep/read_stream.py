@@ -1,4 +1,4 @@
-"""Readers of a stream: how they begin, and their checkpoints, which the server stores."""
+"""Readers of a stream: where they begin, and their checkpoints, which the server stores."""
 
 import msgspec
 
@@ -10,11 +10,11 @@ from hashrange.engine.log.shards import shards
 
 
 class Request(msgspec.Struct, rename="pascal"):
-    """A request about a reader. With `latest`, the reader begins with the records that are written
-    from now on.
+    """A request about a reader. The reader begins with the oldest record or, with `latest`, after
+    the existing records.
 
-    `handled` has the number of the last handled record for each shard id. The checkpoints of the
-    shards in `gone` are deleted.
+    `handled` maps shard ids to the sequence numbers of the last handled records. The checkpoints of
+    the shards in `gone` are deleted.
     """
 
     stream_arn: str
@@ -37,8 +37,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def decide_begin(request: Request, moment: Moment) -> Decide:
-    """Lets a reader begin with the oldest record, or with the records that are written from now
-    on."""
+    """Lets a reader begin with the oldest record or, with `latest`, after the existing records."""
     stream = yield from streams.find(request.stream_arn)
     if stream is None or (yield from checkpoints.of_reader(stream, request.reader)):
         return answer({})
@@ -52,8 +51,8 @@ def decide_begin(request: Request, moment: Moment) -> Decide:
 
 
 def decide_handled(request: Request, moment: Moment) -> Decide:
-    """Stores the checkpoint of a reader. A position before the stored one, which a slow process can
-    send, is ignored."""
+    """Stores the checkpoint of a reader. It never moves backwards, even if a slow process sends an
+    older position."""
     stream = yield from streams.find(request.stream_arn)
     if stream is None:
         return answer({})

@@ -1,4 +1,4 @@
-"""Divides a partition of a table or a global index in two, at a key."""
+"""Splits a partition of a table or a global index in two, at a key."""
 
 from math import ceil
 

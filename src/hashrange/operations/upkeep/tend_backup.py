@@ -1,4 +1,4 @@
-"""Does one step of making a backup or of restoring it, or deletes a backup that has expired."""
+"""Does one step of making a backup or restoring from it, or deletes a backup that has expired."""
 
 import msgspec
 

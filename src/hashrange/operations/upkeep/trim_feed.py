@@ -1,7 +1,7 @@
 """Deletes some records of a log that a feed has sent, or forgets a feed that has ended.
 
-Records that another reader of the log may want stay for a day, like those of a stream. Records that
-could not be sent within a day are lost, as on the service.
+If the log has another reader, records stay for a day, like those of a stream. Records that could
+not be sent within a day are lost, as on the service.
 """
 
 import msgspec
@@ -52,7 +52,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _has_ended(destination: KinesisDestination, feed: Stream, moment: Moment) -> Fetch[bool]:
-    """Whether all records of a feed that was disabled have been sent, or are too old."""
+    """Whether a disabled feed has ended: all its records have been sent or are too old."""
     assert feed.disabled_at is not None, "a feed that has ended must be disabled"
     if feed.disabled_at < records.oldest_wanted(int(moment.now * 1000)):
         return True

@@ -1,5 +1,4 @@
-"""Deletes some of the changes in the history of a table that are older than the table's recovery
-period."""
+"""Deletes some changes in a table's history that are older than the table's recovery period."""
 
 import msgspec
 

@@ -1,4 +1,5 @@
-"""Deletes some records that are too old, or forgets a stream that was disabled a day ago."""
+"""Deletes some records that are too old, or forgets a stream that was disabled more than a day
+ago."""
 
 import msgspec
 from msgspec.structs import replace
@@ -58,15 +59,15 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def without_old_slots(stream: Stream, oldest: int) -> Stream:
-    """The stream without slots that were closed before the time `oldest`. All records of these
-    slots have been deleted."""
+    """The stream without the slots that were closed before the time `oldest`, in epoch
+    milliseconds. Their records must have been deleted."""
     slots = tuple(s for s in stream.slots if s.closed_at is None or s.closed_at >= oldest)
     return stream if slots == stream.slots else replace(stream, slots=slots)
 
 
 def is_log_shared(reader: Stream) -> Fetch[bool]:
-    """Whether the log is still needed without this reader: the table writes to it, or another
-    stream or feed belongs to it."""
+    """Whether the log is needed without this reader: the table still writes to it, or it has
+    another reader."""
     table = yield from fetch.find_table(reader.table_name)
     if table is not None and table.log is not None and table.log.space == reader.space:
         return True
@@ -74,7 +75,7 @@ def is_log_shared(reader: Stream) -> Fetch[bool]:
 
 
 def has_other_readers(reader: Stream) -> Fetch[bool]:
-    """Whether another stream or feed, enabled or disabled, belongs to the log of this reader."""
+    """Whether the log of this reader has another stream or feed, enabled or disabled."""
     others = yield from streams.listed(reader.table_name, None, STREAMS_MAX)
     others += [feed for _, feed in (yield from feeds.listed())]
     return any(other.space == reader.space and other != reader for other in others)

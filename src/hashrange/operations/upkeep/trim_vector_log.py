@@ -1,4 +1,4 @@
-"""Deletes some of the old records in the log of a vector index."""
+"""Deletes some old records in the log of a vector index."""
 
 import msgspec
 

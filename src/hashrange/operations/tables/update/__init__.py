@@ -1,1 +1,1 @@
-"""UpdateTable, with a file for each kind of change."""
+"""UpdateTable, with one file for each kind of change."""

@@ -1,4 +1,4 @@
-"""GlobalSecondaryIndexUpdates: one index created or deleted, and any number updated."""
+"""GlobalSecondaryIndexUpdates: at most one index created or deleted, and any number updated."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class IndexUpdates(NamedTuple):
 
 
 def parse(request: requests.UpdateTable) -> IndexUpdates:
-    """Checks the index updates as far as possible without the table."""
+    """Check the index updates as far as possible without the table."""
     names: set[str] = set()
     wanted = request.global_secondary_index_updates or ()
     for update in wanted:
@@ -83,9 +83,10 @@ def _action(
 def apply(
     table: Table, updates: IndexUpdates, on_demand: bool, spaces: Iterator[int], moment: Moment
 ) -> Table:
-    """The table after the updates. A new index gets the next space and is yet to be built.
+    """The table after the updates. A new index gets the next of `spaces`, and its build has not
+    begun.
 
-    `on_demand` tells the billing mode of the table after the request.
+    `on_demand` says whether the table is on demand after the request.
     """
     indexes = {index.name: index for index in table.indexes}
     for change in updates.updates:
@@ -177,8 +178,8 @@ def _check_mode(update: requests.UpdateGlobalSecondaryIndexAction, on_demand: bo
 
 
 def _check_one_at_a_time(table: Table, updates: IndexUpdates) -> None:
-    """Raise an error if another index is being built, if an index to be deleted is still in the
-    first phase of its build (resource allocation), or if there are too many indexes."""
+    """Raises an error if another index is being built, if an index to be deleted is in the first
+    phase of its build (resource allocation), or if there would be too many indexes."""
     for delete in updates.deletes:
         if delete.index_name in table.allocating:
             raise ResourceInUseException(
@@ -204,7 +205,7 @@ def _check_new(
     on_demand: bool,
     moment: Moment,
 ) -> None:
-    """Check a new index. The check for an index of the same name comes first."""
+    """Check a new index. Its name is checked first."""
     name, capacity = create.index_name, create.provisioned_throughput
     check_name_is_free(table, name)
     if types is None:
@@ -263,8 +264,8 @@ def _check_not_redefined(
 
 
 def redefined(table: Table, name: str, new_schema: str) -> ValidationException:
-    """The error of a new index whose key attribute `name` already has another type. `new_schema` is
-    the key of the new index as the message spells it."""
+    """The error for a new index whose key attribute `name` already has another type. `new_schema`
+    is the key of the new index, as the message shows it."""
     views: list[TableOrIndex] = [table, *table.declared_indexes]
     known = next((view for view in views if name in view.key), table)
     return invalid_parameter(
@@ -292,8 +293,8 @@ def _with(
     definitions: dict[str, KeyType],
     space: int,
 ) -> Table:
-    """The table with the new index. Attribute definitions that the index does not use are dropped;
-    types that the table has stay as they are."""
+    """The table with the new index. New attribute definitions that the index does not use are
+    dropped, and existing ones keep their types."""
     index = replace(table_schema.index(create, space), building=True, backfilling=False)
     types = dict(sorted((definitions | table.types).items()))
     changed = replace(table, indexes=(*table.indexes, index), types=types)

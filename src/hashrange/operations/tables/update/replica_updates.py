@@ -1,6 +1,7 @@
 """ReplicaUpdates: tables have no replicas here, and none can be added.
 
-The errors were seen on the service in 2026. Only the full stop after "not allowed" is assumed.
+The errors were seen on the service in 2026, except the full stop after "not allowed", which is
+assumed.
 """
 
 from hashrange.engine.keys import invalid_parameter
@@ -10,8 +11,8 @@ from hashrange.model.tables import Table
 
 
 def check(request: requests.UpdateTable, others: set[str]) -> None:
-    """Do the checks that need no table. `others` are the other members of the request that change
-    something."""
+    """Do the checks that need no table. `others` are the other members of the request that would
+    change the table."""
     updates = request.replica_updates
     if updates is None:
         return
@@ -43,7 +44,7 @@ def _no_change(region: str) -> requests.UpdateReplicationGroupMemberAction:
 
 
 def refusal(table: Table, updates: list[requests.ReplicationGroupUpdate]) -> ValidationException:
-    """The error of updates to a table that has no replicas."""
+    """The error for replica updates, given that the table has no replicas."""
     created = {update.create.region_name for update in updates if update.create}
     deleted = {update.delete.region_name for update in updates if update.delete}
     others = {

@@ -1,7 +1,8 @@
-"""The response of UpdateTable, which does not show the changes that the service makes later.
+"""The response of UpdateTable, which shows most changes as in progress.
 
-Here the change is complete at once, and the next DescribeTable shows it. Which members of the
-response are old, which are new, and what is UPDATING was observed on the service in 2026.
+On the service, a change is made after the response. Here it is complete at once, but only the next
+DescribeTable shows it. Which members of the response are old or new, and what is UPDATING, was
+observed on the service in 2026.
 """
 
 from typing import Any
@@ -55,8 +56,8 @@ def _status(before: Table, request: requests.UpdateTable, moment: Moment) -> str
 
 
 def _table(before: Table, after: Table, now: float) -> Table:
-    """The table with its old class and encryption key and, unless the billing mode changes, with
-    its old throughput."""
+    """The changed table with its old class, its old encryption key and, unless the billing mode
+    changes, its old throughput."""
     kept = {index.name: index for index in after.indexes}
     switches = before.on_demand != after.on_demand
     indexes = [_index(old, kept.pop(old.name, old), switches) for old in before.indexes]
@@ -79,29 +80,30 @@ def _table(before: Table, after: Table, now: float) -> Table:
 
 
 def _vector_indexes(before: Table, after: Table) -> tuple[VectorIndex, ...]:
-    """The existing indexes, including an index that is being deleted, and then a new index."""
+    """The existing indexes, including one that is being deleted, followed by the new index."""
     known = {index.name for index in before.vector_indexes}
     new = (index for index in after.vector_indexes if index.name not in known)
     return (*before.vector_indexes, *new)
 
 
 def _index(old: Index, new: Index, switches: bool) -> Index:
-    """The index with its old times and, unless the billing mode changes, its old throughput."""
+    """The changed index with its old times and, unless the billing mode changes, its old
+    throughput."""
     units = new.throughput if switches else old.throughput
     throughput = replace(old.throughput, read=units.read, write=units.write)
     return replace(new, throughput=throughput, warm=old.warm)
 
 
 def _switched(new: Throughput, on_demand: bool, now: float) -> Throughput:
-    """The new throughput, with the time of this request as the time of the change. No later
-    description of the table shows this time."""
+    """The new throughput, with the time of the request as that of the change. Later descriptions of
+    the table do not show this time."""
     if on_demand:
         return replace(new, decreased_at=now, decreases=new.decreases_on_day_of(now))
     return replace(new, increased_at=now)
 
 
 def _throughput(old: Throughput, new: Throughput, now: float) -> Throughput:
-    """The old throughput with the new times."""
+    """The old throughput with the times of the new throughput."""
     return replace(
         old,
         increased_at=new.increased_at,

@@ -1,6 +1,6 @@
-"""Checks which members of UpdateTable may be combined, before the table is looked up.
+"""Checks which members of UpdateTable may be combined. This needs no table.
 
-Rules, messages and precedence were observed on the service in 2026.
+Rules, messages and the order of the checks were observed on the service in 2026.
 """
 
 from hashrange.engine.keys import invalid_parameter
@@ -43,7 +43,7 @@ def check(request: requests.UpdateTable) -> None:
 
 
 def _members(request: requests.UpdateTable) -> set[str]:
-    """The members that change something. An empty member counts as absent."""
+    """The members that change something. Empty members do not count."""
     indexes = request.global_secondary_index_updates
     values = {
         "ProvisionedThroughput": request.provisioned_throughput,
@@ -96,7 +96,7 @@ def _check_throughput(request: requests.UpdateTable, members: set[str]) -> None:
 
 
 def _check_online_changes(request: requests.UpdateTable, members: set[str]) -> None:
-    """Check that at most one of these is changed: throughput, the stream, and the set of
+    """Check that the request changes at most one of throughput, the stream, and the set of
     indexes."""
     updates = request.global_secondary_index_updates or ()
     builds = "VectorIndexUpdates" in members

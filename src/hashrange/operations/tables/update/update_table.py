@@ -82,7 +82,7 @@ def decide(request: Request, moment: Moment) -> Decide:
 
 
 def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
-    """Checks that throughput fits the billing mode that the table has after the request."""
+    """Check that the throughput of the request fits the billing mode that the table will have."""
     body = request.body
     if on_demand and body.provisioned_throughput is not None:
         raise invalid_parameter(table_capacity.NOT_ON_DEMAND)
@@ -102,8 +102,8 @@ def _check_capacity(table: Table, request: Request, on_demand: bool) -> None:
 
 
 def _check_not_allocating(table: Table, request: requests.UpdateTable) -> None:
-    """Check that a request leaves alone the settings that cannot be changed in the first phase of
-    an index build."""
+    """Raises ResourceInUseException if the request changes a setting that must not change in the
+    first phase of an index build (resource allocation)."""
     if not table.allocating:
         return
     indexes = f"[{', '.join(table.allocating)}]"
@@ -150,7 +150,7 @@ def _with_capacity(table: Table, request: requests.UpdateTable, moment: Moment) 
 
 
 def _switched(table: Table, now: float) -> Table:
-    """The table in the other billing mode, without the settings of the former one."""
+    """The table in the other billing mode, without the settings of its present mode."""
     if table.on_demand:
         indexes = tuple(replace(index, on_demand=None) for index in table.indexes)
         return replace(table, on_demand=False, on_demand_limits=None, indexes=indexes)

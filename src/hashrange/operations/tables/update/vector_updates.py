@@ -35,7 +35,7 @@ class VectorUpdates(NamedTuple):
 
 
 def parse(request: requests.UpdateTable) -> VectorUpdates:
-    """Checks the updates as far as possible without the table."""
+    """Check the updates as far as possible without the table."""
     wanted = request.vector_index_updates or ()
     for update in wanted:
         if (update.create is None) == (update.delete is None):
@@ -52,9 +52,10 @@ def parse(request: requests.UpdateTable) -> VectorUpdates:
 
 
 def apply(table: Table, updates: VectorUpdates, on_demand: bool, spaces: Iterator[int]) -> Table:
-    """The table after the updates. A new index gets the next two spaces and is yet to be built.
+    """The table after the updates. A new index gets the next two of `spaces`, and its build has not
+    begun.
 
-    `on_demand` tells the billing mode of the table after the request.
+    `on_demand` says whether the table is on demand after the request.
     """
     if not on_demand and (updates.creates or table.vector_indexes):
         raise invalid_parameter(vector_schema.ONLY_ON_DEMAND)
@@ -72,7 +73,7 @@ def apply(table: Table, updates: VectorUpdates, on_demand: bool, spaces: Iterato
 def _check_new(
     table: Table, create: requests.CreateVectorIndexAction, types: dict[str, KeyType] | None
 ) -> None:
-    """Check a new index. The check for an index of the same name comes first."""
+    """Check a new index. Its name is checked first."""
     name, attribute = create.index_name, create.vector_attribute.attribute_name
     check_name_is_free(table, name)
     if types is None and create.search_schema:
@@ -129,8 +130,8 @@ def _with(
     definitions: dict[str, KeyType],
     spaces: Iterator[int],
 ) -> Table:
-    """The table with the new index. Attribute definitions that the index does not use are dropped;
-    types that the table has stay as they are."""
+    """The table with the new index. New attribute definitions that the index does not use are
+    dropped, and existing ones keep their types."""
     if any(index.building for index in table.declared_indexes):
         raise LimitExceededException(ONE_AT_A_TIME)
     if len(table.vector_indexes) >= VECTOR_INDEXES_MAX:
