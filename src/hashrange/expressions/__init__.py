@@ -1,7 +1,7 @@
 """Expressions: text -> tokens -> tree -> bound tree -> value.
 
-`Expressions` binds the texts of one request. `legacy` makes objects of the same classes from the
-legacy parameters.
+A bound tree has attribute names and values in place of aliases and placeholders. `Expressions`
+binds the expressions of a request. `legacy` makes the same objects from legacy parameters.
 """
 
 from hashrange.expressions.conditions import Condition

@@ -22,8 +22,8 @@ from hashrange.model.limits import EXPRESSION_OPERATORS_MAX
 class Binding:
     """Binds one expression. Its methods raise ValidationException.
 
-    `used` are the names and values that the expression has asked for, `operations` the operations
-    that were bound.
+    `used` collects the aliases and placeholders of the expression, `operations` its bound
+    operations.
     """
 
     def __init__(self, parameter: Parameter, substitutions: Substitutions) -> None:
@@ -38,8 +38,8 @@ class Binding:
         return Path(tuple(map(self._part, path.parts)))
 
     def tree(self, nodes: Sequence[Node]) -> Node:
-        """The bound tree of a parsed tree, given by its nodes, each after its operands. Any depth
-        is allowed."""
+        """The bound tree of a checked tree of any depth. In `nodes`, each node follows its
+        operands."""
         bound: list[Node] = []
         for node in nodes:
             if isinstance(node, Operation):
@@ -62,7 +62,7 @@ class Binding:
         return self.tree(action.operand) if action.operand else None
 
     def check_defined(self, update: checks.CheckedUpdate) -> None:
-        """Check that all names in an update are defined, and then that all values are defined."""
+        """Check that all aliases in an update are defined, and then that all placeholders are."""
         leaves = [leaf for action in update.actions for leaf in (action.target, *action.operand)]
         for leaf in leaves:
             if isinstance(leaf, AliasedPath):
@@ -72,7 +72,7 @@ class Binding:
                 self._argument(leaf)
 
     def check_literals(self, update: checks.CheckedUpdate) -> None:
-        """Check the operands of ADD and DELETE, before any operand of SET."""
+        """Check the operands of ADD and DELETE, which the service checks before those of SET."""
         for action in update.actions:
             if action.section in ("ADD", "DELETE"):
                 check_action(action.section, self.tree(action.operand))

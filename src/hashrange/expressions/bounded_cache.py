@@ -1,4 +1,4 @@
-"""A cache of results that later requests can use again."""
+"""A cache of limited size."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class BoundedCache(Generic[T]):
-    """Values by key, for any number of threads; a full cache drops its oldest entry."""
+    """A cache that any number of threads may use. A full cache drops its oldest entry."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[Hashable, T] = OrderedDict()

@@ -1,8 +1,8 @@
-"""Text -> checked tree: finds the errors that a text alone shows, with a small pass for each rule.
+"""Text -> checked tree: finds the errors that do not depend on names and values, one rule per pass.
 
-The passes run in DynamoDB's order of precedence, as observed. Rules about names and values are
-checked later, when the tree is bound. Checked trees are cached by their text, because programs
-send the same few texts over and over.
+The passes run in DynamoDB's order of precedence, as observed. Binding checks names and values
+later. Checked trees are cached by their text, because programs send the same few texts over and
+over.
 """
 
 from collections.abc import Iterable, Sequence
@@ -85,7 +85,7 @@ def condition(parameter: Parameter, text: str) -> CheckedCondition:
 
 @lru_cache(CACHED_TEXTS)
 def projection(text: str) -> tuple[Path | AliasedPath, ...]:
-    """The paths of a projection. Raises ValidationException."""
+    """The checked paths of a projection. Raises ValidationException."""
     _check_size("ProjectionExpression", text)
     paths = parser.parse_projection(text)
     _check_reserved_words("ProjectionExpression", paths)
@@ -144,7 +144,7 @@ def _check_function_names(
 
 
 def _check_function_places(parameter: Parameter, root: Node) -> None:
-    """Refuse conditions as operands, and `size` as a condition."""
+    """Refuse a condition function as an operand, and `size` as a condition."""
     waiting = [(root, True)]
     while waiting:
         node, is_condition = waiting.pop()
@@ -157,7 +157,7 @@ def _check_function_places(parameter: Parameter, root: Node) -> None:
 
 
 def _check_list_append(roots: Iterable[Node]) -> None:
-    """Refuse `list_append` anywhere but as the whole value of a SET."""
+    """Refuse `list_append`, except as the whole value of a SET."""
     for root in roots:
         for node in walk(root):
             if node is not root and isinstance(node, Operation) and node.operator == "list_append":
@@ -193,7 +193,7 @@ def _check_sections(sections: Iterable[Section]) -> None:
 
 
 def _check_paths(parameter: Parameter, nodes: Iterable[Node]) -> None:
-    """Refuse list indexes beyond the limit, and paths deeper than items may be nested."""
+    """Refuse list indexes above the limit, and paths that are deeper than items may be nested."""
     for parts in map(_parts, nodes):
         for part in parts:
             if isinstance(part, int) and part > LIST_INDEX_MAX:

@@ -24,22 +24,21 @@ from hashrange.model.values import AttributeValue, Item
 
 
 class PreparedCondition:
-    """A bound tree, given by its root, and what follows from the tree without values of a
-    request."""
+    """A bound tree, given by its root, and its properties that do not depend on values."""
 
     def __init__(self, root: Node) -> None:
         self._root = root
 
     @cached_property
     def key_condition(self) -> PreparedKeyCondition:
-        """The tree as a key condition. Raises ValidationException if it is not one."""
+        """The tree as a key condition. Raises ValidationException if it is not a key condition."""
         return PreparedKeyCondition(key_tests(self._root))
 
     @cached_property
     def searched(self) -> Mapping[str, Argument | Value]:
-        """For each attribute, the value that it must have, or the argument for this value.
+        """Maps each attribute to the value that it must have, or to the argument for this value.
 
-        Raises ValidationException if it is not a search condition.
+        Raises ValidationException if the tree is not a search condition.
         """
         return equalities(self._root)
 
@@ -72,17 +71,18 @@ class Condition(Struct, gc=False, eq=False):
 
     @classmethod
     def of(cls, root: Node) -> Self:
-        """A condition made from a bound tree that contains its values."""
+        """A condition made from a bound tree that contains all its values."""
         return cls(PreparedCondition(root))
 
     def as_key_condition(self) -> KeyCondition:
-        """This condition as a key condition. Raises ValidationException if it is not one."""
+        """This condition as a key condition. Raises ValidationException if it is not a key
+        condition."""
         return KeyCondition(self._prepared.key_condition, self._values)
 
     def as_search_condition(self) -> dict[str, AttributeValue]:
-        """For each attribute, the value that it must have.
+        """Maps each attribute to the value that it must have.
 
-        Raises ValidationException if it is not a search condition.
+        Raises ValidationException if this is not a search condition.
         """
         return {
             name: self._values[value.name] if isinstance(value, Argument) else value.value
@@ -100,10 +100,10 @@ class Condition(Struct, gc=False, eq=False):
 
     @property
     def containers(self) -> frozenset[str]:
-        """The attributes whose members the condition uses."""
+        """The attributes whose members the condition uses, such as `a` in `a.b = :v`."""
         return self._prepared.containers
 
     @property
     def operators(self) -> int:
-        """The number of operators and functions, each of which may look at a whole item."""
+        """The number of operators and functions. Each of them may process a whole item."""
         return self._prepared.operators

@@ -1,9 +1,9 @@
-"""Bound tree -> functions of an item and of the values of the arguments.
+"""Bound tree -> functions that take an item and the values of a request.
 
-For each operator and function of a condition, this module has a function that returns its test.
-Operands become readers, which return None if the item has no such value.
+An operator or function of a condition becomes a test, which returns a bool. An operand becomes a
+reader, which returns an attribute value, or None if the item has no such value.
 
-Source: developer guide, "Expressions.OperatorsAndFunctions"; the rest was observed.
+Source: developer guide, "Expressions.OperatorsAndFunctions"; the rest was observed on the service.
 """
 
 from binascii import a2b_base64
@@ -26,7 +26,8 @@ Test = Callable[[Item, Values], bool]
 
 
 def read_of(node: Node) -> Read:
-    """The reader of a bound operand: a path, a value, `size`, or in PartiQL another function."""
+    """The reader of a bound operand: a path, a value or `size`; in PartiQL, also another
+    function."""
     if isinstance(node, Path):
         return reader(node)
     if isinstance(node, Value):
@@ -178,7 +179,7 @@ def _contains(whole: Read, part: Read) -> Test:
 
 
 def _has(whole: AttributeValue, part: AttributeValue) -> bool:
-    """Whether `whole`, which is a text, bytes, a set or a list, contains `part`."""
+    """Whether `whole`, which is a string, binary, a set or a list, contains `part`."""
     [(kind, content)], [(part_kind, sought)] = whole.items(), part.items()
     if kind == "L":
         return is_among(content, part)

@@ -1,7 +1,7 @@
-"""Key conditions: the partition that a Query reads, and the range within it.
+"""Key conditions: the partition that a Query reads, and the range of rows within it.
 
 Source: developer guide, "Query.KeyConditionExpressions" and the pages on multi-attribute keys. The
-messages were observed.
+messages were observed on the service.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,10 +31,11 @@ class KeyTest(NamedTuple):
 
 
 class KeyQuery(Struct, gc=False):
-    """The rows that a Query reads: the values of the partition key and of leading range attributes,
-    and a test of the next range attribute.
+    """The rows that a Query reads.
 
-    `operator` is `<`, `<=`, `>`, `>=`, `BETWEEN` or `begins_with`; it is None without a test.
+    They have these values of the partition key (`hash_values`) and of the first range attributes
+    (`range_equals`). The next range attribute must pass a test, whose `operator` is `<`, `<=`, `>`,
+    `>=`, `BETWEEN` or `begins_with`; None if there is no test.
     """
 
     hash_values: list[AttributeValue]
@@ -44,9 +45,9 @@ class KeyQuery(Struct, gc=False):
 
 
 class _Arrangement(NamedTuple):
-    """The operands of a key condition in the order of one key schema: see `KeyQuery`.
+    """The operands of a key condition in the order of one key schema (see `KeyQuery`).
 
-    First come `hashes` values of the partition key, then `equals` values of leading range
+    First come `hashes` values of the partition key, then `equals` values of the first range
     attributes, then the operands of the last test.
     """
 
@@ -58,10 +59,8 @@ class _Arrangement(NamedTuple):
 
 
 class PreparedKeyCondition:
-    """A key condition without its values, so that it serves requests with any values.
-
-    It has at most one test for each attribute.
-    """
+    """A key condition that requests with different values share. It has at most one test per
+    attribute."""
 
     def __init__(self, tests: Sequence[KeyTest], legacy: bool = False) -> None:
         self._tests = {test.attribute: test for test in tests}
@@ -70,7 +69,7 @@ class PreparedKeyCondition:
         self._legacy = legacy
 
     def check_partition(self, source: TableOrIndex) -> None:
-        """See `KeyCondition.check_partition`."""
+        """Implements `KeyCondition.check_partition`."""
         if self._latest is not None and self._latest.source is source:
             return
         count, keys = len(self._tests), len(source.hash) + len(source.range)
@@ -98,7 +97,7 @@ class PreparedKeyCondition:
         return frozenset(self._tests)
 
     def equal(self, name: str) -> Argument | Value | None:
-        """See `KeyCondition.equals`."""
+        """The value of `KeyCondition.equals`, or the argument for this value."""
         return self._tests[name].operands[0] if self._is_equality(name) else None
 
     def _is_equality(self, name: str) -> bool:
@@ -139,9 +138,10 @@ class PreparedKeyCondition:
     def _range_tests(
         self, names: Sequence[str], types: Mapping[str, str]
     ) -> tuple[list[KeyTest], KeyTest | None]:
-        """The equality tests of the first range attributes, and the test of the next one, if any.
+        """The equality tests of the first range attributes, and the test of the next range
+        attribute, if any.
 
-        Raises ValidationException unless the equalities come first and at most one test follows.
+        Raises ValidationException if a later range attribute has a test.
         """
         equals: list[KeyTest] = []
         last = None
@@ -172,19 +172,19 @@ class KeyCondition(Struct, gc=False, eq=False):
 
     @classmethod
     def of(cls, tests: Sequence[KeyTest]) -> Self:
-        """A key condition of legacy parameters, whose tests contain their values."""
+        """A key condition made from legacy parameters. The tests contain their values."""
         return cls(PreparedKeyCondition(tests, legacy=True))
 
     def check_partition(self, source: TableOrIndex) -> None:
         """Raises ValidationException if there are too many tests, or if an attribute of the
-        partition key has no test."""
+        partition key has no suitable test."""
         self._prepared.check_partition(source)
 
     def resolve(self, source: TableOrIndex, types: Mapping[str, str]) -> KeyQuery:
-        """The rows of a table or index to be read. `types` has S, N or B for each attribute.
+        """The rows to be read in a table or index. `types` has S, N or B for each attribute.
 
-        Raises ValidationException if the tests do not fit the key schema. `check_partition` must
-        have been called before this method; other checks of a request come between the two calls.
+        Call `check_partition` before this; the service makes other checks in between. Raises
+        ValidationException if the tests do not fit the key schema.
         """
         _, operands, hashes, equals, operator = self._prepared.arrangement(source, types)
         values = self._values
@@ -201,7 +201,7 @@ class KeyCondition(Struct, gc=False, eq=False):
         return self._prepared.attributes
 
     def equals(self, name: str) -> AttributeValue | None:
-        """The value that an attribute must have; None if it has another test or no test."""
+        """The value that an attribute must equal. None if it has no equality test."""
         operand = self._prepared.equal(name)
         return (
             self._values[operand.name]
@@ -252,8 +252,8 @@ def _key_test(node: Operation) -> KeyTest:
 
 
 def _check_attribute(path: Path, other: Path | None) -> None:
-    """Refuse a test of a part of an attribute, or of two attributes. `other` is the path of an
-    earlier operand."""
+    """Check that a condition is on one attribute as a whole. `path` is an operand, and `other` the
+    path of an earlier operand, if any."""
     if other is not None:
         raise _invalid_test("Multiple attribute names used in one condition")
     if len(path.parts) > 1:

@@ -1,8 +1,8 @@
-"""The legacy parameters: conditions, updates and projections without expressions.
+"""The legacy parameters: conditions, updates and projections that are not expressions.
 
-They become bound trees and changes, with their own rules and messages. All functions raise
-ValidationException and make the values canonical in place. Source: developer guide,
-"LegacyConditionalParameters". The messages were observed.
+They are turned into bound trees and changes, with their own rules and messages. All functions raise
+ValidationException and make values canonical in place. Source: developer guide,
+"LegacyConditionalParameters". The messages were observed on the service.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +25,8 @@ _DELETED = frozenset(("SS", "NS", "BS"))
 
 
 class Comparison(NamedTuple):
-    """A ComparisonOperator: how many values it takes (None: one or more), of which types, and
-    the corresponding operator of expressions.
-    """
+    """A ComparisonOperator: the number of its values (None: one or more), their types, and the
+    corresponding operator of expressions."""
 
     values: int | None
     types: frozenset[str]
@@ -65,8 +64,8 @@ def condition(
 def filter(
     conditions: Mapping[str, requests.Condition] | None, operator: str | None
 ) -> Condition | None:
-    """The tests in QueryFilter or ScanFilter, joined by ConditionalOperator; None if there are
-    none."""
+    """The tests in QueryFilter or ScanFilter, joined by ConditionalOperator. None if there are no
+    tests."""
     if conditions is None and operator is None:
         return None
     _check_operator(operator, len(conditions or {}))
@@ -104,7 +103,8 @@ def updates(attribute_updates: Mapping[str, requests.AttributeValueUpdate]) -> U
 
 
 def projection(attributes_to_get: Sequence[str]) -> Projection:
-    """The projection in AttributesToGet, whose top-level names may have any characters."""
+    """The projection in AttributesToGet: top-level attributes, whose names may contain any
+    character."""
     seen = set()
     for name in attributes_to_get:
         if not name:
@@ -152,7 +152,7 @@ def _expectation(name: str, expected: requests.ExpectedAttributeValue) -> Operat
 
 
 def _fault_of(expected: requests.ExpectedAttributeValue) -> str | None:
-    """The fault in the members of one Expected entry; None if there is none."""
+    """The message about members of an Expected entry that do not fit together. None if they fit."""
     value, exists = expected.value is not None, expected.exists
     comparison, values = expected.comparison_operator, expected.attribute_value_list
     takes_none = comparison in ("NULL", "NOT_NULL")

@@ -1,6 +1,7 @@
-"""The requirements of each operator and function on its operands, in one table.
+"""A table of the operators and functions, with the rules for their operands.
 
-Source: developer guide, "Expressions.OperatorsAndFunctions". The messages were observed.
+Source: developer guide, "Expressions.OperatorsAndFunctions". The messages were observed on the
+service.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,12 +40,12 @@ Check = Callable[[Parameter, Operation, Values], None]
 
 
 class Operator(NamedTuple):
-    """A row of the table. The checks run in the order of these members.
+    """The rules for an operator or function, in the order in which they are checked.
 
-    `operands`: the number of operands of a function. The grammar ensures the number of operands of
-    an operator. `needs_path`: the first operand must be a document path. `distinct`: the first
-    operand, if it is a path, must differ from the others. `types`: the allowed types of an operand
-    whose type is known before an item is read. `further`: a further check.
+    `operands`: the number of operands of a function; the grammar checks that of an operator.
+    `needs_path`: the first operand must be a document path. `distinct`: the first operand, if it is
+    a path, must differ from all others. `types`: the types that an operand may have, unless its
+    type depends on the item. `further`: a further check.
     """
 
     operands: int | None = None
@@ -162,7 +163,7 @@ VALUES_MATTER = frozenset(("BETWEEN", "attribute_type"))
 
 
 def check_operands(parameter: Parameter, operation: Operation, values: Values) -> None:
-    """Raise ValidationException if the bound operation cannot have these operands."""
+    """Raises ValidationException if the bound operation cannot have its operands."""
     operator, operands, rules = operation.operator, operation.operands, _ALL[operation.operator]
     if rules.operands is not None and len(operands) != rules.operands:
         raise invalid(
@@ -191,7 +192,7 @@ def check_operands(parameter: Parameter, operation: Operation, values: Values) -
 
 
 def check_action(section: Section, operand: Node) -> None:
-    """Raise ValidationException if ADD or DELETE cannot have this value."""
+    """Raises ValidationException if ADD or DELETE cannot have this operand."""
     kind = str(static_type(operand))
     if kind not in _ACTION_TYPES[section]:
         raise invalid(
@@ -203,7 +204,7 @@ def check_action(section: Section, operand: Node) -> None:
 
 
 def operators_in(nodes: Iterable[Node]) -> int:
-    """The number of operators as the limit counts them: `a AND b AND c` has two."""
+    """The number of operators, as the limit counts them: `a AND b AND c` has two."""
     return sum(
         len(node.operands) - 1 if node.operator in ("AND", "OR") else 1
         for node in nodes
@@ -223,7 +224,8 @@ def static_type(node: Node) -> str | None:
 
 
 def value_of(node: Node, values: Values) -> AttributeValue | None:
-    """The value of an operand that is a value; None for other operands."""
+    """The value of an operand that is a literal value or an argument; None for any other
+    operand."""
     if isinstance(node, Argument):
         return values[node.name]
     return node.value if isinstance(node, Value) else None
@@ -238,6 +240,6 @@ def _wrong_type(parameter: Parameter, operation: Operation, kind: str) -> Valida
 
 
 def _show(value: AttributeValue) -> str:
-    """A value as it is written in messages about bounds."""
+    """A value as the messages about bounds write it."""
     [(kind, content)] = value.items()
     return f"AttributeValue: {{{kind}:{content}}}"

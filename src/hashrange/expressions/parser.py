@@ -1,8 +1,7 @@
 """Tokens -> tree, by recursive descent on a trampoline.
 
-Methods that may nest are rules for `trampoline`.
-
-Source of the grammar: developer guide, pages "Expressions.*"; the rest was observed.
+Methods that may nest are rules for `trampoline`. Source of the grammar: developer guide, pages
+"Expressions.*"; the rest was observed on the service.
 """
 
 from collections.abc import Callable
@@ -32,7 +31,8 @@ Rule: TypeAlias = trampoline.Rule[Node]
 
 
 class ParsedUpdate(NamedTuple):
-    """A parsed UpdateExpression. `sections` are in the order of the text, with any repetitions."""
+    """A parsed UpdateExpression. `sections` are in the order of the text, including repeated
+    ones."""
 
     sections: tuple[Section, ...]
     actions: tuple[ParsedAction, ...]
@@ -75,7 +75,8 @@ def parse_update(text: str) -> ParsedUpdate:
 
 
 class _Parser:
-    """Parses a text from a position on. `keywords` are the names that the grammar reserves."""
+    """A text and a position in it, with the rules of the grammar. `keywords` are its reserved
+    names."""
 
     def __init__(self, parameter: Parameter, text: str, keywords: tuple[str, ...]) -> None:
         self._parameter = parameter
@@ -89,7 +90,7 @@ class _Parser:
 
     @property
     def word(self) -> str:
-        """The text of the next token; keywords are in capitals."""
+        """The text of the next token. A keyword is in capitals."""
         token = self._tokens[self._position]
         keyword = token.text.upper() if token.kind == "name" else ""
         return keyword if keyword in self._keywords else token.text
@@ -133,7 +134,7 @@ class _Parser:
         return Placeholder(self._take("placeholder"))
 
     def operand(self) -> Rule:
-        """A path, placeholder or function, perhaps in parentheses."""
+        """A path, placeholder or function, which may be in parentheses."""
         if self.word == "(":
             return (yield self._group(self.operand()))
         token = self._tokens[self._position]
@@ -199,9 +200,9 @@ class _Parser:
         raise self.fail()
 
     def _is_group_content(self, start: int) -> bool:
-        """Whether the operand that began at `start` is alone in parentheses: `(a)` in `(a) = :v`.
+        """Whether the operand that began at `start` is alone in parentheses, as `a` in `(a) = :v`.
 
-        Anywhere else, a comparison must follow an operand.
+        Any other operand of a condition must be followed by a comparison.
         """
         return self._tokens[start - 1].text == "(" and self.word == ")"
 

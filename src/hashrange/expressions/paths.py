@@ -1,8 +1,8 @@
-"""Sets of document paths, which may not overlap and together make a tree.
+"""Sets of document paths that do not overlap, as trees. Projections and updates use such trees.
 
-    a.b, a.c[1], d      {a: {b: 0, c: {1: 1}}, d: 2}      a leaf is the position of its path
+    a.b, a.c[1], d      {a: {b: 0, c: {1: 1}}, d: 2}
 
-Projections and updates use such a tree.
+A leaf is the position of its path in the list of paths.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,10 @@ class PathTree(dict[str | int, "PathTree | int"]):
 
 
 def check_disjoint(parameter: Parameter, paths: Sequence[Path]) -> None:
-    """Raise ValidationException if a path overlaps another (is the same, or leads to it), or
-    conflicts with it (treats as a map what the other treats as a list).
+    """Raises ValidationException if two paths overlap or conflict.
+
+    Paths overlap if they are equal or one begins with the other. They conflict if one treats a
+    value as a map and the other as a list.
     """
     if len(paths) == 1:
         return
@@ -33,7 +35,7 @@ def check_disjoint(parameter: Parameter, paths: Sequence[Path]) -> None:
 
 
 def path_tree(paths: Sequence[Path]) -> PathTree:
-    """The tree of disjoint paths."""
+    """The tree of some paths, which must be disjoint."""
     root = PathTree()
     # Disjoint paths have an order: where they differ, both have a name or both have an index.
     for position, path in sorted(enumerate(paths), key=lambda numbered: numbered[1].parts):
@@ -47,7 +49,7 @@ def path_tree(paths: Sequence[Path]) -> PathTree:
 
 
 def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
-    """A function that finds the value at a path in an item."""
+    """A function that returns the value at a path in an item, None if there is none."""
     first, *rest = path.parts
     assert isinstance(first, str), "a path must begin with an attribute"
     if not rest:
@@ -65,7 +67,7 @@ def reader(path: Path) -> Callable[[Item, Values], AttributeValue | None]:
 
 
 def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
-    """The member of a map by name, or of a list by index; None if there is none."""
+    """The member of a map by name, or of a list by index. None if it does not exist."""
     inner: AttributeValue | None = None
     if isinstance(part, str):
         inner = value["M"].get(part) if "M" in value else None
@@ -78,7 +80,7 @@ def member(value: AttributeValue, part: str | int) -> AttributeValue | None:
 
 
 def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
-    """The first path that overlaps an earlier path, preceded by that earlier path."""
+    """The first path that overlaps an earlier one, as a pair: the earlier path, then this path."""
     ends: dict[Parts, Path] = {}
     passes: dict[Parts, Path] = {}
     for path in paths:
@@ -95,8 +97,8 @@ def _first_overlap(paths: Sequence[Path]) -> tuple[Path, Path] | None:
 
 
 def _first_conflict(paths: Sequence[Path]) -> tuple[Path, Path] | None:
-    """The first path that conflicts with an earlier one, as a pair: the earliest path that it
-    conflicts with, and the path itself."""
+    """The first path that conflicts with an earlier one, as a pair: the earlier path, then this
+    path."""
     seen: dict[tuple[Parts, bool], Path] = {}
     for path in paths:
         for length, part in enumerate(path.parts):

@@ -1,9 +1,9 @@
-"""Expressions bound once for all requests that differ in their values alone.
+"""Expressions in bound form, which requests that differ only in their values share.
 
-A program sends the same few texts with the same names, over and over. A text is cached in its bound
-form, and later requests with the text only fill in their values. Whether operands fit depends on
-the types of the values, which are part of the cache's key. Whether the operands of `VALUES_MATTER`
-fit depends on the values themselves, so such operations are checked in each request.
+Programs send the same few texts with the same names over and over. So bound texts are cached, and a
+later request only fills in its values. The types of the values are part of the cache's key, because
+operands depend on them. The operators in `VALUES_MATTER` also depend on the values themselves, so
+they are checked in each request.
 """
 
 from typing import Any, NamedTuple
@@ -24,10 +24,10 @@ _kept: BoundedCache["Prepared"] = BoundedCache()
 
 
 class Prepared(NamedTuple):
-    """A text in its bound form. `used` are the names and values that it asks for.
+    """A text in its bound form. `used` are its aliases and placeholders.
 
     `content` is a PreparedCondition, a PreparedUpdate or a Projection, depending on the parameter.
-    `late` are the operations that have to be checked in each request.
+    `late` are the operations that must be checked in each request.
     """
 
     content: Any
@@ -36,10 +36,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(parameter: Parameter, text: str, substitutions: Substitutions) -> Prepared:
-    """The bound form of a text with these names and types of values.
-
-    Raises ValidationException.
-    """
+    """The bound form of a text, from the cache if possible. Raises ValidationException."""
     key = (parameter, text, substitutions.shape)
     expression = _kept.get(key)
     if expression is None:

@@ -18,7 +18,7 @@ class Projection:
         """The attributes of which the projection selects members."""
 
     def project(self, item: Item) -> Item:
-        """The parts of the item at the paths. A list keeps only the selected elements, in order."""
+        """The parts of the item at the paths. Lists keep only the selected elements, in order."""
         picked = _pick(self._tree, {"M": item})
         return picked["M"] if picked else {}
 

@@ -1,4 +1,5 @@
-"""The expressions of one request, or of one action of a transaction, and their substitutions."""
+"""The expressions of one request, or of one action of a transaction, with their names and
+values."""
 
 from hashrange.expressions.conditions import Condition
 from hashrange.expressions.prepared import prepared
@@ -9,10 +10,10 @@ from hashrange.expressions.updates import Update
 
 
 class Expressions(Substitutions):
-    """Binds each text to ExpressionAttributeNames and ExpressionAttributeValues.
+    """Binds expressions to ExpressionAttributeNames and ExpressionAttributeValues.
 
-    The values become canonical in place. All methods raise ValidationException with DynamoDB's
-    text; if a text has several faults, the error is about the fault that DynamoDB reports.
+    The values are made canonical in place. All methods raise ValidationException with DynamoDB's
+    message, for the fault that DynamoDB would report.
     """
 
     def condition(self, text: str) -> Condition:
@@ -22,11 +23,12 @@ class Expressions(Substitutions):
         return self._condition("FilterExpression", text)
 
     def key_condition(self, text: str) -> Condition:
-        """Bind a key condition. It is checked as a `KeyCondition` later, as on the service."""
+        """Bind a key condition. `Condition.as_key_condition` checks later that it is one, as on the
+        service."""
         return self._condition("KeyConditionExpression", text)
 
     def search_condition(self, text: str) -> Condition:
-        """Bind a search condition. `Condition.as_search_condition` checks that it is one."""
+        """Bind a search condition. `Condition.as_search_condition` checks later that it is one."""
         return self._condition("SearchConditionExpression", text)
 
     def projection(self, text: str) -> Projection:

@@ -1,7 +1,7 @@
-"""Search conditions: the values that the HASH attribute and filters of a vector index must have.
+"""Search conditions: values that attributes in the search schema of a vector index must have.
 
 Source: shape SearchVectorsInput of the service model. The message about the comparator was captured
-on the service; the other messages are assumed to be the same as for key conditions.
+on the service. All others are assumed to be those of key conditions.
 """
 
 from hashrange.expressions.tree import Argument, Node, Operation, Path, Value, invalid
@@ -9,7 +9,7 @@ from hashrange.model.errors import ValidationException
 
 
 def equalities(root: Node) -> dict[str, Argument | Value]:
-    """For each attribute, the value that it must have.
+    """Maps each attribute to the value that it must have.
 
     Raises ValidationException unless the condition consists of equalities joined by AND.
     """

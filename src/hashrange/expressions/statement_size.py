@@ -1,7 +1,7 @@
 """The size of an UpdateExpression, which UpdateItem checks before it reads the item.
 
-This size, like that of the new item, must not exceed the limit of an item's size. If a clause reads
-or removes an attribute, only the path counts. The bytes of a value count at each use of the value.
+Neither the UpdateExpression nor the new item may be larger than the limit for an item. For an
+attribute that a clause reads or removes, only the path counts. A value counts each time it is used.
 
 Source: measured on the service in 2026, clause by clause. A third of the regions omit this check.
 """

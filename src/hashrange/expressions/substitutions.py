@@ -23,11 +23,10 @@ _passed: BoundedCache[bool] = BoundedCache()
 
 
 class Substitutions:
-    """Checked names and values, and which of them are used.
+    """Checked names and values, with a record of those that expressions use.
 
-    Raises ValidationException; makes the values canonical in place. With `legacy`, the message
-    about an invalid value names its placeholder, such as `:v`, as in operations with legacy
-    validation.
+    Raises ValidationException, and makes the values canonical in place. With `legacy`, the message
+    about an invalid value names its placeholder, such as `:v`.
     """
 
     def __init__(
@@ -56,7 +55,8 @@ class Substitutions:
                 raise ValidationException(f"{_VALUES} exceeds max size")
 
     def name(self, parameter: Parameter, alias: str) -> str:
-        """The attribute name of an alias such as `#n`."""
+        """The attribute name of an alias such as `#n`. Raises ValidationException if it is not
+        defined."""
         if alias not in self._names:
             raise invalid(
                 parameter,
@@ -66,7 +66,8 @@ class Substitutions:
         return self._names[alias]
 
     def value(self, parameter: Parameter, placeholder: str) -> AttributeValue:
-        """The value of a placeholder such as `:v`."""
+        """The value of a placeholder such as `:v`. Raises ValidationException if it is not
+        defined."""
         if placeholder not in self.values:
             raise invalid(
                 parameter,
@@ -76,7 +77,8 @@ class Substitutions:
         return self.values[placeholder]
 
     def finish(self) -> None:
-        """Check that every name and value was used, once all expressions have been bound."""
+        """Check that every name and value has been used. Call this after binding all
+        expressions."""
         if len(self.used) == len(self._names) + len(self.values):
             return  # names and values are distinct, and `used` has nothing else
         for member, keys in ((_NAMES, self._names), (_VALUES, self.values)):
@@ -112,10 +114,11 @@ def _check_names(names: Mapping[str, str]) -> None:
 
 
 def _legacy_size(values: Mapping[str, AttributeValue]) -> int:
-    """Check values as legacy validation does, make them canonical, and return their size.
+    """Check values as legacy validation does, make them canonical in place, and return their size
+    in bytes.
 
-    An error message names the placeholder of the faulty value, such as `:v`. Legacy validation is
-    assumed to allow one more level of nesting, because these values are not in an item.
+    A message names the placeholder of the faulty value. Legacy validation is assumed to allow one
+    more level of nesting here than in an item.
     """
     size = 0
     for key, value in values.items():

@@ -1,7 +1,7 @@
-"""Text -> tokens.
+"""Text -> tokens, and the syntax error for a token.
 
-For a token that the grammar does not allow in its place, DynamoDB's syntax error names the token
-and quotes the text from the token before it to the token after it.
+The error names the unexpected token, and quotes the text from the token before to the token after
+it, as on the service.
 """
 
 import re
@@ -33,7 +33,8 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """All tokens of the text, END last. No token is refused here."""
+    """All tokens of the text, END last. Unknown characters are tokens too, which the parser
+    refuses."""
     tokens = [
         Token(str(match.lastgroup), match.group(), match.start(), match.end())
         for match in _TOKEN.finditer(text)

@@ -1,7 +1,7 @@
-"""A trampoline for rules that may nest: waiting rules are in a list, not on Python's stack.
+"""A trampoline for grammar rules that may nest: waiting rules are in a list, not on Python's stack.
 
-A rule is a generator that gets the result of another rule by `node = yield other_rule()`. So a text
-that consists only of parentheses does no harm.
+A rule is a generator that gets the result of another rule by `node = yield other_rule()`. So deeply
+nested parentheses cannot overflow the stack.
 """
 
 from collections.abc import Generator
@@ -12,7 +12,7 @@ Rule: TypeAlias = Generator["Rule[T]", T, T]
 
 
 def run(rule: Rule[T]) -> T:
-    """Run a rule and all the rules that it asks for; return its result."""
+    """Run a rule and all rules that it yields, and return its result."""
     waiting = [rule]
     answer: T | None = None
     try:

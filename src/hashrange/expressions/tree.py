@@ -1,9 +1,9 @@
-"""The tree of an expression, which all passes share.
+"""The tree of an expression, from the parser to the evaluation.
 
-A parsed tree has aliases of names and placeholders of values. Binding (`binding.py`) returns the
-same tree with attribute names and values in their places. Legacy parameters and PartiQL are
-turned into bound trees directly. Operators and functions are one kind of node, as in DynamoDB's
-messages.
+A parsed tree has aliases of names and placeholders of values. Binding (`binding.py`) replaces them
+by attribute names and by arguments. Legacy parameters and PartiQL are turned into bound trees
+directly. Operators and functions have the same class, because DynamoDB's messages do not
+distinguish them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,8 +53,8 @@ class Placeholder(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """Stands for an expression attribute value of this type. Only in a bound tree, which thus
-    serves all requests that differ only in their values."""
+    """Stands for an expression attribute value of this type in a bound tree, so that requests which
+    differ only in their values can share the tree."""
 
     name: str
     type: str
@@ -67,7 +67,7 @@ class Value(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operator or function over its operands. AND and OR take two operands or more."""
+    """An operator or function with its operands. AND and OR have two or more operands."""
 
     operator: str
     operands: "tuple[Node, ...]"
@@ -90,7 +90,8 @@ class ParsedAction(NamedTuple):
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, in the order of the text."""
+    """The node and all nodes below it, in the order of the text. Each node precedes its
+    operands."""
     waiting = [node]
     while waiting:
         node = waiting.pop()
@@ -105,7 +106,7 @@ def attributes_of(node: Node) -> frozenset[str]:
 
 
 def postorder(node: Node) -> list[Node]:
-    """All nodes of a tree, each after its operands; operands are in the order of the text."""
+    """All nodes of a tree, each after its operands, which are in the order of the text."""
     nodes = []
     waiting = [node]
     while waiting:
@@ -117,8 +118,8 @@ def postorder(node: Node) -> list[Node]:
 
 
 def invalid(parameter: Parameter, reason: str, added_by_legacy: str = "") -> ValidationException:
-    """The error of an invalid expression. `added_by_legacy` is appended to the message in the
-    wording of legacy validation."""
+    """The error for an invalid expression. Under legacy validation, `added_by_legacy` is appended
+    to the message."""
     if parameter == "Statement":
         return ValidationException(reason)
     message = f"Invalid {parameter}: {reason}"

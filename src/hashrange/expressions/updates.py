@@ -1,9 +1,9 @@
 """Updates: how an item changes.
 
-All operands see the item before the update, so `SET a = b, b = a` swaps the two. Then the results
-are written at their paths. List indexes also refer to the item before the update.
+Every operand has its value from before the update, so `SET a = b, b = a` swaps the two. Then the
+results are written at their paths. List indexes also refer to the item before the update.
 
-Source: developer guide, "Expressions.UpdateExpressions". The messages were observed.
+Source: developer guide, "Expressions.UpdateExpressions". The messages were observed on the service.
 """
 
 import operator
@@ -48,16 +48,15 @@ Compute = Callable[[Item, Values], AttributeValue]
 
 
 class Change(NamedTuple):
-    """A document path and a function that returns the new value at this path, or None to remove
-    it."""
+    """A document path, and a function that returns the new value at this path, or None to remove
+    the value."""
 
     target: Path
     result: Read
 
 
 class PreparedUpdate:
-    """Changes at disjoint paths. `clauses` are the clauses of an UpdateExpression; other updates
-    have none."""
+    """Changes at disjoint paths. Only an update from an UpdateExpression has `clauses`."""
 
     def __init__(
         self,
@@ -124,13 +123,13 @@ class Update(Struct, gc=False, eq=False):
         values_may_be_too_deep: bool = False,
         read: frozenset[str] = frozenset(),
     ) -> Self:
-        """An update made from changes that contain their values. `read` are the attributes that
-        they read."""
+        """An update made from changes that contain their values. `read` are the attributes that the
+        changes read."""
         return cls(PreparedUpdate(changes, (), values_may_be_too_deep, read))
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The top-level attributes that are updated, as a whole or in part."""
+        """The top-level attributes that are updated, wholly or in part."""
         return self._prepared.targets.attributes
 
     @property
@@ -140,18 +139,18 @@ class Update(Struct, gc=False, eq=False):
 
     @property
     def containers(self) -> frozenset[str]:
-        """The attributes whose members the UpdateExpression names."""
+        """The top-level attributes in the UpdateExpression's nested paths, such as `a` in `SET a.b
+        = :v`."""
         return self._prepared.containers
 
     @property
     def literal_types(self) -> dict[str, str]:
-        """The types that top-level attributes get, as far as the text and its values determine
-        them."""
+        """The new types of top-level attributes, except the `computed` ones."""
         return self._prepared.literal_types
 
     def literals(self) -> Iterator[tuple[str, AttributeValue]]:
-        """The top-level attributes that the UpdateExpression sets to a value of the request, with
-        this value."""
+        """The top-level attributes that the UpdateExpression sets to values of the request, with
+        these values."""
         for clause in self._prepared.clauses:
             if len(clause.target.parts) == 1 and clause.operand is not None:
                 value = value_of(clause.operand, self._values)
@@ -165,26 +164,25 @@ class Update(Struct, gc=False, eq=False):
 
     @property
     def only_removes(self) -> bool:
-        """Whether the update is an UpdateExpression that has only REMOVE actions."""
+        """Whether this is an UpdateExpression with REMOVE actions only."""
         clauses = self._prepared.clauses
         return bool(clauses) and all(clause.operand is None for clause in clauses)
 
     @property
     def operators(self) -> int:
-        """The number of actions, operators and functions, each of which may copy or look at a
-        whole item."""
+        """The number of actions, operators and functions. Each of them may process a whole item."""
         return self._prepared.operators
 
     @property
     def statement_bytes(self) -> int:
-        """The size of the UpdateExpression, see `statement_size`."""
+        """The size of the UpdateExpression in bytes (see `statement_size`)."""
         clauses = self._prepared.clauses
         return statement_bytes(clauses, self._values) if clauses else 0
 
     def apply(self, item: Item) -> Item:
-        """A new item that shares its unchanged parts with the old one.
+        """Return the updated item, which shares its unchanged parts with the old one.
 
-        Raises ValidationException if the item lacks something that the update needs.
+        Raises ValidationException if the update does not fit the item.
         """
         prepared = self._prepared
         results = self._results(item)
@@ -195,8 +193,10 @@ class Update(Struct, gc=False, eq=False):
         return _write_members(prepared.tree, item, results)
 
     def _results(self, item: Item) -> list[AttributeValue | None]:
-        """The new value at each path. An update of a few kilobytes can ask for hundreds of copies
-        of a large list, so it is refused as soon as no item could hold the values.
+        """The new value at each path.
+
+        A short update can make hundreds of copies of a large list, so it is refused as soon as the
+        values are together larger than an item may be.
         """
         changes, values = self._prepared.changes, self._values
         if len(changes) <= _FEW:
@@ -234,7 +234,7 @@ def _write_members(tree: PathTree, old: Item, results: Sequence[AttributeValue |
 def _write(
     tree: PathTree, container: AttributeValue | None, results: Sequence[AttributeValue | None]
 ) -> AttributeValue:
-    """A copy of a map or list with the results in their places. None removes a member."""
+    """A copy of a map or list with the results in place. A result of None removes the member."""
     by_name = isinstance(next(iter(tree), ""), str)
     if container and "M" in container and by_name:
         return {"M": _write_members(tree, container["M"], results)}
@@ -275,9 +275,10 @@ def change_of(section: Section, target: Path, operand: Node | None) -> Change:
 
 
 def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> AttributeValue:
-    """The sum of numbers or the union of sets. Legacy updates also join lists.
+    """The result of ADD: the sum of numbers or the union of sets. In legacy updates, also joined
+    lists.
 
-    Raises ValidationException with the text `mismatch` if the types differ.
+    Raises ValidationException with the message `mismatch` if the types differ.
     """
     if old is None:
         return operand
@@ -294,9 +295,9 @@ def add(old: AttributeValue | None, operand: AttributeValue, mismatch: str) -> A
 def delete(
     old: AttributeValue | None, operand: AttributeValue, mismatch: str
 ) -> AttributeValue | None:
-    """The difference of sets, None if it is empty.
+    """The result of DELETE: the difference of sets, None if it is empty.
 
-    Raises ValidationException with the text `mismatch` if the types differ.
+    Raises ValidationException with the message `mismatch` if the types differ.
     """
     if old is None:
         return None
@@ -345,7 +346,7 @@ def _if_not_exists(path: Read, default: Compute) -> Compute:
 def _combined(
     kind: str, combine: Callable[[Any, Any], Any], left: Compute, right: Compute
 ) -> Compute:
-    """A function that combines two operands, both of which must be of the type `kind`."""
+    """A function that combines two operands, which must both be of the type `kind`."""
 
     def read(item: Item, values: Values) -> AttributeValue:
         a, b = left(item, values), right(item, values)

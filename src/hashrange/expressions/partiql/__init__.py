@@ -2,8 +2,8 @@
 
     statement = bind(parse(text), parameters)
 
-`parse` returns what depends on the text alone. `bind` returns a statement whose conditions and
-updates are trees like those of expressions. Both raise ValidationException.
+The result of `parse` does not depend on the parameters. `bind` returns a statement whose conditions
+and updates are bound trees, as for expressions. Both functions raise ValidationException.
 """
 
 from hashrange.expressions.partiql.parser import EXISTS_MISPLACED, parse

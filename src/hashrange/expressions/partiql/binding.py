@@ -1,8 +1,7 @@
 """PartiQL terms and parameters -> bound tree, of the same kind as the bound tree of an expression.
 
-Only the peculiarities of PartiQL are here: IS, function names in upper or lower case, conditions
-and functions compared with a boolean, SET of sets. The requirements of operators on operands are in
-`operators`.
+This module has the rules that only PartiQL has: IS, function names in upper or lower case,
+comparisons of conditions and functions with a boolean, SET of sets.
 """
 
 from collections.abc import Iterable
@@ -61,7 +60,7 @@ _BAD_IN = (
 
 
 def path_of(term: Term) -> Path:
-    """The document path that a term stands for."""
+    """A term as a document path. Raises ValidationException if it is not a path."""
     if term.kind != "path":
         raise ValidationException(f"Unexpected path component {term.at.place}")
     if len(term.content) > NESTING_LEVELS_MAX:
@@ -173,7 +172,7 @@ class _Binding:
         return self._leaf(term)
 
     def _leaf(self, term: Term) -> Node:
-        """The bound path or value that a term stands for."""
+        """A term as a path or value. Raises ValidationException if it is neither."""
         if term.kind == "path":
             return path_of(term)
         if term.kind == "missing":
@@ -194,7 +193,7 @@ class _Binding:
         return "SET", target, trampoline.run(self._assigned(value))
 
     def _members(self, target: Path, term: Term) -> Value:
-        """The operand that `set_add` adds to the target, or `set_delete` removes from it."""
+        """The set that `set_add` adds to the target, or that `set_delete` removes from it."""
         name = term.content.upper()
         if len(term.terms) != 2:
             raise ValidationException(f"{name} must have exactly two arguments {term.at.place}")
@@ -211,7 +210,7 @@ class _Binding:
         return operand
 
     def _assigned(self, term: Term) -> Rule:
-        """The value of a SET: an operand, or arithmetic, or a function that only SET has."""
+        """The bound value of a SET: an operand, arithmetic, or a function that only SET has."""
         if term.kind == "call":
             _check_update_function(term)
         elif term.kind in ("operator", "is"):

@@ -1,7 +1,7 @@
 """Finds the rows that a WHERE clause reads or writes, from its conditions on key attributes.
 
 If a SELECT names values of the partition key, it is planned as queries of those partitions, and
-otherwise as a scan. The conditions that the queries do not cover become a filter.
+otherwise as a scan. Conditions that the queries do not cover become a filter.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ _QUERIES_MAX = 10_000
 
 
 class ReadPlan(NamedTuple):
-    """How to read the rows of a WHERE clause: by queries or, if `queries` is None, by a scan.
+    """How to read the rows that a WHERE clause selects: by queries or, if `queries` is None, by a
+    scan.
 
-    No two queries may overlap. `filter` is the condition that each row still has to meet.
-    `filtered` are the attributes that are tested besides those of the key conditions, in the order
-    of the text.
+    No two queries may overlap. `filter` is the condition that each row must also meet. `filtered`
+    are the attributes that the source must hold for this filter, in the order of the text.
     """
 
     queries: list[KeyQuery] | None
@@ -44,9 +44,9 @@ class _Test(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """One alternative of a WHERE clause: tests of the key attributes, and other conditions.
+    """One alternative of a WHERE clause. A clause with OR may have several.
 
-    All of these have to hold. A clause with OR may have several alternatives.
+    Both the tests of the key attributes and the other conditions must hold.
     """
 
     hash: _Test
@@ -55,9 +55,10 @@ class _Way(NamedTuple):
 
 
 def one_key(where: Node, names: Sequence[str]) -> tuple[Item, Node | None] | None:
-    """The full key that a WHERE clause names, and the other conditions. None if it names no key.
+    """The full key that a WHERE clause names, and its other conditions. None if it names no full
+    key.
 
-    Raises ValidationException if it names several values of a key attribute.
+    Raises ValidationException if the clause names several values of a key attribute.
     """
     key: Item = {}
     others: list[Node] = []
@@ -86,18 +87,19 @@ def check_key(key: Item, names: Sequence[str], types: Types) -> None:
 
 
 def all_of(conditions: Sequence[Node]) -> Node | None:
-    """The conjunction of the nodes, None if there are none."""
+    """The conjunction of the conditions; None if there are none."""
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return Operation("AND", tuple(conditions))
 
 
 def plan(where: Node | None, hash_name: str, range_name: str | None, types: Types) -> ReadPlan:
-    """How to read the rows that a WHERE clause selects. Raises ValidationException.
+    """Plan how to read the rows that a WHERE clause selects.
 
-    A query has one equality on the partition key and at most one condition on the sort key; its
-    filter must not name a key attribute. If a clause has two different conditions on a key
-    attribute, or a negated one, the service scans.
+    A query has one equality on the partition key and at most one condition on the sort key. Its
+    filter must not name a key attribute. A clause with two different conditions on a key attribute,
+    or a negated one, is planned as a scan, as on the service. Raises ValidationException if a key
+    attribute is compared with a value of a wrong type.
     """
     if where is None:
         return ReadPlan(None, None)
@@ -122,7 +124,7 @@ def plan(where: Node | None, hash_name: str, range_name: str | None, types: Type
 
 
 def names_partitions(where: Node | None, hash_name: str) -> bool:
-    """Whether one of the conditions names values of the partition key."""
+    """Whether one of the conditions is an equality, or IN, on the partition key."""
     conditions = [] if where is None else [n for n in walk(where) if isinstance(n, Operation)]
     return any((test := _test_of(node)) and _is_equality(test, hash_name) for node in conditions)
 
@@ -134,7 +136,7 @@ def _is_equality(test: _Test, name: str) -> bool:
 def _plan_way(
     way: Sequence[Node], hash_name: str, range_name: str | None, types: Types
 ) -> _Way | None:
-    """One alternative, divided into key conditions and other conditions; None if no query can read
+    """One alternative, divided into key conditions and other conditions. None if no query can read
     it."""
     hashes: list[_Test] = []
     sorts: list[_Test] = []
@@ -158,22 +160,22 @@ def _plan_way(
 
 
 def _agree(tests: Sequence[_Test]) -> bool:
-    """Whether all tests are the same. A list of several values equals no list, not even itself."""
+    """Whether all tests are equal. An IN with several values equals no other test."""
     first, *others = map(_plain, tests)
     return not others or (first.operator != "IN" and all(each == first for each in others))
 
 
 def _plain(test: _Test) -> _Test:
-    """The test itself, or an equality if the test is an IN with one value."""
+    """The test or, if it is an IN with one value, the corresponding equality."""
     if test.operator == "IN" and len(test.values) == 1:
         return test._replace(operator="=")
     return test
 
 
 def _alternatives(node: Node, keys: set[str | None]) -> Iterator[tuple[Node, ...]]:
-    """The alternatives of a clause: for each, the conditions that must all hold.
+    """The alternatives of a clause. All conditions of an alternative must hold.
 
-    An OR that names none of the `keys` counts as one condition.
+    An OR that does not name any of the `keys` counts as one condition.
     """
     if isinstance(node, Operation) and node.operator == "AND":
         ways = [list(islice(_alternatives(n, keys), _QUERIES_MAX + 1)) for n in node.operands]
@@ -190,7 +192,7 @@ def _queries(way: _Way) -> Iterator[KeyQuery]:
 
 
 def _each_value(test: _Test) -> list[_Test]:
-    """The test or, for IN, an equality with each of its values."""
+    """The test itself or, for an IN, one equality for each of its values."""
     if test.operator != "IN":
         return [test]
     return [_Test(test.name, "=", (value,)) for value in test.values]
@@ -210,7 +212,7 @@ def _sort_test(node: Node, name: str | None) -> _Test | None:
 
 
 def _test_of(node: Node) -> _Test | None:
-    """The test that a condition makes, if it compares one attribute with values."""
+    """The condition as a test. None if it does not compare one whole attribute with values."""
     assert isinstance(node, Operation), "a condition must be an operation"
     operator, operands = node
     if operator in _MIRRORED and isinstance(operands[0], Value):
@@ -244,7 +246,7 @@ def _wrong_type(name: str) -> ValidationException:
 
 
 def _parts(operator: str, node: Node) -> list[Node]:
-    """The conditions that AND or OR joins, including those in nested parentheses."""
+    """The conditions that `operator` (AND or OR) joins, including those in nested parentheses."""
     parts: list[Node] = []
     waiting = [node]
     while waiting:

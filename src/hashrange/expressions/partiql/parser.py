@@ -1,7 +1,7 @@
 """PartiQL text -> statement, by recursive descent on a trampoline.
 
 Source of the grammar: developer guide, "PartiQL - a SQL-compatible query language for Amazon
-DynamoDB". The messages about syntax errors were observed.
+DynamoDB". The messages about syntax errors were observed on the service.
 """
 
 from functools import lru_cache
@@ -37,12 +37,12 @@ CACHED_TEXTS = 100
 
 @lru_cache(CACHED_TEXTS)
 def parse(text: str) -> Statement:
-    """The statement in a text. Raises ValidationException."""
+    """Parse a statement. Raises ValidationException for a syntax error."""
     return _Parser(text).statement()
 
 
 def place_of_fault(text: str) -> Token | None:
-    """The token at which a text ceases to be a statement; None if the text is a statement."""
+    """The token at which parsing a text fails. None if the text is a statement."""
     parser = None
     try:
         parser = _Parser(text)
@@ -131,7 +131,7 @@ class _Parser(TermParser):
         return tuple(members)
 
     def _check_last_clause(self) -> None:
-        """Refuses statements that the service parses but does not support."""
+        """Refuse clauses that the service parses but does not support."""
         if self.accept("GROUP"):
             raise ValidationException("Unsupported clause: GROUP BY")
         if self.word in ("LIMIT", "HAVING"):
@@ -162,7 +162,8 @@ class _Parser(TermParser):
         return Update(source, assignments, self._where(), self._returning())
 
     def _from_first(self) -> Update:
-        """An update that begins with FROM, with the WHERE clause before SET and REMOVE."""
+        """An UPDATE in the form that begins with FROM. Its WHERE clause comes before SET and
+        REMOVE."""
         source = self._source("Unexpected term", "Unexpected keyword")
         self._check_no_alias()
         where = self._where()
@@ -177,9 +178,9 @@ class _Parser(TermParser):
     # ---- clauses ----
 
     def _source(self, missing: str, keyword: str | None = None) -> Source:
-        """A table, or a table and an index.
+        """The names in FROM: a table, or a table and an index.
 
-        `missing` is the fault if there is no name, `keyword` the fault if there is a keyword.
+        `missing` is the message if there is no name, `keyword` the message if it is a keyword.
         """
         if keyword and (self.token.kind in ("string", "number") or self.word == "?"):
             raise ValidationException("Unexpected from source")
@@ -244,8 +245,10 @@ class _Parser(TermParser):
 
 
 def _no_statement(term: Term) -> ValidationException:
-    """The error for a term in the place of a statement. If the term is an operator or a call, the
-    service gives the error for a misplaced EXISTS."""
+    """The error for a term in the place of a statement.
+
+    For an operator or a call, the service gives the error for a misplaced EXISTS.
+    """
     if term.kind in ("operator", "call"):
         return ValidationException(EXISTS_MISPLACED)
     name = term.kind == "path" and len(term.content) == 1

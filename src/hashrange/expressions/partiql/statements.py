@@ -1,4 +1,4 @@
-"""PartiQL statements: binds a parsed statement to its parameters."""
+"""PartiQL statements, and how a parsed statement is bound to its parameters."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -37,9 +37,9 @@ class Columns:
 
 
 class Select(NamedTuple):
-    """A SELECT. `columns` is None for all attributes. `order` holds the terms of ORDER BY.
+    """A SELECT. `columns` is None for all attributes. `order` has the terms of ORDER BY.
 
-    `fault` is the fault of the columns, which the service reports after faults of the table and
+    `fault` is an error in the columns, which the service reports after errors of the table and
     index.
     """
 
@@ -51,7 +51,7 @@ class Select(NamedTuple):
     fault: ValidationException | None = None
 
     def check_columns(self) -> None:
-        """Raises ValidationException if the columns have a fault."""
+        """Raises the `fault` of the columns, if there is one."""
         if self.fault is not None:
             raise self.fault
 
@@ -75,7 +75,7 @@ class Delete(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """A condition check: the WHERE clause of `select` has the item's key and the condition."""
+    """A condition check. The WHERE clause of `select` has the item's key and the condition."""
 
     select: Select
 
@@ -85,8 +85,8 @@ Statement: TypeAlias = Select | Write | Exists
 
 
 def bind(parsed: tree.Statement, parameters: Parameters) -> Statement:
-    """The statement with `parameters`, which must be canonical, in the places of its question
-    marks."""
+    """The statement with `parameters` in place of its question marks. Their values must be
+    canonical."""
     match parsed:
         case tree.Select():
             return _select(parsed, parameters)
@@ -164,7 +164,7 @@ def _required(where: tree.Term | None, parameters: Parameters) -> Node:
 
 
 def _column_name(path: Path) -> str:
-    """The last name in the path, with the indexes after it: `m.a[0]` becomes `a[0]`."""
+    """The last name in a path, with the indexes after it: `m.a[0]` becomes `a[0]`."""
     parts = path.parts
     last = max(at for at, part in enumerate(parts) if isinstance(part, str))
     return str(parts[last]) + "".join(f"[{index}]" for index in parts[last + 1 :])

@@ -45,13 +45,12 @@ class TermParser:
 
     @property
     def word(self) -> str:
-        """The text of the next token if it is a keyword, a symbol or END; empty for a name or a
-        value."""
+        """The text of the next token if it is a keyword, a symbol or END; otherwise empty."""
         token = self.token
         return token.text if token.kind in ("keyword", "symbol", END) else ""
 
     def accept(self, *words: str) -> bool:
-        """Take these words if all of them come next. Returns whether they did."""
+        """Take these words if they are the next tokens. Returns whether they were taken."""
         if self.word != words[0]:
             return False
         ahead = self._tokens[self._position : self._position + len(words)]
@@ -67,7 +66,7 @@ class TermParser:
             raise malformed(fault)
 
     def take(self) -> Token:
-        """Take the next token. At END the position does not move."""
+        """Take the next token. END can be taken repeatedly."""
         token = self.token
         self._position += token.kind != END
         return token
@@ -209,7 +208,7 @@ class TermParser:
         raise malformed("Unexpected term")
 
     def _sequence(self, kind: Kind, end: str) -> Rule:
-        """Terms with commas between them, from after an opening bracket up to the symbol `end`."""
+        """Terms separated by commas, from after an opening bracket up to the symbol `end`."""
         at = self._tokens[self._position - 1]
         terms: list[Term] = []
         while not self.accept(end):
@@ -252,7 +251,7 @@ class TermParser:
         return Term("path", tuple(parts), (), at)
 
     def _bracketed(self) -> str | int:
-        """A list index, or an attribute's name in single quotes."""
+        """The part of a path in brackets: a list index, or an attribute's name in single quotes."""
         negative = self.accept("-")
         token = self.take()
         if token.kind == "string" and not negative:

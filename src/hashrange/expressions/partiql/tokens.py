@@ -1,6 +1,6 @@
-"""PartiQL text -> tokens, each with its place in the text, which messages name.
+"""PartiQL text -> tokens. Each token has its place in the text, for messages.
 
-Source of the lexical rules: the PartiQL specification. The messages were observed.
+Source of the lexical rules: the PartiQL specification. The messages were observed on the service.
 """
 
 import re
@@ -36,7 +36,8 @@ _TOKEN = re.compile(
 class Token(NamedTuple):
     """A token of a statement. `kind` is a group of the pattern `_TOKEN`, or "keyword", or END.
 
-    `text` has no quotes; keywords are in capitals. `place` is the place as messages write it.
+    `text` has no quotes; keywords are in capitals. `place` is the token's place, as messages give
+    it.
     """
 
     kind: str
@@ -51,18 +52,19 @@ class Token(NamedTuple):
 
 
 def malformed(detail: str = "") -> ValidationException:
-    """The error of a text that cannot be read."""
+    """The error for a text that is not a well-formed statement."""
     return ValidationException(f"Statement wasn't well formed, can't be processed: {detail}")
 
 
 def check_components(parts: Collection[str | int]) -> None:
-    """Raises ValidationException if one of the `parts` of a path, or of a map's names, is empty."""
+    """Raises ValidationException if a part of a path, or a name in a map, is empty."""
     if "" in parts:
         raise ValidationException("Path component cannot be an empty string")
 
 
 def tokenize(text: str) -> list[Token]:
-    """All tokens of the text, END last. Raises ValidationException."""
+    """All tokens of the text, END last. Raises ValidationException if the text cannot be split into
+    tokens."""
     tokens = []
     position, line, line_start = 0, 1, 0
     while position < len(text):
@@ -81,7 +83,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def unreadable(text: str) -> Token | None:
-    """The first character at which a text cannot be read; None if the whole text can be read."""
+    """The first character that begins no token, as a token. None if there is no such character."""
     position = 0
     while (match := _TOKEN.match(text, position)) and match.lastgroup != "unknown":
         position = match.end()
@@ -104,7 +106,7 @@ def _read(kind: str, text: str) -> tuple[str, str]:
 
 
 def _check_scale(number: str) -> None:
-    """Checks that a number's exponent, and the scale that results from it, fit into 32 bits."""
+    """Check that a number's exponent and the resulting scale fit into 32 bits."""
     mantissa, _, written = number.lower().partition("e")
     digits = written.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _EXPONENT_DIGITS_MAX:

@@ -1,4 +1,4 @@
-"""Parsed PartiQL: terms with their places, and statements made of them.
+"""Parsed PartiQL: terms with their places in the text, and statements made of them.
 
 Binding (`binding.py`) turns terms into trees like those of expressions.
 """
@@ -23,9 +23,9 @@ Kind = Literal[
 
 
 class Term(NamedTuple):
-    """A term of a statement. Its `kind` decides what `content` and `terms` are.
+    """A term of a statement. Its `kind` determines what `content` and `terms` are.
 
-    `at` is the token that messages point to.
+    `at` is the token whose place messages give.
     """
 
     kind: Kind
@@ -39,14 +39,14 @@ Source: TypeAlias = tuple[str, ...]
 
 
 class Order(NamedTuple):
-    """One member of ORDER BY."""
+    """One term of ORDER BY."""
 
     name: str
     descending: bool
 
 
 class Returning(NamedTuple):
-    """RETURNING `which` (ALL, MODIFIED) `image` (OLD, NEW) *."""
+    """The clause RETURNING `which` (ALL, MODIFIED) `image` (OLD, NEW) *."""
 
     which: str
     image: str
@@ -67,7 +67,7 @@ class Insert(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """SET `target` = `value`, or REMOVE `target` if there is no value."""
+    """SET `target` = `value`, or REMOVE `target` if `value` is None."""
 
     target: Term
     value: Term | None

@@ -1,4 +1,4 @@
-"""PartiQL terms -> attribute values: literals, parameters, and lists, maps and sets of them."""
+"""PartiQL terms -> attribute values: literals, parameters, and lists, maps and sets of terms."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,8 +25,7 @@ def value_of(
 ) -> AttributeValue:
     """The canonical value of a term. Raises ValidationException if the term is not a value.
 
-    `under` is the path to the term inside a value, for messages, and `level` the nesting level of
-    the term.
+    `under` is the term's path inside the whole value, for messages; `level` is its nesting level.
     """
     match term.kind:
         case "literal":
@@ -55,12 +54,12 @@ def value_of(
 
 
 def item_of(term: Term, parameters: Parameters) -> Item:
-    """The item that a map describes. In messages, a path begins at each attribute's value."""
+    """The item that a map describes. Messages give paths within an attribute, without its name."""
     return {name: value_of(member, parameters) for name, member in _members(term, ROOT)}
 
 
 def _members(term: Term, under: str) -> Iterator[tuple[str, Term]]:
-    """The names and terms of a map."""
+    """The names and terms of a map. Raises ValidationException if a name is invalid or repeated."""
     seen = set()
     for name, member in zip(term.terms[::2], term.terms[1::2], strict=True):
         if name.kind != "literal" or "S" not in name.content:
