@@ -127,7 +127,7 @@ def test_keys_that_cannot_be_read_tell_no_secret(tmp_path: Path) -> None:
     assert str(refused.value) == (
         f"{path}: line 1 does not have the form: access_key secret_key [session_token]"
     )
-    with pytest.raises(ServerError, match=r"^HASHRANGE_KEYS: there is no key in it$"):
+    with pytest.raises(ServerError, match=r"^HASHRANGE_KEYS: there are no keys; write a line"):
         configured_keys(None, {"HASHRANGE_KEYS": ""})
 
 

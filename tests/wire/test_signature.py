@@ -291,11 +291,14 @@ def test_keys_as_written() -> None:
     }
 
 
+NO_KEYS = "there are no keys; write a line for each: access_key secret_key [session_token]"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there is no key in it"),
-        ("# nothing\n", "there is no key in it"),
+        ("", NO_KEYS),
+        ("# nothing\n", NO_KEYS),
         ("a b\nsecret", "line 2 does not have the form: access_key secret_key [session_token]"),
         ("a b c d", "line 1 does not have the form: access_key secret_key [session_token]"),
         ("a/b c", "line 1 does not have the form: access_key secret_key [session_token]"),

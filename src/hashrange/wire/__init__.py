@@ -1,4 +1,5 @@
-"""HTTP without sockets: turns bytes into calls of operations, and response bodies into bytes."""
+"""HTTP without sockets: parses bytes into calls of operations, and builds the bytes of
+responses."""
 
 from hashrange.wire.connection import GO_ON, Answer, Call, Connection, Event, decoded
 from hashrange.wire.non_api import NonApi, answer_non_api

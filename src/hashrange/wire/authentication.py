@@ -1,7 +1,7 @@
-"""Finds the signer of a request: reads its Signature Version 4, and checks the form.
+"""Reads the Signature Version 4 of a request, and finds its signer.
 
-The order of checks is DynamoDB's: the place of the signature, its missing parts, the form of the
-date, the clock, the credential's scope, the key and the signature. Without a verifier any
+The checks are in DynamoDB's order: the place of the signature, its missing parts, the form of the
+date, the clock, the credential's scope, the key and the signature. Without a verifier, any
 well-formed credential is accepted, and the clock is not checked.
 """
 
@@ -45,13 +45,13 @@ _KEY_IN_QUERY = re.compile(rb"[?&]X-Amz-Credential=([^&#\s]{1,128})")
 
 
 def claimed_key(headers: Mapping[bytes, bytes], url: bytes) -> str:
-    """The access key that a request names, even in an ill-formed signature; "" if there is none."""
+    """The access key that a request names, even in a malformed signature; "" if there is none."""
     match = _CLAIMED_KEY.search(headers.get(b"authorization", b"")) or _KEY_IN_QUERY.search(url)
     return unquote(match[1].decode("latin-1")).partition("/")[0] if match else ""
 
 
 class Signer(NamedTuple):
-    """The signer of a request. Without a verifier the `principal` is None."""
+    """The signer of a request. Without a verifier, the `principal` is None."""
 
     region: str
     access_key: str
@@ -59,7 +59,7 @@ class Signer(NamedTuple):
 
 
 def authenticate(request: SignedRequest, verifier: Verifier | None) -> Signer:
-    """The signer of a request, from its header or its query string.
+    """The signer of a request, from its Authorization header or its query string.
 
     Raises MissingAuthenticationTokenException, IncompleteSignatureException,
     InvalidSignatureException, UnrecognizedClientException or ExpiredTokenException.
@@ -149,8 +149,8 @@ def _read(algorithm: str, credential: str, date: str) -> tuple[Credential, datet
 
 
 def _moment(date: str) -> datetime:
-    """The time that a date header states. Raises ValueError for a date in another form, or one that
-    does not exist."""
+    """Parse the time in a date header. Raises ValueError for another form, or a date that does not
+    exist."""
     if _BASIC_FORMAT.fullmatch(date):
         return datetime.strptime(date, ISO_BASIC).replace(tzinfo=UTC)
     if _RFC_FORMAT.fullmatch(date):
@@ -161,7 +161,7 @@ def _moment(date: str) -> datetime:
 
 
 def _scope_faults(claim: Claim) -> Iterator[str]:
-    """The faults of a credential's scope, as sentences that each have a blank at the end."""
+    """The faults of a credential's scope, as sentences that each end with a space."""
     credential, day = claim.credential, f"{claim.moment:%Y%m%d}"
     if not credential.region:
         yield "Credential should be scoped to a valid region. "

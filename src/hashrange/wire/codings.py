@@ -1,7 +1,7 @@
 """Content codings: chooses the coding of a response, and decodes compressed request bodies.
 
-The service knows gzip and deflate, in responses and in requests. A signature covers the body as
-sent. Source: the service's behaviour as observed, also with ill-formed headers.
+The service supports gzip and deflate, in responses and in requests. A signature covers the body as
+it was sent. Source: the service's behaviour as observed, also with malformed headers.
 """
 
 import zlib
@@ -18,7 +18,7 @@ _MEMBERS_MAX = 100  # each member costs a copy of the rest
 
 
 class CodingError(Exception):
-    """The body is not in the coding that its header names, or the coding is not known."""
+    """The header names an unknown coding, or the body does not have the named coding."""
 
 
 class TooLargeError(Exception):
@@ -27,10 +27,10 @@ class TooLargeError(Exception):
 
 @lru_cache(maxsize=64)
 def preferred(accepted: bytes) -> bytes:
-    """The preferred coding of an Accept-Encoding header; empty for none.
+    """The preferred coding of an Accept-Encoding header; empty if there is none.
 
-    If two codings have the same quality, the first one counts; `*` stands for all codings that are
-    not named.
+    If gzip and deflate have the same quality, the first in the header is chosen. `*` stands for all
+    codings that are not named.
     """
     qualities: dict[bytes, float] = {}
     for entry in accepted.lower().split(b","):
@@ -44,10 +44,10 @@ def preferred(accepted: bytes) -> bytes:
 
 
 def _quality(parameters: list[bytes]) -> float:
-    """The quality that the first parameter gives; later parameters are ignored.
+    """The quality of a coding, from its first parameter. Later parameters are ignored.
 
-    If the text of `q` is not a number, it counts as 1; a number below 0 counts as 0. Any parameter
-    but `q` counts as 0. If a blank precedes the equals sign, the number is ignored and counts as 1.
+    The value of `q` is limited to the range 0 to 1. It counts as 1 if it is not a number or if a
+    space precedes the equals sign. Any parameter other than `q` counts as 0.
     """
     if not parameters or not parameters[0]:
         return 1.0
@@ -65,8 +65,8 @@ def encode(body: bytes, coding: bytes) -> bytes:
 
 
 def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
-    """The decoded body. Raises CodingError, or TooLargeError before more than `bytes_max` bytes are
-    decoded."""
+    """The decoded body. Raises CodingError, or TooLargeError as soon as more than `bytes_max` bytes
+    are decoded."""
     coding = coding.strip().lower()
     if coding not in _ZLIB_WINDOWS:
         raise CodingError
@@ -78,8 +78,8 @@ def decode(body: bytes, coding: bytes, bytes_max: int) -> bytes:
 
 
 def _members(body: bytes, coding: bytes, bytes_max: int) -> Iterator[bytes]:
-    """The decoded pieces of a body. A gzip body may consist of several members. Other bytes after
-    the first member are ignored."""
+    """The decoded members of a body. Only gzip may have several. Bytes after the last member are
+    ignored."""
     for _ in range(_MEMBERS_MAX):
         member = zlib.decompressobj(_ZLIB_WINDOWS[coding])
         content = member.decompress(body, bytes_max + 1)

@@ -1,11 +1,11 @@
-"""One client's connection as a value: feed it bytes, and it returns events, in order.
+"""The state of one client's connection: it takes bytes, and returns events, in order.
 
-    bytes -> Call(operation, body, ...)    for the database; answer it in the call's form
-          -> Answer(data, close)           needs no database; write its data as they are
+    bytes -> Call(operation, body, ...)    a call for the database, to be answered in its `form`
+          -> Answer(data, close)           an answer without the database, to be sent as it is
 
-It never raises, and it holds at most one unfinished request. After an event that closes the
-connection it ignores all further bytes. It refuses bytes that two programs could read as different
-requests: the parser refuses repeated lengths, a length together with chunks, and bare line feeds.
+Nothing is raised, and at most one unfinished request is held. After an event that closes the
+connection, all further bytes are ignored. Requests that two programs could delimit differently are
+refused: the parser refuses repeated lengths, a length together with chunks, and bare line feeds.
 """
 
 import re
@@ -52,7 +52,7 @@ _DECODED_AT_ONCE_BYTES_MAX = 1024 * 1024
 
 
 class Call(msgspec.Struct, gc=False):
-    """A call of the API. If it has a `coding`, its body is still compressed: see `decoded`."""
+    """A call of the API. If it has a `coding`, its body is still compressed (see `decoded`)."""
 
     operation: str
     body: bytes
@@ -63,7 +63,7 @@ class Call(msgspec.Struct, gc=False):
 
 class Answer(msgspec.Struct, gc=False):
     """An answer that needs no database. `error` is the code of a refusal, and `access_key` the key
-    that the request claims."""
+    that the request names."""
 
     data: bytes
     close: bool
@@ -79,7 +79,7 @@ follows."""
 
 
 def decoded(call: Call) -> bytes:
-    """The decoded body. Decoding may take long, so it is best done in a thread.
+    """The decoded body of a call. Decoding may take long, so it is best done in a thread.
 
     Raises SerializationException or RequestTooLargeException.
     """
@@ -92,32 +92,34 @@ def decoded(call: Call) -> bytes:
 
 
 class _RefusedError(Exception):
-    """This request is refused, and the rest of it is not read."""
+    """The request is refused, and the rest of it is not read."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
 def _decode_if_small(call: Call) -> None:
-    """Decode the body of a call, unless the decoded body is large. Raises codings.CodingError."""
+    """Decode the body of a call, unless the decoded body would be large. Raises
+    codings.CodingError."""
     with suppress(codings.TooLargeError):
         call.body = codings.decode(call.body, call.coding, _DECODED_AT_ONCE_BYTES_MAX)
         call.coding = b""
 
 
 def _signed_twice(fields: Iterable[bytes]) -> bool:
-    """Whether Authorization is among the names more than once, in whatever case."""
+    """Whether the names have Authorization more than once, in upper or lower case."""
     return [name.lower() for name in fields].count(b"authorization") > 1
 
 
 class Connection:
     """The server's side of one connection.
 
-    Without a `verifier` any well-formed credentials are accepted, but no foreign Host.
+    Without a `verifier`, any well-formed credentials are accepted, but no foreign Host (see
+    `origins`).
 
-    With a `verifier` a second Authorization header is refused. Without a verifier, the first of
-    several headers with the same name in the same case is used: detecting repeated headers would
-    cost each request a Python call per header.
+    With a `verifier`, a second Authorization header is refused. Without one, only the first of
+    several headers with the same name in the same case is used, because detecting further ones
+    would cost a Python call per header.
 
     `non_api` answers requests that are not calls of the API. Pages of the `origins` may call the
     server. With `tells_attempts`, each `Caller` has the number of the request's attempt.
@@ -159,18 +161,18 @@ class Connection:
 
     @property
     def reading(self) -> bool:
-        """Whether a request has begun and is not complete yet."""
+        """Whether the beginning of a request has arrived, but not its end."""
         return bool(self._url)
 
     @property
     def held_bytes(self) -> int:
-        """The memory that the request being read takes now."""
+        """The memory in bytes that the unfinished request takes now."""
         overhead = HEADER_OVERHEAD_BYTES * len(self._fields)
         return self._stray_bytes + overhead + len(self._body)
 
     @property
     def needed_bytes(self) -> int:
-        """The memory that the request being read may take until it is complete, according to its
+        """The memory in bytes that the unfinished request may take in the end, according to its
         head."""
         if self._operation is None and not self._headers:
             return self.held_bytes  # the head is not complete
@@ -181,10 +183,10 @@ class Connection:
         return needed + BODY_BYTES_MAX if b"content-encoding" in lengths else needed
 
     def close(self) -> None:
-        """Free the buffers and the parser when the client has gone. Call this at most once.
+        """Free the buffers and the parser after the client has gone. Call this at most once.
 
-        The parser refers to this object, so otherwise an unfinished body would stay in memory
-        until the next full garbage collection.
+        The parser refers to this object, so an unfinished body would otherwise stay in memory until
+        the next full garbage collection.
         """
         self._closed = True
         self._drop_body()
@@ -218,8 +220,8 @@ class Connection:
         self._body.clear()
 
     def _check_unfinished(self) -> None:
-        """Limit the memory of one request: its head, its body, and bytes that belong to neither,
-        such as the sizes of chunks."""
+        """Limit the memory of the unfinished request: its head, its body, and any other bytes, such
+        as the sizes of chunks."""
         if self._pieces:
             self._stray_bytes = 0
             self._gather()
@@ -227,8 +229,8 @@ class Connection:
             raise _RefusedError(400)
 
     def _gather(self) -> None:
-        """Add the pieces that have arrived to the body, and hash each of them: hashing a large body
-        at once would take long."""
+        """Add new pieces to the body, and hash each of them: to hash a large body at once would
+        take long."""
         if self._verifier and not self._body:
             self._digest = sha256()
         for piece in self._pieces:
@@ -242,7 +244,8 @@ class Connection:
     # ---- the parser's callbacks ----
 
     def _join_header(self, name: bytes, value: bytes) -> None:
-        """Join repeated headers: a signature covers all values of a name, whatever its case."""
+        """Add a header, joined to earlier ones of the same name, because a signature covers all
+        their values."""
         name = name.lower()
         if name == b"authorization" and name in self._fields:
             raise _RefusedError(400)
@@ -288,8 +291,8 @@ class Connection:
         )
 
     def _attempt(self, caller: Caller) -> Caller:
-        """The caller, with the id of the invocation and the number of the attempt, which an AWS SDK
-        sends in headers."""
+        """The caller, with the invocation id and the attempt number that AWS SDKs send in
+        headers."""
         sent = {name.lower(): value for name, value in self._fields.items()}
         invocation = sent.get(b"amz-sdk-invocation-id", b"")[:INVOCATION_BYTES_MAX]
         attempt = _ATTEMPT.search(sent.get(b"amz-sdk-request", b""))

@@ -1,10 +1,10 @@
 """A cache of the headers that a connection sends each time.
 
-A client sends the same headers in the same order with each request; only the operation, the
-body, the signature and, once a second, the date change. So only the first request of a
-connection, and any request that differs in something else, is checked in full (`connection`,
-`routing`, `authentication`); the others are admitted by comparing a few strings. The cache is
-not used where signatures are verified.
+A client sends the same headers in the same order with each request. Only the operation, the body,
+the signature and, once a second, the date change. So only the first request of a connection, and
+any request that differs in something else, gets a full check (`connection`, `routing`,
+`authentication`). All other requests are admitted by comparing a few strings. The cache is not used
+if signatures are verified.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class HeaderCache:
         self._names: tuple[bytes, ...] = ()
 
     def operation(self, url: list[bytes], fields: Fields) -> str | None:
-        """The operation of a POST whose headers match the cached ones, else None."""
+        """The operation of a POST whose headers match the cached ones, otherwise None."""
         if tuple(fields) != self._names or url != [b"/"]:
             return None
         target, authorization, length = self._varying(fields)
@@ -49,7 +49,7 @@ class HeaderCache:
         return None
 
     def set(self, url: list[bytes], fields: Fields, caller: Caller, form: Form) -> None:
-        """Cache the headers of an admitted POST, if comparing them is a sufficient check."""
+        """Cache the headers of an admitted POST, if later ones may be admitted by comparison."""
         sent = {name.lower(): name for name in fields}
         required = {*_VARYING, *_EQUAL}
         if form.close or url != [b"/"] or _NEVER & sent.keys() or required - sent.keys():

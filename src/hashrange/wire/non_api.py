@@ -20,9 +20,9 @@ lower case) and the form of the answer."""
 
 
 def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], form: Form) -> bytes:
-    """The answer to a health check or a CORS preflight, and 404 for any other request.
+    """The answer to a health check or a CORS preflight, or 404 for any other request.
 
-    A preflight is refused with 403 unless the form names the origin as an allowed one.
+    A preflight gets 403 if `form.origin` is empty, which means that its origin is not allowed.
     """
     if method in (b"GET", b"HEAD") and url == b"/":
         health = _health(headers.get(b"host", b""))
@@ -36,7 +36,7 @@ def answer_non_api(method: bytes, url: bytes, headers: Mapping[bytes, bytes], fo
 
 
 def _health(host: bytes) -> bytes:
-    """The body of the answer to a health check. It ends with a blank, as the service's does."""
+    """The body of the answer to a health check. It ends with a space, as on the service."""
     regional = _REGIONAL_HOST.match(host)
     region = regional[1].decode() if regional else DEFAULT_REGION
     return f"healthy: dynamodb.{region}.amazonaws.com ".encode()

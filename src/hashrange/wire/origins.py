@@ -1,13 +1,13 @@
 """Decides which web pages may call the server.
 
-A browser sends the requests of any page, also to servers that only its own machine can reach. Two
+A browser sends the requests of any page, even to servers that only its own machine can reach. Two
 rules keep foreign pages out:
 
-    preflight  A browser asks the server before a cross-origin call. The server permits the calls
-               of allowed origins only.
-    Host       A page can make its own name resolve to a loopback address (DNS rebinding). Then its
-               calls are not cross-origin, but their Host is that name. So a Host that an outsider
-               could own is refused, unless its origin is allowed.
+    preflight  A browser asks the server before a cross-origin call. The server permits calls from
+               allowed origins only.
+    Host       A page can make its own host name resolve to a loopback address (DNS rebinding).
+               Then its calls are not cross-origin, but their Host is that name. So a Host that an
+               outsider could own is refused, unless its origin is allowed.
 
 If signatures are verified, any Host is accepted, because a page cannot sign requests.
 """
@@ -38,17 +38,17 @@ _OURS = re.compile(
 
 
 class OriginError(Exception):
-    """The text is not an origin."""
+    """The text does not have the form of an origin."""
 
 
 class ForeignHostError(Exception):
-    """The Host header is a name that an outsider could own."""
+    """The Host header has a name that an outsider could own."""
 
 
 class Origins:
     """The origins whose pages may call the server, such as `http://localhost:3000`.
 
-    Raises OriginError.
+    Raises OriginError if a text is not an origin.
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
@@ -60,11 +60,11 @@ class Origins:
         self._names = {match["name"] for match in origins.values() if match}
 
     def allowed(self, origin: bytes) -> bytes:
-        """The origin if its pages may call the server, otherwise empty bytes."""
+        """The origin itself if its pages may call the server, otherwise empty bytes."""
         return origin if origin in self._allowed else b""
 
     def check_host(self, host: bytes) -> None:
-        """Check a Host header. Raises ForeignHostError for a name that is neither local nor of an
+        """Check a Host header. Raises ForeignHostError unless the name is local or that of an
         allowed origin."""
         match = _HOST.fullmatch(host.decode("latin-1").strip().lower())
         if not match:

@@ -1,8 +1,8 @@
 """Responses as bytes, with the headers that DynamoDB sends.
 
-Server, Date, Content-Type, Content-Length, Connection,
-x-amzn-RequestId   52 upper-case letters and digits
-x-amz-crc32        decimal CRC-32 of the body as sent, compressed or not
+The headers are Server, Date, Content-Type, Content-Length, Connection, x-amzn-RequestId (52
+upper-case letters and digits) and x-amz-crc32 (the decimal CRC-32 of the body as sent, which may be
+compressed).
 """
 
 import secrets
@@ -60,14 +60,14 @@ _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "O
 
 
 class RequestTooLargeException(ApiError):
-    """The body, or its decoded form, is larger than the server takes."""
+    """The request body, before or after decoding, is larger than the server accepts."""
 
     status = 413
     namespace = "com.amazon.coral.service#"
 
 
 class Form(NamedTuple):
-    """The form of an answer, as its request asks for it."""
+    """The form of an answer, as determined by its request."""
 
     close: bool = False
     coding: bytes = b""
@@ -88,17 +88,17 @@ def succeed(body: bytes, form: Form = PLAIN) -> bytes:
 
 
 def fail(error: ApiError, form: Form = PLAIN) -> bytes:
-    """The response to a request that gets an error of the API."""
+    """The response to a request that fails with an error of the API."""
     return respond(error.status, error_body(error), form)
 
 
 def unavailable() -> bytes:
-    """The response to a client whose connection would exceed the limit of connections."""
+    """The response to a client whose connection is above the limit of connections."""
     return respond(503, b"", Form(close=True))
 
 
 def error_body(error: ApiError) -> bytes:
-    """The JSON body of an error: `__type`, the message, and further members."""
+    """The JSON body of an error: `__type`, the message, and any further members."""
     return msgspec.json.encode(error.body())
 
 
@@ -110,7 +110,7 @@ def request_id() -> str:
 def respond(
     status: int, body: bytes, form: Form = PLAIN, *, content_type: bytes = b"", more: bytes = b""
 ) -> bytes:
-    """A complete response; `more` has further header lines, each with its CRLF."""
+    """A complete response. `more` has additional header lines, each with its CRLF."""
     if form.coding and len(body) > COMPRESSED_LARGER_THAN_BYTES:
         body = codings.encode(body, form.coding)
         more += b"Content-Encoding: %b\r\n" % form.coding
@@ -131,7 +131,7 @@ def respond(
 
 @lru_cache(maxsize=1)
 def _http_date(seconds: int) -> bytes:
-    """The time as an HTTP date (RFC 9110's IMF-fixdate), in English in every locale."""
+    """The time as an HTTP date (RFC 9110's IMF-fixdate), independent of the locale."""
     at = gmtime(seconds)
     return (
         f"{_DAYS[at.tm_wday]}, {at.tm_mday:02} {_MONTHS[at.tm_mon]} {at.tm_year}"

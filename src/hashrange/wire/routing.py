@@ -1,10 +1,10 @@
-"""Routing: which operation a request calls, and the checks before it, in order.
+"""Routing: finds the operation that a request calls. The checks have this order:
 
     method, path and content type -> JSON syntax -> target -> authentication
 
-JSON is parsed here only if a later check fails, because the error for invalid JSON comes before
-the error of that check. Otherwise the operation itself finds invalid JSON when it decodes the body.
-A large body of a request that is not authentic is not parsed at all, because that takes long.
+If the target or the authentication is wrong, the JSON syntax is checked as well, because the error
+for invalid JSON comes first. Otherwise the operation finds invalid JSON when it decodes the body.
+The syntax of a large body is not checked here, because that would take long.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ Targets = Mapping[bytes, str]
 
 
 class NotFoundError(Exception):
-    """No operation is served at this method, path or content type."""
+    """No operation has this method, path or content type."""
 
 
 def targets(operations: Iterable[str]) -> Targets:
@@ -45,9 +45,8 @@ def targets(operations: Iterable[str]) -> Targets:
 
 
 class Sent(NamedTuple):
-    """A request as it was sent. `headers` has names in lower case; `digest` is the hash of the
-    body, if that is known already.
-    """
+    """A request as it was sent. The names in `headers` are in lower case. `digest` is the SHA-256
+    hash of the body, if already known."""
 
     method: bytes
     url: bytes
@@ -57,7 +56,7 @@ class Sent(NamedTuple):
 
 
 def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str, Signer]:
-    """The name of the operation that a request calls, and the signer of the request.
+    """The operation that a request calls, and the signer of the request.
 
     Raises NotFoundError or an ApiError.
     """
@@ -79,14 +78,13 @@ def admit(targets: Targets, verifier: Verifier | None, sent: Sent) -> tuple[str,
 
 
 def content_type(headers: Mapping[bytes, bytes]) -> bytes:
-    """The content type in lower case, without parameters."""
+    """The content type in lower case, without its parameters."""
     return headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
 def _split(url: bytes) -> tuple[str, Query]:
-    """The path and the query parameters. Each byte becomes one character, so that two different
-    queries stay different.
-    """
+    """The path and the query parameters. Each byte becomes one character, so that different queries
+    stay different."""
     try:
         parts = urlsplit(url.decode("latin-1"))
     except ValueError:
@@ -96,7 +94,7 @@ def _split(url: bytes) -> tuple[str, Query]:
 
 
 def _check_syntax(body: bytes) -> None:
-    """Check the JSON syntax of the whole body without making any objects. Raises
+    """Check the JSON syntax of the whole body, without creating objects. Raises
     SerializationException."""
     try:
         if body:

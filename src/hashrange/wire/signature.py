@@ -3,8 +3,8 @@
     secret, day, region  ->  signing key   (four HMACs, cached)
     request              ->  canonical request  ->  string to sign  ->  signature
 
-The rules are those of AWS's "Create a signed AWS API request". As for every service but S3, the
-signature always covers the body: a request that leaves it out, by UNSIGNED-PAYLOAD, is refused.
+The rules are those of AWS's "Create a signed AWS API request". As on every service but S3, the
+signature must cover the body: a request with UNSIGNED-PAYLOAD is refused.
 """
 
 import re
@@ -50,9 +50,9 @@ class Digest(Protocol):
 
 
 class SignedRequest(NamedTuple):
-    """A POST to `/`; the names of the headers are in lower case.
+    """A POST to `/`. The names in `headers` are in lower case.
 
-    `digest` is the SHA-256 of the body, if that is known already.
+    `digest` is the SHA-256 hash of the body, if already known.
     """
 
     query: Query
@@ -70,7 +70,7 @@ class Credential(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The signature that a request states. Only a presigned query has `expires`, in seconds."""
+    """The signature that a request states. Only a presigned request has `expires`, in seconds."""
 
     credential: Credential
     date: str
@@ -82,8 +82,8 @@ class Claim(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A secret key. `token` is its session token; a permanent key has none. Without a `principal`
-    the key may be used for everything."""
+    """A secret key. `token` is its session token; it is empty for a permanent key. A key without a
+    `principal` may do everything."""
 
     secret: str
     token: str = ""
@@ -98,7 +98,7 @@ changes: other keys are another generation."""
 class KeyRing:
     """The generation of keys that a server accepts now.
 
-    A request keeps the generation that verified its signature.
+    Replacing it does not affect requests whose signatures have already been verified.
     """
 
     def __init__(self, keys: Keys) -> None:
@@ -106,14 +106,14 @@ class KeyRing:
 
 
 class KeysError(Exception):
-    """The text is not a list of keys. The message names the line and reveals no secret."""
+    """The text is not a list of keys. The message may name a line, and reveals no secret."""
 
 
 _LINE = re.compile(r"(?P<access>[^\s/,=]+)\s+(?P<secret>\S+)(?:\s+(?P<token>\S+))?", re.ASCII)
 
 
 def read_keys(text: str) -> Keys:
-    """Parse lines `access_key secret_key [session_token]`; a `#` begins a comment line.
+    """Parse lines of the form `access_key secret_key [session_token]`. A `#` begins a comment line.
 
     Raises KeysError.
     """
@@ -130,19 +130,21 @@ def read_keys(text: str) -> Keys:
             raise KeysError(f"line {number} repeats the access key of an earlier line")
         keys[match["access"]] = Key(match["secret"], match["token"] or "")
     if not keys:
-        raise KeysError("there is no key in it")
+        raise KeysError(
+            "there are no keys; write a line for each: access_key secret_key [session_token]"
+        )
     return keys
 
 
 class Verifier:
-    """Verifies signatures with the keys of a `KeyRing`. `clock` returns seconds since 1970."""
+    """Verifies signatures with the keys of a `KeyRing`. `clock` returns epoch seconds."""
 
     def __init__(self, ring: KeyRing, clock: Callable[[], float]) -> None:
         self._ring = ring
         self._clock = clock
 
     def check_clock(self, claim: Claim) -> None:
-        """Check the time of a signature. Raises InvalidSignatureException if it is too old, or in
+        """Raises InvalidSignatureException if the time of a signature is too far in the past or in
         the future."""
         now = datetime.fromtimestamp(int(self._clock()), UTC)
         if claim.moment < now - _SKEW:
@@ -159,8 +161,7 @@ class Verifier:
             _check_expiry(claim.moment, claim.expires, now)
 
     def check_signature(self, request: SignedRequest, claim: Claim) -> Principal | None:
-        """Check the signature of a request. Returns the principal of its key, None if the key has
-        none.
+        """Check the signature of a request. Returns the principal of the key, if it has one.
 
         Raises UnrecognizedClientException, InvalidSignatureException or ExpiredTokenException.
         """
@@ -178,8 +179,8 @@ class Verifier:
 
 
 def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
-    """Check that a presigned query is not older than the limit that it states. The usual limit
-    holds as well."""
+    """Check that a presigned request has not expired by the limit that it states. This is checked
+    in addition to the usual limit."""
     if not re.fullmatch(r"\d{1,6}", expires, re.ASCII):
         raise InvalidSignatureException("X-Amz-Expires should be a number")
     if now > moment + timedelta(seconds=int(expires)):
@@ -191,7 +192,7 @@ def _check_expiry(moment: datetime, expires: str, now: datetime) -> None:
 
 
 def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
-    """Check that the headers that name the operation or the signer are signed."""
+    """Check that Host and all headers that begin with `x-amz-` are signed."""
     signed = claim.signed_headers.encode().split(b";")
     if b"host" not in signed:
         raise InvalidSignatureException(
@@ -205,7 +206,7 @@ def _check_signed_headers(headers: Iterable[bytes], claim: Claim) -> None:
 
 
 def _signature(request: SignedRequest, claim: Claim, secret: str) -> bytes:
-    """The signature in hexadecimal digits."""
+    """The expected signature, in hexadecimal digits."""
     _, day, region, _, _ = claim.credential
     string_to_sign = "\n".join(
         (
@@ -235,7 +236,7 @@ def _canonical(request: SignedRequest, signed_headers: str) -> bytes:
 
 
 def _trimmed(value: bytes) -> bytes:
-    """The value without blanks at its ends, and with each run of blanks made one."""
+    """The value without spaces at its ends, and with each run of spaces replaced by one."""
     return b" ".join(filter(None, value.split(b" ")))
 
 
