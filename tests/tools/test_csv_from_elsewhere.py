@@ -58,8 +58,9 @@ def test_cells_of_several_types_are_counted(tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
         read("pk,zip,ok\n" + "a,10001,true\n" * 9 + "b,00501,no\n", path, pk="S")
     assert str(raised.value) == (
-        f"{path}: columns with cells of several types: zip: 9 numbers, 1 text (line 11: '00501'); "
-        "ok: 9 booleans, 1 text (line 11: 'no'); name the types, such as --types zip:S,ok:S"
+        f"{path}: columns have cells of different types: "
+        "zip: 9 numbers, 1 text (line 11: '00501'); "
+        "ok: 9 booleans, 1 text (line 11: 'no'); give the types, for example --types zip:S,ok:S"
     )
     assert read(path.read_bytes(), path, zip="S", ok="S")[0]["zip"] == {"S": "10001"}
 
@@ -69,7 +70,7 @@ def test_a_message_names_a_few_of_many_columns(tmp_path: Path) -> None:
     rows = [",".join(names), ",".join("1" for _ in names), ",".join("x" for _ in names)]
     with pytest.raises(DataError) as raised:
         read("\n".join(rows), tmp_path / "a.csv")
-    assert "; 95 more; name the types" in str(raised.value)
+    assert "; 95 more; give the types" in str(raised.value)
     assert len(str(raised.value)) < 600
 
 
@@ -177,7 +178,7 @@ def test_the_kind_of_json_is_found_on_standard_input(folder: Path, run: Run) -> 
     line = fault(run("import", "b.db", "table", "-", given="pk,sk\n"))
     assert line == "standard input: the format is not known; set it with --format"
     line = fault(run("import", "b.db", "table", "-", "--format", "csv", given="pk,sk\na,b,c\n"))
-    assert line == "standard input:2: 3 cells, but the header has 2"
+    assert line == "standard input:2: the row has 3 cells, but the header has 2"
 
 
 def test_a_folder_does_not_fit_into_a_pipe(folder: Path, run: Run) -> None:

@@ -279,7 +279,7 @@ ENDLESS = (
     [
         ("[1, 2]", "not a description of a table"),
         ("{", "not a description of a table"),
-        ("a: &a [1]\nb: *a\n", "aliases are not read"),
+        ("a: &a [1]\nb: *a\n", "aliases are not supported"),
         ("a: [", "not YAML"),
         ("{}", "no KeySchema"),
         ('{"Resources": {"B": {"Type": "AWS::S3::Bucket"}}}', "no table"),

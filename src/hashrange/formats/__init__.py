@@ -1,1 +1,1 @@
-"""Items as bytes in files: one module for each format."""
+"""File formats for items, with one module for each format."""

@@ -1,14 +1,14 @@
 """CSV with a header that has the type of each column: `pk:S,count:N,tags:SS`.
 
-    S              the text; one that is empty or begins with `"` is written as a JSON string
+    S              the string; one that is empty or begins with `"` is written as JSON
     N, B           the number, the base64
     BOOL, NULL     true, false
-    SS, NS, BS     a JSON array of texts
+    SS, NS, BS     a JSON array of strings
     L, M           the content as DynamoDB JSON
 
-An empty cell means that the item has no such attribute. An attribute that has several types in a
-table has a column for each. A file from elsewhere has columns without types, and may have another
-delimiter: see `csv_columns`.
+An empty cell means that the item lacks the attribute. An attribute with several types in a table
+has a column for each type. Files of other programs have no types in the header, and may have
+another delimiter (see `csv_columns`).
 """
 
 import csv
@@ -37,13 +37,13 @@ _FLUSH_CHARACTERS = 1 << 16
 class TooManyColumns(DataError):
     def __init__(self) -> None:
         super().__init__(
-            f"the items have more than {COLUMNS_MAX:,} attributes, which are too many columns; "
-            "use another format"
+            f"the items have more than {COLUMNS_MAX:,} attributes, too many for the columns "
+            "of a CSV file; use another format"
         )
 
 
 def columns_of(items: Iterable[bytes]) -> list[Column]:
-    """The columns for all attributes of the items, in the order in which these appear."""
+    """The columns for all attributes of the items, in the order in which they first occur."""
     columns: dict[Column, None] = {}
     for item in items:
         for name, value in decode(item).items():
@@ -101,7 +101,7 @@ def read(source: Input, hints: Hints) -> Iterator[Record]:
 
 def _item(columns: list[Column], row: list[str]) -> WireItem:
     if len(row) > len(columns):
-        raise ValueError(f"{len(row)} cells, but the header has {len(columns)}")
+        raise ValueError(f"the row has {len(row)} cells, but the header has {len(columns)}")
     item: WireItem = {}
     for (name, kind), cell in zip(columns, row, strict=False):
         if cell:

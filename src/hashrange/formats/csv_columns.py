@@ -1,9 +1,9 @@
 """The columns of a CSV file: their delimiter, names and types.
 
-If neither the header nor the caller gives a column a type, its cells decide: each is a number in
-its usual spelling (`12`, `-0.5`, `94.0`, but neither `007` nor `1e5`), a boolean (`true` or
-`false`), or else a text. If the types of a column's cells differ, the file is refused, because no
-query could rely on the attribute.
+If neither the header nor the caller gives the type of a column, its cells determine it: each is a
+boolean (`true` or `false`), a number in its usual form (`12`, `-0.5`, `94.0`, but neither `007` nor
+`1e5`), or else a string. If the cells of a column have several types, the file is refused, because
+no query could rely on the attribute.
 """
 
 import re
@@ -35,9 +35,9 @@ def _silent(text: str) -> None:
 
 
 class Hints(NamedTuple):
-    """What is known before the file is read: `types` by attribute, and the table's `key`.
+    """Facts known before the file is read: `types` by attribute, and the `key` attributes.
 
-    `say` takes a remark about the file for the user.
+    `say` is called with each remark on the file for the user.
     """
 
     types: Mapping[str, str] = {}
@@ -88,7 +88,7 @@ def _column(cell: str) -> tuple[str, str | None]:
 def _check(source: Input, columns: list[tuple[str, str | None]], key: Sequence[str]) -> None:
     names = [name for name, _ in columns]
     if not all(names):
-        raise DataError(f"{source.name}:1: a column without a name; the first line is the header")
+        raise DataError(f"{source.name}:1: a column has no name; the first line must be the header")
     if len(set(columns)) < len(columns):
         raise DataError(f"{source.name}:1: two columns have the same name")
     missing = [name for name in key if name not in names]
@@ -105,7 +105,7 @@ def _check(source: Input, columns: list[tuple[str, str | None]], key: Sequence[s
 
 
 class _Count:
-    """For each type, how many cells of a column have it, and the first of these cells."""
+    """For each type, the number of a column's cells and the first of them, with its line."""
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
@@ -113,7 +113,7 @@ class _Count:
 
     @property
     def kind(self) -> str:
-        """The type of the column, if all of its cells have the same type; S if all are empty."""
+        """The type of a column whose cells all have the same type; S if all cells are empty."""
         return next(iter(self.kinds), "S")
 
     def note(self, cell: str, line: int) -> None:
@@ -147,7 +147,7 @@ def _kind(cell: str) -> str:
 
 
 def _digits(number: str) -> int:
-    """The number of significant digits of a number in its usual spelling."""
+    """The number of significant digits of a number in its usual form."""
     whole, _, fraction = number.lstrip("-").partition(".")
     fraction = fraction.rstrip("0")
     return len((whole + fraction).lstrip("0") if fraction else whole.rstrip("0"))
@@ -158,8 +158,8 @@ def _several_types(source: Input, mixed: Mapping[str, _Count]) -> DataError:
     types = ",".join(f"{one_line(name)}:S" for name in islice(mixed, _NAMED_MAX))
     more = f"; {len(told) - _NAMED_MAX} more" if len(told) > _NAMED_MAX else ""
     return DataError(
-        f"{source.name}: columns with cells of several types: "
-        f"{'; '.join(told[:_NAMED_MAX])}{more}; name the types, such as --types {types}"
+        f"{source.name}: columns have cells of different types: "
+        f"{'; '.join(told[:_NAMED_MAX])}{more}; give the types, for example --types {types}"
     )
 
 

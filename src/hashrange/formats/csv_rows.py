@@ -1,4 +1,4 @@
-"""The rows of a CSV file, with the lines where they begin."""
+"""The rows of a CSV file, and the numbers of the lines where they begin."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def rows(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 class _Lines:
-    """The lines of a file as text, for the csv module, which may read several lines for one row."""
+    """The lines of a file, for the csv module, which may read several lines for one row."""
 
     def __init__(self, source: Source) -> None:
         self._number = 0
@@ -63,7 +63,7 @@ class _Lines:
         return text
 
     def end_row(self) -> int:
-        """Call this when a row is complete. Returns the number of the line where the next row
+        """Call this at the end of a row. Returns the number of the line where the next row
         begins."""
         self._row_characters = 0
         return self._number + 1

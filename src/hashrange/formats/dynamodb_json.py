@@ -54,7 +54,7 @@ def _record(source: Source, number: int, text: bytes) -> Record:
 
 
 def _put(source: Source, number: int, text: bytes) -> Record:
-    """An item, and the condition under which it is put."""
+    """A record with an item and, if there is one, the condition of its put."""
     try:
         record = _record(source, number, text)
     except DataError:
@@ -71,11 +71,11 @@ def _put(source: Source, number: int, text: bytes) -> Record:
 
 
 def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
-    """Read values that need not be on separate lines, as the service's import reads them.
+    """Read JSON values, which may share lines or take several, as the service's import does.
 
-    For a value that is not an item, a DataError is yielded in place of a record. A DataError is
-    raised for text that is not JSON, because it is not known where the next value begins. With
-    `conditions`, an item may have a condition.
+    Yields a DataError in place of the record for a value that is not an item. Raises DataError for
+    text that is not JSON, because the beginning of the next value is not known. With `conditions`,
+    an item may have a condition.
     """
     read = _put if conditions else _record
     cutter = _Cutter()
@@ -97,8 +97,8 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
 def _record_or_error(
     read: Callable[[Source, int, bytes], Record], source: Source, number: int, text: bytes
 ) -> Record | DataError:
-    """The record in a text. For JSON that is not an item, the DataError is returned. Raises
-    DataError for text that is not JSON."""
+    """The record in a text. Returns a DataError if the text is JSON but not an item, and raises it
+    if the text is not JSON."""
     try:
         return read(source, number, text)
     except DataError as error:
@@ -109,7 +109,7 @@ def _record_or_error(
 
 
 class _Cutter:
-    """Cuts lines into objects. `begun` is the beginning of an unfinished object, from line `first`
+    """Cuts lines into JSON objects. `begun` is the text of an unfinished object, from line `first`
     on.
 
     The cutter is `lost` if there is anything but white space between two objects.

@@ -1,4 +1,4 @@
-"""Files that are read in bounded pieces, and files that appear only when they are complete."""
+"""Files that are read in pieces of limited size, and files that appear only when complete."""
 
 import gzip
 import os
@@ -17,7 +17,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class Source:
-    """Bytes that are read from beginning to end. `name` is for messages.
+    """A stream of bytes that is read from beginning to end. `name` stands for it in messages.
 
     Raises DataError.
     """
@@ -45,7 +45,7 @@ class Source:
             yield chunk
 
     def lines(self, line: int = 1) -> Iterator[tuple[int, bytes]]:
-        """The lines that are not blank, with their numbers. The number of the first line is
+        """The lines that are not blank, each with its number. The first line has the number
         `line`."""
         rest = b""
         for chunk in self.chunks():
@@ -78,8 +78,8 @@ class Source:
 class Input(Source):
     """A file that is read from beginning to end, and decompressed if its content is gzip.
 
-    `packed` says whether it is gzip. If the file is read for another purpose before its items are,
-    `doing` names that purpose. Raises DataError.
+    `packed` says whether it is gzip. `doing` is the purpose for which the file is being read; it is
+    empty while items are read. Raises DataError.
     """
 
     def __init__(self, path: Path, name: str = "") -> None:
@@ -110,7 +110,7 @@ class Input(Source):
         self._file.close()
 
     def consumed(self) -> float:
-        """The share of the file that has been read, from 0 to 1."""
+        """The part of the file that has been read, from 0 to 1."""
         try:
             return self._file.tell() / self.size if self.size else 1.0
         except ValueError:  # the file has been closed meanwhile
@@ -118,7 +118,7 @@ class Input(Source):
 
 
 def head(path: Path, size: int) -> bytes:
-    """The first bytes of a file's content, from which its format can be recognised."""
+    """The first bytes of a file, after decompression. Empty if they cannot be read."""
     with Input(path) as source:
         try:
             return source.read(size)
@@ -127,24 +127,24 @@ def head(path: Path, size: int) -> bytes:
 
 
 def open_new(path: Path) -> IO[bytes]:
-    """Open a new file for writing, and replace one that an earlier run has left behind.
+    """Open a new file for writing, in place of any file that an earlier run has left.
 
-    If somebody has put a link there, it is removed, not followed.
+    If the path is a symbolic link, the link is removed, not followed.
     """
     path.unlink(missing_ok=True)
     return open(path, "xb")
 
 
 def unfinished(path: Path) -> Path:
-    """The name that a file or folder has until it is complete."""
+    """The path of a file or folder until it is complete."""
     return path.with_name(f"{path.name}.unfinished")
 
 
 @contextmanager
 def appearing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written, which gets its name when it is complete and on disk.
+    """A file to be written, which gets its name only when it is complete and on disk.
 
-    Until then it is called `NAME.unfinished`; after an error it is removed.
+    Until then, it is called `NAME.unfinished`. After an error, it is removed.
     """
     growing = unfinished(path)
     try:
@@ -160,7 +160,8 @@ def appearing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file that appears when it is complete; it is compressed if its name ends in `.gz`."""
+    """Write a file, which appears when it is complete. It is compressed if its name ends in
+    `.gz`."""
     with appearing(path) as file:
         if path.name.endswith(".gz"):
             with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
@@ -177,7 +178,7 @@ def not_utf8(name: str, line: int, byte: int) -> DataError:
 
 
 def check_absent(path: Path) -> None:
-    """Raises DataError if `path` exists, or if no file could be created there."""
+    """Raises DataError if `path` exists, or if its parent directory does not."""
     if not path.parent.is_dir():
         raise DataError(f"{path}: there is no directory {path.parent}; create it first")
     if path.exists():

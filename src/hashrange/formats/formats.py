@@ -1,7 +1,7 @@
-"""The formats by name, and how the format of a file is recognised.
+"""The formats by name, and how the format of a file is recognized.
 
 A writer takes an iterable of items, each the bytes of its DynamoDB JSON, and returns chunks of
-bytes. Some writers read the items twice, and need an iterable that can begin again, such as a list.
+bytes. Some writers iterate twice, so the iterable must allow that, as a list does.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +15,12 @@ from hashrange.formats.items import DataError, Record
 
 
 class Format(NamedTuple):
-    """Files with these `suffixes` have the format unless another one is named. A `text` file may be
-    compressed with gzip. `read` takes hints for files that do not tell the types of attributes.
-    `library` imports the package that the format needs, and raises DataError if it is missing."""
+    """A file format. Files with these `suffixes` have it, unless a user names another format.
+
+    A `text` file may be compressed with gzip. `read` takes hints on the types of attributes, for
+    files that lack them. `library` imports the package that the format needs, and raises DataError
+    if it is not installed.
+    """
 
     name: str
     suffixes: tuple[str, ...]
@@ -109,7 +112,7 @@ def for_output(path: Path, name: str | None) -> Format | None:
 
 
 def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
-    """The format of a file to read; None for a folder. Messages call the file `shown`.
+    """The format of a file to read; None for a folder. `shown` is the name of the file in messages.
 
     Raises DataError.
     """
@@ -126,8 +129,8 @@ def for_input(path: Path, name: str | None, shown: str = "") -> Format | None:
 
 
 def _installed(format_: Format) -> Format:
-    """Check, before a table is read or created, that the library of a format is installed. Raises
-    DataError."""
+    """Return the format. Raises DataError if its library is not installed, before a table is read
+    or created."""
     if format_.library is not None:
         format_.library()
     return format_
@@ -142,8 +145,8 @@ def _by_suffix(path: Path) -> Format | None:
 
 
 def _by_content(path: Path) -> Format | None:
-    """The kind of JSON in a file. Its suffix does not tell the kind, because programs use one
-    suffix for all kinds."""
+    """The kind of JSON in a file, from its first bytes, because programs use one suffix for all
+    kinds."""
     start = head(path, _LOOK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"["):
         return FORMATS["json"]

@@ -6,8 +6,8 @@
     SS, NS, BS        a list with the annotation $dynamodb_SS, $dynamodb_NS, $dynamodb_BS
     L, M              list, struct
 
-Source: developer guide, "DynamoDB table export output format". The library reads text and binary
-Ion, and a decimal of any precision.
+Source: developer guide, "DynamoDB table export output format". The library reads text Ion and
+binary Ion, and decimals of any precision.
 """
 
 import base64
@@ -36,7 +36,7 @@ _exactly = Context(prec=200, Emax=999_999, Emin=-999_999)
 
 
 def library() -> Any:
-    """The library amazon.ion. Raises DataError if it is not installed."""
+    """Import the library amazon.ion. Raises DataError if it is not installed."""
     try:
         from amazon.ion import simpleion
     except ModuleNotFoundError:
@@ -45,7 +45,7 @@ def library() -> Any:
 
 
 class _Bounded:
-    """A source that raises DataError if a single value takes too many of its bytes."""
+    """A source that raises DataError if a single value has too many bytes."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -62,7 +62,7 @@ class _Bounded:
 
 
 def read_values(source: Source, conditions: bool = False) -> Iterator[Record | DataError]:
-    """The items. See `dynamodb_json.read_values`; the number of a record counts values, not
+    """Like `dynamodb_json.read_values`, for Ion. The number of a record counts values, not
     lines."""
     simpleion = library()
     stream = _Bounded(source)
@@ -88,7 +88,7 @@ def read_values(source: Source, conditions: bool = False) -> Iterator[Record | D
 
 
 def read(source: Source) -> Iterator[Record]:
-    """The items. Raises DataError for a value that is not an item."""
+    """The items of a file. Raises DataError for a value that is not an item."""
     for record in read_values(source):
         if isinstance(record, DataError):
             raise record
@@ -96,8 +96,8 @@ def read(source: Source) -> Iterator[Record]:
 
 
 def _condition(members: dict[str, Any]) -> bytes:
-    """The condition of a record, as JSON members. They are removed from `members`, which also
-    has the item."""
+    """Removes the condition of a record from `members`, and returns it as JSON members, each
+    preceded by a comma."""
     condition: dict[str, Any] = {}
     if "ConditionExpression" in members:
         condition["ConditionExpression"] = str(members.pop("ConditionExpression"))
@@ -114,7 +114,7 @@ def _condition(members: dict[str, Any]) -> bytes:
 
 def _item(content: dict[str, Any]) -> dict[str, Any]:
     if list(content) != ["Item"]:
-        raise ValueError("not a struct with an Item")
+        raise ValueError("not a struct with the single field Item")
     return {name: _wire(part, 1) for name, part in _members(content["Item"]).items()}
 
 
@@ -125,7 +125,7 @@ def _members(value: Any) -> dict[str, Any]:
 
 
 def _wire(value: Any, level: int) -> dict[str, Any]:
-    """The attribute value in wire form. `level` is its depth. Raises ValueError."""
+    """An Ion value as DynamoDB JSON. `level` is its nesting level. Raises ValueError."""
     if level > _DEPTH_MAX:
         raise ValueError("a value is nested too deeply")
     kind = value.ion_type.name
@@ -136,7 +136,7 @@ def _wire(value: Any, level: int) -> dict[str, Any]:
         type_ = _SETS[notes[0]]
         elements = [_wire(each, level + 1) for each in value]
         if any(list(each) != [_ELEMENTS[type_]] for each in elements):
-            raise ValueError(f"a value of another type in a set {type_}")
+            raise ValueError(f"a set of type {type_} has an element of another type")
         return {type_: [next(iter(each.values())) for each in elements]}
     match kind:
         case "STRING" | "SYMBOL":
@@ -151,14 +151,14 @@ def _wire(value: Any, level: int) -> dict[str, Any]:
             return {"L": [_wire(each, level + 1) for each in value]}
         case "STRUCT":
             return {"M": {name: _wire(part, level + 1) for name, part in _members(value).items()}}
-    raise ValueError(f"a value of the Ion type {kind.lower()}, which no attribute has")
+    raise ValueError(f"a value has the Ion type {kind.lower()}, which no attribute can have")
 
 
 def _number(value: Any) -> str:
     try:
         return str(_exactly.create_decimal(value if isinstance(value, Decimal) else int(value)))
     except (InvalidOperation, ValueError):
-        raise ValueError("a number that is too large") from None
+        raise ValueError("a number is too large") from None
 
 
 # ---- writing ----
@@ -207,7 +207,7 @@ def _text(value: dict[str, Any]) -> str:
 
 
 def _decimal(text: str) -> str:
-    """A number as an Ion decimal: `103.`, `1.5`, `1d+30`."""
+    """A number in the form of an Ion decimal: `103.`, `1.5`, `1d+30`."""
     if "E" in text:
         return text.replace("E", "d")
     return text if "." in text else f"{text}."
@@ -218,7 +218,7 @@ def _string(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """The name of a field: a symbol in quotes, unless it is an identifier and not a keyword."""
+    """The name of a field in Ion text: quoted, unless it is an identifier and not a keyword."""
     plain = text.isascii() and text.isidentifier()
     return text if plain and text not in ("null", "true", "false", "nan") else f"'{_escaped(text)}'"
 
@@ -228,7 +228,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def _escaped(text: str) -> str:
-    """Escape quotes, backslashes and control characters, and nothing else."""
+    """The text with escaped quotes, backslashes and control characters."""
     return _needs_escape.sub(lambda match: _escape(match[0]), text)
 
 

@@ -1,4 +1,4 @@
-"""Items, their places in files, and the error for data that cannot be read."""
+"""Items in files, and the error for data that cannot be read or written."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,14 +18,14 @@ that, even if all of its characters are escaped."""
 
 
 class DataError(Exception):
-    """Data that cannot be read or written; the message is one line for the user."""
+    """Data cannot be read or written. The message is one line for the user."""
 
 
 class Record(Struct, frozen=True, gc=False):
-    """An item from a file: its DynamoDB JSON, and the line or number where it begins.
+    """An item from a file: its DynamoDB JSON, and the number of the line or value where it begins.
 
-    With `delete`, `item` is the key of an item to delete. If the file has conditions, `condition`
-    has the further members of the PutItem that puts the item, each preceded by a comma.
+    With `delete`, `item` is the key of an item to delete. `condition` has the condition of a put,
+    as members of a PutItem request, each preceded by a comma.
     """
 
     item: bytes
@@ -35,16 +35,17 @@ class Record(Struct, frozen=True, gc=False):
 
 
 def decode(item: bytes) -> WireItem:
-    """The attributes of an item from a table."""
+    """Decode the DynamoDB JSON of an item."""
     return _decode(item)
 
 
 def shown(item: bytes, names: Iterable[str]) -> str:
-    """The key of an item, for a message; `names` are the key's attributes."""
+    """The key of an item as JSON, for a message. `names` are the key attributes."""
     content = decode(item)
     return encode({name: content[name] for name in names if name in content}).decode()
 
 
 def one_line(text: object) -> str:
-    """A message of another program or library, without line breaks or control characters."""
+    """A message of another program on one line: line breaks and control characters become
+    spaces."""
     return "".join(letter if letter.isprintable() else " " for letter in str(text)).strip()

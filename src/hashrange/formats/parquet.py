@@ -7,9 +7,9 @@
     NULL           bool, true where the attribute is null
     L, M           string: the content as DynamoDB JSON
 
-The metadata of a column, `dynamodb`, has its type and its attribute's name. A column of a file from
-elsewhere is read by its own type: numbers, texts, binary, booleans, times (as ISO texts), lists and
-structs; null means that there is no attribute.
+A column's metadata `dynamodb` has its type and its attribute's name. A column of another program,
+without this metadata, is read by its Parquet type: numbers, strings, binary, booleans, times (as
+ISO strings), lists and structs. A null means that the item lacks the attribute.
 """
 
 import datetime
@@ -40,7 +40,7 @@ _DECIMAL_DIGITS = 38
 
 
 def library() -> Any:
-    """pyarrow. Raises DataError if it is not installed."""
+    """Import pyarrow. Raises DataError if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -50,7 +50,7 @@ def library() -> Any:
 
 
 class _Column:
-    """An attribute's values of one type, and the facts that decide the column's type."""
+    """An attribute's values of one DynamoDB type, and the facts that determine the Parquet type."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
@@ -60,7 +60,7 @@ class _Column:
         self.fraction = 0
 
     def note(self, text: str) -> None:
-        """Take a number of the column into account when its type is chosen."""
+        """Note a number of the column, which may affect the Parquet type."""
         whole, _, fraction = text.lstrip("-").partition(".")
         self.whole = max(self.whole, len(whole))
         self.fraction = max(self.fraction, len(fraction))
@@ -173,7 +173,7 @@ def _group(rest: Iterator[bytes]) -> list[WireItem]:
 
 
 class _Sink:
-    """A file that pyarrow writes to, and from which the written bytes are taken."""
+    """An output file for pyarrow. `take` returns the bytes written since its last call."""
 
     closed = False
 
@@ -243,7 +243,7 @@ class _Meta(msgspec.Struct):
 
 
 def _known(field: Any) -> tuple[str, str] | None:
-    """The attribute's name and type, if the column was written by `write`."""
+    """The attribute's name and type, if hashrange wrote the column; otherwise None."""
     meta = (field.metadata or {}).get(_META)
     if meta is None:
         return None

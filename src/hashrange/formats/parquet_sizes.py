@@ -1,4 +1,4 @@
-"""Limits how much of a Parquet file is in memory at once: small files can hold huge values."""
+"""Limits how much of a Parquet file is in memory at once. A small file can hold huge values."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,8 @@ bytes of the file may then become a large text in each row."""
 
 
 def opened(arrow: Any, path: Path) -> Any:
-    """Open a file. Small dictionaries of texts are kept as dictionaries: otherwise each row of a
-    column that repeats a large text would get a copy of the text."""
+    """Open a file. Small dictionaries of strings are not expanded. Otherwise, a large string that a
+    column repeats would be copied for each row."""
     with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         kept = {
             chunk.path_in_schema
@@ -33,16 +33,16 @@ def _chunks(metadata: Any) -> Iterator[Any]:
 
 
 def _repeats(chunk: Any) -> bool:
-    """Whether a value in a column's chunk may be larger in memory than in the file."""
+    """Whether a column chunk has a dictionary, so that its values may be larger in memory than in
+    the file."""
     return bool(chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page)
 
 
 def rows_at_once(metadata: Any, ours: bool) -> int:
-    """The number of rows to read at once, so that the memory does not depend on the size of the
-    rows.
+    """The number of rows to read at once. It is smaller for large rows, to limit the memory.
 
     `ours` says that hashrange wrote the file, so that its maps are JSON. Raises ValueError if rows
-    are larger than an item can be, because whole pages of them would be decompressed.
+    are larger than an item can be, because pyarrow would decompress whole pages of them.
     """
     size_max = ITEM_JSON_BYTES_MAX if ours else 2 * ITEM_BYTES_MAX
     widest = 1
@@ -65,9 +65,9 @@ def rows_at_once(metadata: Any, ours: bool) -> int:
 
 
 def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
-    """The batch in pieces that are small even after their dictionaries are expanded.
+    """The batch in pieces that are small even with expanded dictionaries.
 
-    Raises ValueError for a row that is larger than an item can be.
+    Raises ValueError if a row is larger than an item can be.
     """
     size = sum(_bytes(arrow, column) for column in batch.columns)
     if size <= _READ_BYTES:
@@ -83,8 +83,8 @@ def pieces(arrow: Any, batch: Any) -> Iterator[Any]:
 
 
 def _bytes(arrow: Any, array: Any) -> int:
-    """The number of bytes in the values of an array; a dictionary's value counts at each
-    occurrence."""
+    """The size in bytes of the values of an array. A dictionary's value counts each time it
+    occurs."""
     kind = array.type
     if arrow.types.is_dictionary(kind):
         import pyarrow.compute as compute

@@ -1,11 +1,11 @@
-"""Attribute values as plain JSON or YAML values, without losing their types.
+"""Attribute values as plain JSON or YAML values that keep their DynamoDB types.
 
-    S, N, BOOL, NULL, L, M    a text, a number, true or false, null, a list, an object
+    S, N, BOOL, NULL, L, M    a string, a number, true or false, null, a list, an object
     B                         {"$B": "base64"}
     SS, NS, BS                {"$SS": ["a"]}, {"$NS": [1, 2.5]}, {"$BS": ["base64"]}
 
-A map whose only member has one of these names is written as {"$M": {...}}. Numbers are written with
-all of their digits; other programs may round them when they read the file.
+A map whose only member has such a name, for example `$B`, is written as {"$M": {...}}. Numbers are
+written with all of their digits, but another program may round them when it reads the file.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ class Number(str):
 
 
 class NotPlain(ValueError):
-    """A value that does not represent an attribute value; the message says why."""
+    """A value does not represent an attribute value. The message gives the reason."""
 
 
 def to_plain(item: WireItem, number: Callable[[str], Any]) -> dict[str, Any]:
-    """An item's attributes as plain values; `number` converts the text of a number."""
+    """An item's attributes as plain values. `number` makes a plain number from its text."""
     return {name: _plain(value, number) for name, value in item.items()}
 
 
@@ -52,7 +52,7 @@ def _plain(value: dict[str, Any], number: Callable[[str], Any]) -> Any:
 
 
 def from_plain(content: Any) -> WireItem:
-    """The attributes of an item. Raises NotPlain."""
+    """The attributes of an item, from plain values. Raises NotPlain."""
     if not isinstance(content, dict):
         raise NotPlain("an item must be an object")
     return {_name(name): _value(value) for name, value in content.items()}

@@ -61,7 +61,7 @@ def read_array(source: Input) -> Iterator[Record]:
         yield Record(text.item(), line)
     text.advance(1)
     if text.skip(_SPACE):
-        raise text.fault("something follows the array")
+        raise text.fault("there is text after the end of the array")
 
 
 class _Text:
@@ -113,7 +113,7 @@ class _Text:
                 return item
 
     def _more(self) -> bool:
-        """Read more of the file. Returns False at its end."""
+        """Read more of the file into the window. Returns False at the end of the file."""
         if self._ended:
             return False
         chunk = next(self._chunks, b"")

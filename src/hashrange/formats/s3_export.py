@@ -6,9 +6,9 @@
         manifest-files.json, manifest-files.md5
         data/*.json.gz
 
-The files hold DynamoDB JSON lines. A line of `manifest-files.json` has a file's name, the number
-of its items and its checksum. Source: developer guide, "DynamoDB table export output format"; the
-names of the checksum files are those of real exports.
+The data files have DynamoDB JSON lines or, as `.ion.gz`, Ion. A line of `manifest-files.json` has a
+file's name, the number of its items and its checksum. Source: developer guide, "DynamoDB table
+export output format"; the names of the checksum files are those of real exports.
 """
 
 import gzip
@@ -52,7 +52,7 @@ class DataFile(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The period of an incremental export, and the view type (`view`) of its changes."""
+    """The period of an incremental export, and the view type of its changes."""
 
     since: datetime
     until: datetime
@@ -62,8 +62,8 @@ class Changes(NamedTuple):
 class About(NamedTuple):
     """An export and its table, as the manifest describes them.
 
-    The export shows the table at the moment `shows`. `id` names the folder. An export to a folder,
-    not to a bucket, has neither `bucket` nor `prefix`.
+    The export shows the table at the time `shows`. `id` is the name of the folder. An export to a
+    local folder has neither `bucket` nor `prefix`.
     """
 
     table_arn: str
@@ -81,8 +81,8 @@ class About(NamedTuple):
 
     @property
     def data(self) -> str:
-        """The text with which the keys of data files begin. All incremental exports put their data
-        files into one folder; the names of each export's files have a beginning of their own."""
+        """The prefix of the keys of data files. All incremental exports put their data files into
+        one folder, where each export has a prefix of its own."""
         if self.changes is None:
             return f"{self.folder}/data/"
         digest = hashlib.sha256(self.id.encode()).digest()
@@ -90,8 +90,8 @@ class About(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The text with which the keys of the export's objects begin, except those of the data
-        files of an incremental export."""
+        """The prefix of the keys of the export's objects, except the data files of an incremental
+        export."""
         return f"{self.prefix}/{FOLDER}/{self.id}" if self.prefix else f"{FOLDER}/{self.id}"
 
     @property
@@ -100,7 +100,7 @@ class About(NamedTuple):
 
 
 class _Summary(msgspec.Struct):
-    """The members of `manifest-summary.json` that are read."""
+    """The members of `manifest-summary.json` that are needed."""
 
     outputFormat: str = ""  # noqa: N815
     exportType: str = "FULL_EXPORT"  # noqa: N815
@@ -110,7 +110,7 @@ _COUNT_MAX = (1 << 63) - 1
 
 
 class _Entry(msgspec.Struct):
-    """The members of a line of `manifest-files.json` that are read."""
+    """The members of a line of `manifest-files.json` that are needed."""
 
     dataFileS3Key: str  # noqa: N815
     itemCount: Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)] = 0  # noqa: N815
@@ -118,12 +118,14 @@ class _Entry(msgspec.Struct):
 
 
 def data_files(path: Path) -> list[DataFile]:
-    """The data files that the manifests in a folder name. Raises DataError."""
+    """The data files that the manifest in a folder names. Raises DataError."""
     folder = _export(path)
     summary = _manifest(folder, SUMMARY)
     export = _decoded(folder / SUMMARY, summary, _Summary)
     if export.exportType != "FULL_EXPORT":
-        raise DataError(f"{folder / SUMMARY}: an incremental export; only full exports can be read")
+        raise DataError(
+            f"{folder / SUMMARY}: this is an incremental export; only full exports can be read"
+        )
     if export.outputFormat not in _WAYS:
         raise DataError(
             f"{folder / SUMMARY}: the format is {one_line(export.outputFormat)[:80]}, not "
@@ -142,7 +144,7 @@ def data_files(path: Path) -> list[DataFile]:
 
 
 def read_file(file: DataFile, source: Input, line: int = 1) -> Iterator[Record]:
-    """The items of one data file, after its checksum is verified."""
+    """The items of a data file whose checksum is right. Raises DataError."""
     if file.md5 and _md5_of(file.path) != file.md5:
         raise DataError(f"{file.path}: the checksum differs from the manifest's")
     count = line - 1
@@ -150,23 +152,21 @@ def read_file(file: DataFile, source: Input, line: int = 1) -> Iterator[Record]:
         count += 1
         yield record
     if count != file.items:
-        raise DataError(
-            f"{file.path}: {count:,} items, but the manifest says {file.items:,}; it is cut short"
-        )
+        raise DataError(f"{file.path}: has {count:,} items, but the manifest says {file.items:,}")
 
 
 def _export(path: Path) -> Path:
-    """The folder with the manifests: `path` itself, or the only such folder below it."""
+    """The folder with the manifests: `path`, or the only such folder below it. Raises DataError."""
     if not path.is_dir():
         raise DataError(f"{path}: no such folder")
     if (path / SUMMARY).is_file():
         return path
     folders = sorted(each.parent for each in path.glob(f"**/{SUMMARY}"))
     if not folders:
-        raise DataError(f"{path}: no {SUMMARY} in it; not an export of DynamoDB")
+        raise DataError(f"{path}: has no {SUMMARY}, so it is not an export of DynamoDB")
     if len(folders) > 1:
         names = ", ".join(str(each) for each in folders[:3])
-        raise DataError(f"{path}: {len(folders)} exports in it; name one: {names}")
+        raise DataError(f"{path}: has {len(folders)} exports; name one of them: {names}")
     return folders[0]
 
 
@@ -184,7 +184,8 @@ def _manifest(folder: Path, name: str) -> bytes:
 
 
 def _bounded(path: Path) -> bytes:
-    """The content of a manifest file, up to a limit. Raises DataError and FileNotFoundError."""
+    """The content of a manifest file. Raises FileNotFoundError, or DataError if it is too large or
+    unreadable."""
     try:
         with open(path, "rb") as file:
             content = file.read(_MANIFEST_BYTES_MAX + 1)
@@ -193,7 +194,9 @@ def _bounded(path: Path) -> bytes:
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
     if len(content) > _MANIFEST_BYTES_MAX:
-        raise DataError(f"{path}: larger than {_MANIFEST_BYTES_MAX:,} bytes; not a manifest")
+        raise DataError(
+            f"{path}: larger than {_MANIFEST_BYTES_MAX:,} bytes, too large for a manifest"
+        )
     return content
 
 
@@ -219,7 +222,7 @@ def new_id() -> str:
 
 
 def write(items: Iterable[bytes], path: Path, about: About) -> None:
-    """Write one export to the folder `path`, which appears when the export is complete."""
+    """Write an export to the folder `path`, which appears when the export is complete."""
     growing = unfinished(path)
     shutil.rmtree(growing, ignore_errors=True)
     try:
@@ -233,9 +236,9 @@ def write(items: Iterable[bytes], path: Path, about: About) -> None:
 def write_objects(
     items: Iterable[bytes], path: Path, about: About, done: Callable[[str], None]
 ) -> int:
-    """Write the objects of an export below the folder `path`, and return the number of its items.
+    """Write the objects of an export below the folder `path`, and return the number of items.
 
-    `done` is called with the key of each object after it is complete, and may remove the file.
+    `done` is called with the key of each complete object, and may remove its file.
     """
     folder = path / about.folder
     folder.mkdir(parents=True)
@@ -329,7 +332,7 @@ _WAYS = {
 
 
 def _etag(md5: str) -> str:
-    """The ETag that S3 gives to a file uploaded as the single part of a multipart upload."""
+    """The ETag of a file that was uploaded to S3 as the only part of a multipart upload."""
     return hashlib.md5(b64decode(md5), usedforsecurity=False).hexdigest() + "-1"
 
 

@@ -1,7 +1,7 @@
 """YAML, for small fixtures: a list of items with values as in `plain`.
 
-It is read as YAML 1.2: `yes` and `2026-11-21` are texts. Aliases are refused, because a small file
-could expand to an enormous one.
+It is read as YAML 1.2: `yes` and `2026-11-21` are strings. Aliases are refused, because they could
+expand a small file to an enormous one.
 """
 
 import re
@@ -23,7 +23,7 @@ _RESOLVERS = (
 
 
 def library() -> Any:
-    """PyYAML. Raises DataError if it is not installed."""
+    """Import PyYAML. Raises DataError if it is not installed."""
     try:
         import yaml
     except ImportError:
@@ -35,7 +35,9 @@ def read(source: Input) -> Iterator[Record]:
     yaml = library()
     text = source.read(FILE_BYTES_MAX + 1)
     if len(text) > FILE_BYTES_MAX:
-        raise DataError(f"{source.name}: over {FILE_BYTES_MAX:,} bytes; use JSON instead")
+        raise DataError(
+            f"{source.name}: the file is larger than {FILE_BYTES_MAX:,} bytes; use JSON instead"
+        )
     loader_type = loader_class(yaml)
     line = 1
     try:
@@ -44,7 +46,7 @@ def read(source: Input) -> Iterator[Record]:
         if node is None:
             return
         if not isinstance(node, yaml.SequenceNode):
-            raise NotPlain("not a list of items")
+            raise NotPlain("the file is not a list of items")
         for each in node.value:
             line = each.start_mark.line + 1
             yield Record(encode(from_plain(loader.construct_document(each))), line)
@@ -81,7 +83,7 @@ def write(items: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _resolve(yaml: Any, base: type) -> Any:
-    """A class like `base` that resolves plain scalars only as YAML 1.2 does."""
+    """A subclass of `base` that gives unquoted scalars only the types of YAML 1.2."""
     made: Any = type(base.__name__, (base,), {"yaml_implicit_resolvers": {}})
     for kind, pattern, first in _RESOLVERS:
         letters = ["" if letter == "\0" else letter for letter in first]
@@ -97,7 +99,9 @@ def loader_class(yaml: Any) -> Any:
     def compose(self: Any, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()
-            raise yaml.composer.ComposerError(None, None, "aliases are not read", event.start_mark)
+            raise yaml.composer.ComposerError(
+                None, None, "aliases are not supported", event.start_mark
+            )
         return yaml.SafeLoader.compose_node(self, parent, index)
 
     made.compose_node = compose
@@ -118,6 +122,7 @@ def _dumper(yaml: Any) -> Any:
 
 
 def _text(dumper: Any, text: str) -> Any:
-    """The text in quotes, with escapes, if it has breaks that PyYAML would fold into spaces."""
+    """A string, in quotes and with escapes if it has line breaks that PyYAML would fold into
+    spaces."""
     quoted = '"' if any(letter in text for letter in "\r\x85\u2028\u2029\ufeff") else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=quoted)
