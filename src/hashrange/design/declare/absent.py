@@ -1,7 +1,8 @@
-"""None and empty sets are not stored: an absent attribute stands for the field's empty value.
+"""How None and empty sets are stored: as an absent attribute.
 
-The empty value of an optional field is None. That of a set that is not optional is the empty set. A
-field with another default is refused: an absent attribute would be read as the default.
+An absent attribute is read as None if its field is optional, else as the empty set. A field that
+can be absent must not have another default, because the absent attribute would be read as that
+default.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,12 +16,14 @@ from hashrange.design.errors import DeclarationError
 from hashrange.model.values import AttributeValue
 
 STORED = object()
-"""The answer of `absent_value` for a field whose values are all stored."""
+"""The result of `absent_value` for a field whose values are all stored."""
 
 
 def absent_value(kind: FieldType) -> Any:
-    """The one value of a field of this type that is not stored: None or an empty set. An absent
-    attribute stands for this value. STORED if there is no such value."""
+    """The value that an absent attribute stands for: None or an empty set.
+
+    STORED if the attribute of a field of this type is never absent.
+    """
     if kind.optional or kind.python is Any:
         return None
     for core in (kind.python, *get_args(kind.python)):
@@ -31,7 +34,7 @@ def absent_value(kind: FieldType) -> Any:
 
 
 def is_absent(value: Any) -> bool:
-    """Whether no attribute is stored for the value: None or an empty set."""
+    """Whether the value is None or an empty set, for which no attribute is stored."""
     return value is None or (isinstance(value, (set, frozenset)) and not value)
 
 
@@ -43,10 +46,7 @@ def encoder(kind: FieldType) -> Callable[[Any], AttributeValue | None]:
 
 
 def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple[str, Any], ...]:
-    """(field, value) of each field without a default. The value stands for an absent attribute.
-
-    Fields whose attribute is never absent are left out.
-    """
+    """(field, value if absent) of each field that can be absent and has no default."""
     filled = []
     for name, info in model.model_fields.items():
         value = absent_value(fields[name])
@@ -56,9 +56,9 @@ def filled_in(model: type[Item], fields: Mapping[str, FieldType]) -> tuple[tuple
 
 
 def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType]) -> None:
-    """Raise DeclarationError for a field whose default is not its empty value.
+    """Raise DeclarationError if a field's default is not the value of an absent attribute.
 
-    None and empty sets are not stored, so the default would be read in their place.
+    None or an empty set would be read as the default, because no attribute is stored for it.
     """
     for name, info in model.model_fields.items():
         kind = fields[name]
@@ -77,9 +77,10 @@ def expect_readable_defaults(model: type[Item], fields: Mapping[str, FieldType])
 
 
 def _default(info: FieldInfo, value: Any) -> Any:
-    """The default of a field, to compare with the field's empty value `value`.
+    """The default of a field that can be absent. `value` is the value of an absent attribute.
 
-    A default factory is called only if the field is a set; otherwise the result is STORED.
+    A default factory is called only if the field is a set. For an optional field, the result is
+    STORED.
     """
     if info.default_factory is None:
         return info.default

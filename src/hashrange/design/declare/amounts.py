@@ -42,7 +42,7 @@ class Amounts(BaseModel, Generic[E]):
 
 
 def all_amounts(item: Item, by: Amounts[Any] | None, amounts: Mapping[str, Any]) -> dict[str, Any]:
-    """The amounts in `by` and in `amounts`, by field. `amounts` takes precedence.
+    """Merge the amounts of `by` and `amounts`. For a field in both, `amounts` is used.
 
     Raises BadValue if `by` is for another entity.
     """

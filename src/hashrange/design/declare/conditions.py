@@ -122,7 +122,7 @@ def parse(
 def _check_functions(
     text: str, tokens: list[str], types: Mapping[str, FieldType], at: object
 ) -> None:
-    """Raise DeclarationError for a function that does not take its field's type."""
+    """Raise DeclarationError if a function such as `contains` cannot take a field of that type."""
     for function, bracket, field in zip(tokens, tokens[1:], tokens[2:], strict=False):
         allowed = _FUNCTIONS.get(function.lower()) if bracket == "(" else None
         tag = types[field].tag if field in types else ""
@@ -137,7 +137,7 @@ def _check_functions(
 def check_values(text: str, condition: FieldCondition, tags: Mapping[str, str], at: object) -> None:
     """Raise DeclarationError for a parameter that is missing or of another type than its field.
 
-    `tags` are the parameters' DynamoDB types, "" if unknown.
+    `tags` maps each parameter to its DynamoDB type, or to "" if the type is unknown.
     """
     for name in condition.parameters:
         if name not in tags:
@@ -195,7 +195,7 @@ def _pairs(tokens: list[str], types: Mapping[str, FieldType]) -> tuple[tuple[str
 
 
 def _equalities(tokens: list[str], types: Mapping[str, FieldType]) -> dict[str, str]:
-    """The parameter that each field must equal, by field.
+    """Map each field that must equal a parameter to this parameter.
 
     These are the comparisons `field = :parameter` that AND joins to the rest of the condition. For
     a condition with OR or NOT, the result is empty.

@@ -9,8 +9,8 @@
         def domain(self) -> str:
             return self.email.split("@")[1]
 
-Every write stores the value again. A write that does not read the item, such as `patch`,
-refuses the fields that the decorator names.
+Every write stores the computed value. A write that does not read the item, such as `patch`, refuses
+to change the fields that the decorator names.
 """
 
 import inspect
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Derived(Generic[T]):
-    """See `derived`. As an attribute of an item, it is the computed value."""
+    """See `derived`. On an item, the attribute returns the computed value."""
 
     def __init__(self, inputs: tuple[str, ...], function: Callable[[Any], T]) -> None:
         self.inputs = inputs
@@ -47,7 +47,7 @@ class Derived(Generic[T]):
         return self.value(vars(item), type(item))
 
     def value(self, values: Mapping[str, Any], model: type[Any]) -> T:
-        """The value computed from the field values `values` of an item. Raises BadValue."""
+        """Compute the value from the fields `values` of an item. Raises BadValue."""
         inputs = {name: values[name] for name in self.inputs}
         try:
             result = self.function(_Inputs(model, self, inputs))
@@ -86,7 +86,7 @@ class Derived(Generic[T]):
 
 
 class _Inputs:
-    """The `self` of a derived field's function: the item with only the fields in its decorator."""
+    """The `self` of a derived field's function, with only the fields that its decorator names."""
 
     def __init__(self, model: type[Any], derived: Derived[Any], values: dict[str, Any]) -> None:
         vars(self).update(values)
@@ -106,10 +106,11 @@ class _Inputs:
 
 
 def derived(*inputs: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
-    """The method computes a field from the fields `inputs`, and each write stores the value.
+    """Declare a field that the decorated method computes from the fields `inputs`.
 
-    The field can be used in keys, indexes, unique texts, conditions and patterns like any other
-    field, but cannot be assigned. The method must return the same value for the same inputs.
+    Each write stores the computed value. The field can be used in keys, indexes, `st.unique`,
+    conditions and patterns like any other field, but cannot be assigned. The method must return the
+    same value for the same inputs.
     """
     return lambda function: Derived(inputs, function)
 

@@ -183,7 +183,7 @@ class Draft:
     def projection(self, index: Index) -> Projection:
         """The index's projection, with attributes in place of fields.
 
-        Raises DeclarationError for an unknown field, or a text that DynamoDB does not know.
+        Raises DeclarationError for an unknown field or projection type.
         """
         if isinstance(index.project, str):
             if index.project not in PROJECTS:

@@ -32,8 +32,9 @@ from hashrange.model.values import Item as WireItem
 class Entity:
     """An entity of a table. `attributes` maps fields to attribute names.
 
-    `fields` includes the `derived` fields, which `own` leaves out. `rivals` has, by index name, the
-    keys of other entities that can have the same text. `table_model.build` fills it in.
+    `fields` includes the `derived` fields, which `own` leaves out. `rivals` maps the name of an
+    index to the keys of other entities that can have the same text as this entity's key.
+    `table_model.build` fills it in.
     """
 
     model: type[Item]
@@ -123,7 +124,7 @@ class Entity:
     def _add_index_key(
         image: WireItem, columns: tuple[KeyColumn, ...], values: Mapping[str, Any]
     ) -> None:
-        """Add all attributes of the index's key, or none if one is absent: the index is sparse."""
+        """Add the index's key attributes. If one has no value, add none: the index is sparse."""
         stored = {}
         for column in columns:
             value = column.value(values)
@@ -219,7 +220,7 @@ class Entity:
         return self.delimiters.search("\0".join(texts)) is not None
 
     def _check_delimiters(self, values: Mapping[str, Any]) -> None:
-        """Raise BadValue if other values or another entity could have produced one of the keys."""
+        """Raise BadValue if other values or another entity could produce one of the keys."""
         if not self.clashes and not self._delimiter_in(values):
             return
         for key in (self.key, *self.indexes):
@@ -316,7 +317,7 @@ class Entity:
 
     @cached_property
     def _indexed(self) -> tuple[tuple[EntityKey, tuple[KeyColumn, ...]], ...]:
-        """(key, its columns outside the primary key) of each index that a template writes to."""
+        """(key, its columns outside the primary key) of each index that a template writes."""
         own = {column.attribute for column in self.key.columns}
         indexed = []
         for key in self.indexes:
@@ -331,7 +332,7 @@ class Entity:
 
     @cached_property
     def free_fields(self) -> tuple[str, ...]:
-        """The fields in keys and unique texts whose text is free: it can contain a delimiter."""
+        """The fields in keys and unique texts that can contain a delimiter."""
         templates = [c.template for key in (self.key, *self.indexes) for c in key.columns]
         templates += [unique.template for unique in self.unique]
         return tuple(

@@ -81,10 +81,11 @@ def where(condition: str) -> Callable[[F], F]:
 
 
 def through(relation: type[Item], field: str | None = None, /) -> Callable[[F], F]:
-    """Read the items of `relation`, then get the items whose keys they contain.
+    """Read items of the entity `relation`, then the items that they refer to.
 
-    If `relation` has several references to the returned entity, `field` is a field of the reference
-    to follow. By default, this is the reference whose fields are not all arguments of the pattern.
+    If `relation` has several references to the returned entity, `field` selects one: it names a
+    field of that reference. The default is the reference with a field that is not an argument of
+    the pattern.
     """
     return lambda function: _fact(
         function, through=_entity(relation, "through", function), through_field=field
@@ -109,17 +110,19 @@ def using(index: Index | Vectors) -> Callable[[F], F]:
 def scatter(*fields: str) -> Callable[[F], F]:
     """Send a Query for each possible value of the fields, and merge the results by the sort key.
 
-    The fields are enums, literals or small numbers.
+    The fields are enums, literals, or integers with close bounds.
     """
     return lambda function: _fact(function, scatter=fields)
 
 
 def buckets(*, at_most: int) -> Callable[[F], F]:
-    """Read partitions whose keys hold a month, a day or another unit of time, one after another.
+    """Read a range of time from partitions whose keys hold a month, a day or another unit of time.
 
-    A range that touches more than `at_most` partitions is refused. A range without an upper end
-    ends at the present. A pattern with `@st.latest` that returns `X | None` needs no lower end:
-    without one, it reads the last `at_most` partitions, and raises EmptyBuckets if they are empty.
+    The partitions are read one after another. A range that touches more than `at_most` partitions
+    is refused. A range without an upper end ends at the present.
+
+    A pattern with `@st.latest` that returns `X | None` needs no lower end. Without a lower end, it
+    reads the last `at_most` partitions, and raises EmptyBuckets if they are empty.
     """
 
     def declare(function: F) -> F:

@@ -15,7 +15,7 @@ _RANDOM_BYTES = 10
 
 
 class WriteTime:
-    """A default factory for the present time. If `update` is true, writes set the field again."""
+    """A default factory for the present time. If `update` is true, every write sets it again."""
 
     def __init__(self, update: bool) -> None:
         self.update = update

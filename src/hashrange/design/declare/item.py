@@ -100,9 +100,9 @@ def index(
 ) -> Index:
     """This entity's key in the global index `name`.
 
-    The index leaves an item out while a field of the key is None or the condition `when` does not
-    hold, e.g. `when="status = :open", open="OPEN"`. `project` is "ALL", "KEYS_ONLY" or a sequence
-    of field names.
+    An item is not in the index while a field of the key is None or the condition `when` is false.
+    The values of the condition's parameters are keywords: `when="status = :open", open="OPEN"`.
+    `project` is "ALL", "KEYS_ONLY" or a sequence of field names.
     """
     return Index(name, hash, range, _projection(project), when, values)
 
@@ -135,11 +135,11 @@ def attr(field: str) -> Attr:
 
 
 def unique(template: str, /, *, namespace: str | None = None) -> Unique:
-    """No two items can have the same text, which `template` makes from an item's fields.
+    """Declare that no two items have the same text from the template `template`.
 
-    A marker item reserves the text. It is written in the same transaction as the item. If several
-    entities or declarations of the table have the same `namespace` (default: the template), their
-    texts must differ as well.
+    A marker item reserves the text. It is written in the same transaction as the item. Entities and
+    declarations of the table with the same `namespace` (default: the template) must not share a
+    text either.
     """
     return Unique(template, template if namespace is None else namespace)
 
@@ -148,11 +148,13 @@ def copy(owner: type["Item"], field: str, *, sync: Sync, by: str | None = None) 
     """The field is a copy of `owner.field`.
 
     The owner is the item that this entity refers to. If the entity has several references to
-    `owner`, `by` names a field of the reference to follow. A value that you do not pass is filled
-    in from the owner. `sync` says how a change of the owner reaches its copies: "transaction"
-    writes all of them together with the owner, "batch" writes them after the owner and can be
-    resumed, "stream" leaves them to a reader of the table's stream (`st.follow`,
-    `st.lambda_handler`).
+    `owner`, `by` selects one: it names a field of that reference. A value that you do not pass is
+    filled in from the owner.
+
+    `sync` says how a change of the owner reaches its copies. With "transaction", they are written
+    together with the owner. With "batch", they are written after the owner; `sync` of the store
+    continues an interrupted update. With "stream", a reader of the table's stream writes them
+    (`st.follow`, `st.lambda_handler`).
     """
     if not (isinstance(owner, type) and issubclass(owner, BaseModel)):
         raise DeclarationError(f"st.copy({owner!r}, {field!r}) needs the owner's class, not a name")
@@ -164,8 +166,8 @@ def upgrade(*, from_version: int) -> Callable[[F], F]:
 
     The decorated static method takes and returns plain values by attribute name. The class names
     its present shape (`class Sensor(st.Item, shape=2)`), which every write stores. An item without
-    a stored shape has shape 1. No pattern or condition can ask for a field that the method changes,
-    until all items have been written again and `backfilled=2` declares this.
+    a stored shape has shape 1. A pattern or condition cannot use a field that the method changes
+    until all items have been written again and the class declares so with `backfilled=2`.
     """
 
     def decorate(change: F) -> F:
@@ -185,10 +187,10 @@ DECLARATIONS = (Key, Index, Unique, Vectors)
 class Item(BaseModel):
     """The base class of entities. `name` (default: the class's name) is stored as the type.
 
-    `shape` numbers the forms in which items were stored over time; see `upgrade`. A program whose
-    class has a lower shape than a stored item refuses the item. But if its shape is at least the
-    `readable_by` of the program that wrote the item, it reads the item, and only refuses to write
-    it back. All stored items have at least the shape `backfilled`.
+    `shape` is the version of the entity's attributes; see `upgrade`. A program refuses items with a
+    higher shape than its class. But if its shape is at least the `readable_by` of the program that
+    wrote an item, it reads the item, and refuses only to write it back. `backfilled` declares that
+    all stored items have at least this shape.
     """
 
     model_config = ConfigDict(
@@ -263,8 +265,8 @@ def _declares(value: object) -> bool:
 def as_read(item: Item) -> WireItem | None:
     """The stored item that this item was read from, if any.
 
-    The stored item may be expensive to make, and is seldom needed. So a reader may keep a function
-    and its argument instead; the function is called when the stored item is first needed.
+    Instead of the stored item, which is seldom needed, a reader may keep a function and its
+    argument. The function is called on first use.
     """
     raw: Any = item.__dict__.get(AS_READ)
     if isinstance(raw, tuple):

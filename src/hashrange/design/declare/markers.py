@@ -29,7 +29,7 @@ PERIODS: dict[OperatorName, frozenset[str]] = {
     "day": frozenset({"%Y", "%m", "%d"}),
     "hour": frozenset({"%Y", "%m", "%d", "%H"}),
 }
-"""By operator: the directives that show a time down to the unit that the operator compares."""
+"""By operator: the strftime directives from the year to the unit that the operator compares."""
 RANGES: tuple[OperatorName, ...] = ("at least", "at most", "after", "before", "between")
 
 
@@ -45,12 +45,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Delimited:
-    """The field's texts, as those of `st.Slug`, cannot contain a delimiter of a key."""
+    """The field's texts cannot contain a delimiter of a key: see `st.Slug`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """The field holds `field`, a part of the primary key of `entity` (default: its last part).
+    """The field holds one part of the primary key of `entity`: `field` (default: the last part).
 
     An `entity` of None says that the field refers to nothing. Fields with the same `role` form one
     reference.
@@ -93,18 +93,20 @@ Shard = Annotated[int, Operator("shard")]
 def ref(entity: Any, field: str | None = None, *, role: str | None = None) -> Ref:
     """The field refers to an item of another entity: `author: Annotated[st.Slug, st.ref(User)]`.
 
-    `entity` is a class or its name. If its primary key has several fields, `field` says which of
-    them the declared field holds; the default is the last one. A field that can refer to several
-    entities has an st.ref for each. If there are several references of several fields each, the
-    fields with the same `role` are one reference. A field without a role is shared: each reference
-    that lacks a field for that part of the key uses it. `st.ref(None)` says that the field refers
-    to nothing, even if its name and its place in a key suggest a reference.
+    `entity` is a class or its name. If its primary key has several fields, `field` is the one whose
+    value this field holds (default: the last one). A field that can refer to several entities has
+    an st.ref for each. `st.ref(None)` says that the field refers to nothing, even if its name and
+    its place in a key suggest a reference.
+
+    If an item has several references to one entity, each of several fields, then `role` tells them
+    apart: fields with the same role are one reference. A reference that lacks a field for a part of
+    the key uses a field without a role.
     """
     return Ref(entity, field, role)
 
 
 def equal(field: str | None = None, /, **fields: str) -> Operator:
-    """field = argument, if their names differ: `Annotated[str, st.equal("user_id")]`.
+    """Compare a field of another name than the argument: `Annotated[str, st.equal("user_id")]`.
 
     In a pattern of several entities, the field can have another name in some of them:
     `name: Annotated[str, st.equal(User="login", Repository="owner")]`.

@@ -27,7 +27,7 @@ Shape = Literal["one", "many", "count", "nearest"]
 class Argument:
     """An argument of a pattern. An `optional` argument that is None shortens the key condition.
 
-    `fields` has the (entity, field) pairs of entities in which `field` has another name.
+    `fields` has an (entity, field) pair for each entity in which `field` has another name.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Argument:
         return self.operator in ("=", "any of")
 
     def of(self, entity: object) -> "Argument":
-        """The argument, with the name that the field has in `entity`."""
+        """The argument, with the field's name in `entity`."""
         name = dict(self.fields).get(str(entity)) if self.fields else None
         return self if name is None else replace(self, field=name, fields=())
 
@@ -75,8 +75,8 @@ TOP = "top"
 class Pattern:
     """An access pattern. `results` are classes of items or views. `search` is for vector searches.
 
-    If items of any entity can come back, `by_type` is the name of the argument that gives the
-    entity, and `results` is empty.
+    A pattern can return items of any entity that the caller names. Then `by_type` is the name of
+    the argument for the entity, and `results` is empty.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Pattern:
         return tuple(dict.fromkeys(entity_of(result) for result in self.results))
 
     def variants(self) -> Iterator[tuple[Argument, ...]]:
-        """The arguments that calls can give: all, then all but the last optional one, and so on."""
+        """The arguments that calls can pass: all, then all but the last optional one, and so on."""
         arguments = list(self.arguments)
         yield tuple(arguments)
         while arguments and arguments[-1].optional:
@@ -113,9 +113,9 @@ def entity_of(result: type[Any]) -> type[Item]:
 
 
 def with_subclasses(patterns: Sequence[Pattern], listed: Sequence[type[Item]]) -> list[Pattern]:
-    """The patterns, with each class without a key replaced by the entities that extend the class.
+    """The patterns, with each class without a key replaced by the entities that extend it.
 
-    These entities are found among the results of all patterns, the relations in @st.through, and
+    Such entities are found among the results of all patterns, the relations in @st.through, and
     `listed`. Raises DeclarationError if no entity extends the class.
     """
     returned = [model for pattern in patterns for model in pattern.entities]
@@ -258,7 +258,7 @@ class _Reader:
     # ---- arguments ----
 
     def _search(self, hints: dict[str, Any]) -> SearchArguments:
-        """The vector and the number of items of a search. Both are removed from `hints`."""
+        """The vector and the number of items of a search. Removes both arguments from `hints`."""
         vectors = [name for name, hint in hints.items() if hint == VectorLike]
         if len(vectors) != 1 or hints.get(TOP) is not int:
             raise self._error("a search must have the arguments `to: st.VectorLike` and `top: int`")

@@ -1,11 +1,12 @@
 """Which fields of an entity hold the primary key of another entity.
 
-A field with st.ref refers to the entity and field that it names, and a field with st.ref(None) to
-nothing. Without st.ref, a field refers to a key field of the same name if both come after the same
-text, such as `user#`, in a key of their entity. An st.ref may name only one part of an entity's
-primary key, and an st.copy that names the entity as its owner names none. Each part that is not
-named is in the child's field with the same name as the part. Several references to one entity are
-told apart by their roles.
+An st.ref names the entity and the key field that a field refers to; with st.ref(None), it refers to
+nothing. Without st.ref, a field refers to a key field of the same name if both follow the same
+text, such as `user#`, in a key of their entity.
+
+A reference needs a field for each part of the parent's primary key. If an st.ref names only one
+part, or only an st.copy names the parent, then fields with the same names hold the remaining parts.
+Roles distinguish several references to one entity.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,7 @@ class References:
         return {}
 
     def between(self, child: Entity, parent: Entity) -> tuple[Reference, ...]:
-        """All references of `child` to `parent`. An item can, e.g., refer to two different users.
+        """All references of `child` to `parent`: an item can, for example, refer to two users.
 
         References of an entity to itself are left out.
         """
@@ -98,10 +99,7 @@ class References:
         return parts
 
     def doubt(self, child: Entity, parent: Entity) -> str | None:
-        """Why it is unclear whether, or how, the child's primary key holds that of the parent.
-
-        None if it is clear.
-        """
+        """Why it is unclear how the child's primary key contains the parent's; None if clear."""
         if child is parent:
             return None
         for parts in self._roles(child, parent):
@@ -120,7 +118,7 @@ class References:
     def fault(
         self, relation: Entity, followed: Entity, wanted: str | None, *, several: bool
     ) -> str:
-        """Why a pattern through `relation` does not know which reference to follow.
+        """Why it is unclear which reference a pattern with `@st.through` of `relation` follows.
 
         `wanted` is the field that @st.through names. `several` means that several references fit.
         """
@@ -149,7 +147,7 @@ class References:
         raise DeclarationError(f"{name}: {self._copy_fault(child, owner, copy)}", at=child.model)
 
     def owners(self, child: Entity) -> tuple[tuple[Reference, list[str]], ...]:
-        """The references to the owners of `child`'s copies, each with the copies' field names."""
+        """The references to the owners of `child`'s copies, each with the copied fields' names."""
         if child.name not in self._owners:
             owners: dict[tuple[str, frozenset[str]], tuple[Reference, list[str]]] = {}
             for name in child.copies:
@@ -175,7 +173,10 @@ class References:
                     yield Reference(child, parent, {**one, part: field})
 
     def _roles(self, child: Entity, parent: Entity) -> Iterator[dict[str, list[str]]]:
-        """The result of `parts` for each role. Fields without a role fill in what a role lacks."""
+        """The result of `parts` for each role.
+
+        If a role has no field for a part, the fields without a role are used.
+        """
         parts = self.parts(child, parent)
         roles = {name: self._role(child, name, parent) for names in parts.values()
                  for name in names}  # fmt: skip
@@ -191,10 +192,10 @@ class References:
         return next((ref.role for ref, (other, _) in refs if other is parent), None)
 
     def _is_rivalled(self, one: Reference) -> bool:
-        """Whether the child also has fields that are named like the parent's key fields.
+        """Whether it is unclear which fields of the child hold the parent's key.
 
-        These fields have no st.ref, and the reference uses other fields, so it is unclear which
-        fields are meant.
+        The child then has fields with the names of the parent's key fields, and without st.ref, but
+        the reference uses other fields.
         """
         same = all(
             part in one.child.fields and not one.child.fields[part].refs for part in one.held
@@ -218,7 +219,7 @@ class References:
         )
 
     def _is_meant(self, child: Entity, parent: Entity) -> bool:
-        """Whether the child refers to the parent, not only to an entity that the parent extends."""
+        """Whether the child refers to the parent, and not only to an entity that shares its key."""
         if self._declares(child, parent):
             return True
         if any(self._refers(child, part, parent, part) for part in parent.key.fields
@@ -233,7 +234,7 @@ class References:
         return any(one is parent for name in child.fields for one, _ in self.named(child, name))
 
     def _is_extension(self, entity: Entity) -> bool:
-        """Whether the entity's whole key is declared to be that of another entity."""
+        """Whether the entity's whole key is declared to be the key of another entity."""
         return any(
             self._declares(entity, other)
             and any(one.fields == entity.key_fields for one in self.between(entity, other))
@@ -248,18 +249,19 @@ class References:
         return own and self._follows(child, parent, part)
 
     def _shares(self, child: Entity, parent: Entity, part: str, declared: bool) -> bool:
-        """Whether the child's field `part` holds the parent's `part` although no st.ref says so.
+        """Whether the child's field `part` holds the parent's, without an st.ref to the parent.
 
-        `declared` means that the child has an st.ref or st.copy that names the parent.
+        `declared` means that another field of the child has an st.ref or st.copy that names the
+        parent.
         """
         if not child.fields[part].refs:
             return declared or self._follows(child, parent, part)
         return any(self._refers(parent, part, *named) for named in self.named(child, part))
 
     def _follows(self, child: Entity, parent: Entity, part: str) -> bool:
-        """Whether `part` comes after the same text, and the same fields, in keys of both entities.
+        """Whether `part` follows the same text and the same fields in a key of both entities.
 
-        For the child, these are all of its keys; for the parent, only its primary key.
+        For the child, all its keys count; for the parent, only its primary key.
         """
         mine = self._origins[child.name].get(part, set())
         return bool(mine & self._own[parent.name].get(part, set()))
@@ -267,7 +269,7 @@ class References:
     def _unclear(self, child: Entity, parent: Entity) -> bool:
         """Whether only the names of the child's fields suggest that they hold the parent's key.
 
-        The fields have no st.ref. In the child's keys or in the parent's key, no constant text
+        The fields have no st.ref. In the keys of at least one of the entities, no constant text
         before a field says what the field is.
         """
         return all(
@@ -286,7 +288,7 @@ class References:
 
 
 def _origins(keys: Sequence[EntityKey]) -> dict[str, set[Origin]]:
-    """Each field's origins in the templates of `keys`. A field that is a key attribute has none."""
+    """Where each field stands in the templates of `keys`, if constant text comes before it."""
     origins: dict[str, set[Origin]] = {}
     for key in keys:
         for column in key.columns:

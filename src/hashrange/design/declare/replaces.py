@@ -33,8 +33,8 @@ def pair(field: str, forward: Convert | None = None, inverse: Convert | None = N
     """Name the new field that holds the value of an old field. Its name and type can differ.
 
     `forward` makes the new value from the old one, and `inverse` the old one from the new one. A
-    migration checks `inverse(forward(x)) == x` for every item. Raises TypeError for only one of
-    the two functions.
+    migration checks `inverse(forward(x)) == x` for every item. Raises TypeError if only one of the
+    two functions is passed.
     """
     if (forward is None) != (inverse is None):
         raise TypeError(f"st.pair({field!r}) needs both functions or neither")

@@ -33,8 +33,7 @@ class Source:
     project: Literal["ALL", "KEYS_ONLY"] | tuple[str, ...] = "ALL"
 
     def __str__(self) -> str:
-        """The name as articles about single-table design write it in their lists of access
-        patterns: 'Base table', 'GSI 1'."""
+        """The usual name in tables of access patterns: 'Base table', 'GSI 1'."""
         if self.name is None:
             return "Base table"
         return f"{self.kind} {self.name.removeprefix(self.kind)}"
@@ -66,9 +65,9 @@ class KeyColumn:
         return None if text is None else {"S": text}
 
     def meets(self, other: "KeyColumn", mine: Chars, others: Chars) -> bool:
-        """Whether this and the other column can have the same value.
+        """Whether this column and `other` can have the same value.
 
-        `mine` and `others` are the characters of free texts in this column and in the other one.
+        `mine` are the possible characters of free texts in this column, `others` those in `other`.
         """
         if self.tag != other.tag:
             return False
@@ -79,7 +78,7 @@ class KeyColumn:
 class EntityKey:
     """One entity's key in the table or an index.
 
-    The key is absent while one of its fields is None or the condition `when` does not hold.
+    The key is absent while one of its fields is None or the condition `when` is false.
     `declared_as` is the name of the class attribute that declares the key.
     """
 
@@ -117,8 +116,8 @@ class UniqueTemplate:
 class Rival:
     """Another entity's key in the same table or index that can produce the same text.
 
-    `strict` means that this key has fewer constant characters than the entity's own key. A text
-    then conflicts only if this key can produce it from values without delimiters.
+    A `strict` rival has less constant text than the entity's own key. It then conflicts only if it
+    can produce the text from values without delimiters.
     """
 
     name: str

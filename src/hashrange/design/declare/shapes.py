@@ -1,6 +1,7 @@
 """Shapes of items: the shapes that a class reads, and the fields that differ in old items.
 
-An item stores its shape if it is above 1, and the lowest shape of a program that may read it.
+An item stores its shape if the shape is above 1. It may also store the lowest shape of a program
+that may read the item.
 """
 
 import inspect
@@ -19,7 +20,7 @@ SHAPE_ATTRIBUTE = "entityShape"
 READABLE_ATTRIBUTE = "entityReadableBy"
 """The attribute that holds the lowest shape of a program that may read the item.
 
-It is absent if only programs with at least the item's own shape may do so.
+It is absent if a program needs at least the item's own shape.
 """
 
 
@@ -45,8 +46,8 @@ class Shapes:
     def unlike(self) -> frozenset[str]:
         """The fields that stored items of older shapes may have in another form.
 
-        These are the fields that an upgrade names, or all fields if the upgrade names none. Shapes
-        below `backfilled` do not count, since their items have been written again.
+        These are the fields that an upgrade names, or all fields if the upgrade names none.
+        Upgrades from shapes below `backfilled` are ignored, because no such items are left.
         """
         fields = self.model.model_fields
         changed: set[str] = set()
@@ -58,11 +59,11 @@ class Shapes:
         return frozenset(changed)
 
     def fault(self, fields: Collection[str]) -> str | None:
-        """Why no pattern or condition can use one of these fields; None if all can be used."""
+        """Why no pattern or condition can use one of the fields; None if all fields can be used."""
         for name in sorted(self.unlike.intersection(fields)):
             return (
-                f"items of an older shape, which have {name} in another form, would not be found: "
-                f"write these items again, and declare that with shape={self.shape}, "
+                f"items of older shapes have {name} in another form, so they would not be found: "
+                f"write these items again, then declare shape={self.shape}, "
                 f"backfilled={self.shape}"
             )
         return None
@@ -110,7 +111,7 @@ def shape_of(raw: WireItem) -> int:
 
 
 def texts_of(function: Any) -> Iterator[str]:
-    """The texts in the code of a function and of the functions that it calls."""
+    """The strings in the code of a function and of the functions that it calls."""
     seen: set[CodeType] = set()
     waiting = [inspect.unwrap(function)]
     while waiting:

@@ -142,7 +142,9 @@ def build(
     clean = Chars(_delimiters(entities), inverted=True)
     if len({entity.name for entity in entities}) < len(entities):
         raise DeclarationError(
-            "two entities have the same name: rename one, class X(st.Item, name=...)", at=name
+            "two entities have the same name: give one of them another name, e.g. "
+            'class X(st.Item, name="...")',
+            at=name,
         )
     type_source = _type_source(by_type, type_attribute, sources)
     model = TableModel(
@@ -188,10 +190,7 @@ def _expect_references(model: TableModel) -> None:
 
 
 def _expect_owners(model: TableModel) -> None:
-    """Raise DeclarationError for an st.copy whose owner is unclear.
-
-    Also raise it for a copy that is stored as another type than the copied field.
-    """
+    """Raise DeclarationError for an st.copy whose owner is unclear or whose type differs."""
     for entity in model.entities:
         for name, copy in entity.copies.items():
             owner = model.references.of_copy(entity, name).parent
@@ -213,7 +212,8 @@ def _expect_expiry_projected(model: TableModel) -> None:
             for attribute in attributes if source.project != "ALL" else ():
                 if attribute not in source.project and attribute not in columns:
                     raise DeclarationError(
-                        f"hide_expired: {source.name} does not project {attribute}",
+                        f"hide_expired: {source.name} does not project {attribute}, so a read of "
+                        "it cannot tell which items have expired: add the field to project=",
                         at=entity.model,
                     )
 
@@ -283,7 +283,7 @@ def _projection_text(source: Source) -> str:
 
 
 def _merged(known: Source, more: Source) -> Source:
-    """One index for two declarations of it, with all attributes that `known` or `more` projects."""
+    """Combine two declarations of one index: the result projects the attributes of both."""
     if known.project == more.project:
         return known
     attributes = [p for s in (known, more) if s.project != "KEYS_ONLY" for p in s.project]
@@ -315,8 +315,7 @@ def column_names(columns: tuple[KeyColumn, ...]) -> str:
 
 
 def _delimiters(entities: Sequence[Entity]) -> frozenset[str]:
-    """The characters that separate values: those in the constants of templates, except letters and
-    digits."""
+    """The characters of templates' constants that separate values, without letters and digits."""
     delimiters: set[str] = set()
     for entity in entities:
         for key in (entity.key, *entity.indexes):

@@ -70,7 +70,9 @@ class Condition(BaseModel, Generic[E]):
             else:
                 values[name] = value
         if not texts:
-            raise BadValue(f"{type(self).__name__} compares nothing")
+            raise BadValue(
+                f"{type(self).__name__} compares nothing: set at least one of its fields"
+            )
         return " AND ".join(texts), values
 
 
@@ -92,6 +94,8 @@ def _comparison(condition: type[Condition[Any]], name: str) -> _Comparison:
         )
     if operator.name not in _TEXTS:
         raise DeclarationError(
-            f"{name!r}: write st.AtLeast and st.Before instead of a {operator.name}", at=condition
+            f"{name!r}: a condition cannot use the operator {operator.name!r}; for a period of "
+            "time, write st.AtLeast and st.Before",
+            at=condition,
         )
     return _Comparison(name, operator)

@@ -40,7 +40,7 @@ Decode = Callable[[AttributeValue], Any]
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """How one field is stored. `tag` is the DynamoDB type, or "" if it depends on the value."""
+    """How one field is stored. `tag` is the DynamoDB type, or "" if that depends on the value."""
 
     python: Any
     tag: str
@@ -216,7 +216,7 @@ _BASES: tuple[tuple[Any, Encode], ...] = (
 
 
 def _bytes(content: str | bytes) -> bytes:
-    """The bytes of a stored binary value: base64 text in wire form, bytes in boto3."""
+    """The bytes of a stored binary value: base64 text in wire form, or bytes from boto3."""
     return base64.b64decode(content) if isinstance(content, str) else bytes(content)
 
 
@@ -339,7 +339,7 @@ def bounds_of(metadata: Sequence[Any]) -> tuple[tuple[str, Decimal], ...]:
 
 
 def _check(annotation: Any, at: object, inside: tuple[Any, ...] = ()) -> None:
-    """Refuse types that cannot be stored, also inside containers and nested models."""
+    """Raise DeclarationError for types that cannot be stored, also inside containers and models."""
     metadata: list[Any] = []
     core, _ = core_type(annotation, metadata)
     origin = get_origin(core)

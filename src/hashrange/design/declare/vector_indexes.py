@@ -18,8 +18,7 @@ _SEARCHED_TYPES = ("S", "N", "B")
 class VectorIndex:
     """A vector index, with attributes in place of fields. It can hold the items of `entities`.
 
-    If it has several entities, `types` is the table's type attribute, which is then one of the
-    filters.
+    If there are several entities, `types` is the table's type attribute, which becomes a filter.
     """
 
     name: str
@@ -75,8 +74,9 @@ def vector_indexes(
     for index in whole:
         if len(index.filters) > SEARCH_FILTER_ATTRIBUTES_MAX:
             raise DeclarationError(
-                f"{index.name} has {len(index.filters)} filters, including the type if several "
-                f"entities are in it, but at most {SEARCH_FILTER_ATTRIBUTES_MAX} are allowed",
+                f"{index.name} has {len(index.filters)} filters, but at most "
+                f"{SEARCH_FILTER_ATTRIBUTES_MAX} are allowed (an index of several entities also "
+                "filters by the type attribute)",
                 at=table_name,
             )
     return tuple(whole)
@@ -112,7 +112,7 @@ def _index(
     partition = (column(declared.partition),) if declared.partition is not None else ()
     filters = tuple(column(name) for name in declared.filters)
     if len({*partition, *filters}) < len(partition + filters):
-        raise error("a field is given twice as partition or filter")
+        raise error("a field is named twice in partition= and filters=")
     return VectorIndex(
         declared.name, entity.attributes[declared.field], vector.dimensions, declared.distance,
         partition, filters, _projection(declared, entity, error),
@@ -135,7 +135,7 @@ def _with_entities(
 ) -> VectorIndex:
     """The index, with the entities whose items have its vector and partition.
 
-    If there are several such entities, the type attribute is added to the filters.
+    If there are several entities, the type attribute is added to the filters.
     """
     inside = []
     for entity in entities:

@@ -120,8 +120,8 @@ def vectors(
 ) -> Vectors:
     """The vector index `name` of the vectors in `field`.
 
-    With `partition`, a search is among the items with one value of that field, and has to name the
-    value. A search may also name values of the fields in `filters`. All these values are compared
+    A search must name a value of the field `partition`, if there is one, and finds only items with
+    this value. It may also name values of the fields in `filters`. All these values are compared
     for equality. An item without the vector or the partition is not in the index.
     """
     shown: Any = project if isinstance(project, str) else tuple(project)
@@ -132,8 +132,8 @@ def vectors(
 class Match(Generic[X]):
     """An item and its score.
 
-    The score depends on the index's `distance`: it is 1 - cosine, the Euclidean distance, or the
-    dot product.
+    Depending on the index's `distance`, the score is 1 - cosine, the Euclidean distance, or the dot
+    product.
     """
 
     item: X

@@ -6,7 +6,7 @@
     ),
     writes=[st.writes(Measurement, create=500), st.writes(Sensor, edit=("room_id",), rate=2)],
 
-A lint rule that needs a number which is not declared is skipped and counted as not checked.
+A lint rule is skipped, and counted as not checked, if a number that it needs is not declared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,9 +63,10 @@ class Volumes:
     entities: Mapping[str, Volume] = field(default_factory=dict)
 
     def check(self, model: TableModel) -> None:
-        """Raise DeclarationError for an entity that the table does not have, or a wrong number.
+        """Raise DeclarationError for an entity that the table does not have, or an invalid number.
 
-        A number is wrong if it is below 0, if it depends on itself, or if a mean exceeds its `max`.
+        A number is invalid if it is below 0, if it depends on itself, or if a mean exceeds its
+        `max`.
         """
         known = {str(entity) for entity in model.entities}
         for name, volume in self.entities.items():
@@ -92,7 +93,7 @@ class Volumes:
         return self.entities.get(str(entity), Volume())
 
     def count(self, entity: object) -> float | None:
-        """The number of the entity's items in all, if it follows from the declarations."""
+        """The number of the entity's items in all; None if the declarations do not determine it."""
         volume = self.of(entity)
         if volume.count is not None:
             return volume.count
@@ -104,7 +105,7 @@ class Volumes:
         return None
 
     def per(self, entity: object, parent: object) -> Each | None:
-        """How many items of `entity` each `parent` item has, directly or through other entities."""
+        """The number of items of `entity` per `parent`, directly or through other entities."""
         volume = self.of(entity)
         for each in volume.each:
             if each.parent == str(parent):

@@ -1,8 +1,4 @@
-"""The ends of ranges. If an end itself cannot be stored, the nearest storable value replaces it.
-
-`up` gives the smallest storable value at or above an end, `down` the largest at or below it. They
-give None if there is no such value; the range is then empty.
-"""
+"""The ends of ranges. If an end cannot be stored itself, the nearest storable value replaces it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,9 +20,12 @@ _SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The functions that find ends of ranges, for one type or format. `above` gives the smallest
-    storable value above a stored value, and `below` the largest below it, or None. A range that
-    excludes its end uses `above` and `below`, since `up` and `down` would include the end."""
+    """Functions that find the storable ends of a range, for one type or format.
+
+    `up` gives the smallest storable value at or above an end, `down` the largest at or below it.
+    For an end that the range excludes, `above` gives the smallest value above it, `below` the
+    largest below it. None means that there is no such value.
+    """
 
     up: Nearest = lambda value: value
     down: Nearest = lambda value: value
@@ -63,7 +62,7 @@ def stored_ends(kind: FieldType) -> Ends:
 
 
 def stepped(value: Any, by: Any) -> Any:
-    """The date or time moved by the time difference `by`; None if there is no such date."""
+    """The date or time plus the time difference `by`; None if that is beyond the type's range."""
     try:
         return value + by
     except OverflowError:

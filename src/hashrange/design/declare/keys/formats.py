@@ -47,9 +47,9 @@ class Format:
     or, if `descending`, in the opposite order. `fixed` means that all texts have the same length,
     and `free` that any text is possible. If only the first characters of a value are shown,
     `length` is their number. `before(value)` is the value whose text comes just before the text of
-    `value`, or None. If an end of a range cannot be written as a text, `ends` finds the nearest
-    value that can. `units` are the directives in the format of a date or time, and empty in other
-    formats. `leading(value, units)` is the beginning of the text that shows these units, or None.
+    `value`, or None. `ends` finds the nearest value that can be written, for the end of a range.
+    `units` are the directives in the format of a date or time. `leading(value, units)` is the
+    beginning of the text that shows these units, or None.
     """
 
     render: Callable[[Any], str]
@@ -252,7 +252,7 @@ def _padded(width: int, digits: int, python: Any) -> Format:
 
 
 def _signed(width: int, digits: int, python: Any) -> Format:
-    """The format of numbers of `width` characters that can be negative. It puts a digit in front.
+    """The format of numbers of `width` characters that can be negative, with a digit in front.
 
     The digit is 1 for 0 and positive numbers. For a negative number it is 0, followed by the
     distance from the smallest number. So the texts sort as the numbers do: with `{n:+03d}`, -5, 0
@@ -325,7 +325,7 @@ def _temporal(python: Any, spec: str, at: object) -> Format:
 
 
 def _leading(pieces: list[str]) -> Callable[[Any, frozenset[str]], str | None]:
-    """`Format.leading` for the format in `pieces`, which it cuts after the last of the units."""
+    """`Format.leading` for a format of these pieces."""
 
     def leading(value: Any, units: frozenset[str]) -> str | None:
         seen: set[str] = set()
@@ -366,7 +366,7 @@ def _strftime(value: Any, spec: str) -> str:
 
 
 def _reader(python: Any, spec: str, directives: list[str]) -> Callable[[str], Any] | None:
-    """A function that makes the value from its text; None if the text shows only a part of it."""
+    """The function that reads a value from its text; None if the text shows only a part."""
     if not UNITS[python] <= set(directives):
         return None
 

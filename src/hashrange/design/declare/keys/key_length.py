@@ -32,7 +32,7 @@ def check_length(
 ) -> None:
     """Raise BadValue for a key that is empty or has more than `most` bytes.
 
-    The error names the field of the key that has the longest text.
+    The error names the field with the longest text in the key.
     """
     if 0 < len(key) <= most // 4:  # a character has at most four bytes
         return

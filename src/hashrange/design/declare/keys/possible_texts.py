@@ -1,7 +1,7 @@
-"""The texts that key templates can produce, and whether two templates can produce the same.
+"""The texts that key templates can produce, and whether two templates can produce the same text.
 
-A template is a sequence of runs, each of `least` to `most` characters from a set. Two sequences
-are compared as finite automata, so the answer is exact for the given sets and lengths.
+A template is a sequence of runs, each of `least` to `most` characters from a set. Two sequences are
+compared as finite automata, so the answer is exact for these sets and lengths.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Chars(NamedTuple):
-    """A set of characters: the members, or (inverted) all characters but the members."""
+    """A set of characters: the members or, if `inverted`, all characters except the members."""
 
     members: frozenset[str]
     inverted: bool = False
@@ -69,7 +69,7 @@ def meet(a: CharRuns, b: CharRuns) -> bool:
 class _Automaton:
     """A finite automaton whose states are (run, number of characters taken from the run).
 
-    In a run without a limit, the number stops at `least`, so that there are few states.
+    In a run without a limit, the count stops at `least`, which keeps the number of states small.
     """
 
     def __init__(self, runs: CharRuns) -> None:
@@ -79,7 +79,7 @@ class _Automaton:
         return self._left(run, taken) and all(r.least == 0 for r in self.runs[run + 1 :])
 
     def steps(self, run: int, taken: int) -> list[tuple[int, int, Chars]]:
-        """(run, taken, characters): each next state, and the characters that lead to it."""
+        """The possible next states, each as (run, taken, characters that lead to this state)."""
         moves = []
         while run < len(self.runs):
             current = self.runs[run]

@@ -188,7 +188,10 @@ class Template:
     # ---- the texts that a template can produce ----
 
     def runs(self, free: Chars, parts: Sequence[Part] | None = None) -> list[CharRun]:
-        """The possible texts of `parts` (default: all). Free text has only characters of `free`."""
+        """The possible texts of `parts` (default: all parts).
+
+        Free text has only characters of `free`.
+        """
         if parts is not None:
             return self._runs(free, parts)
         if free not in self._known_runs:
@@ -215,7 +218,7 @@ class Template:
         return runs
 
     def beginning(self, free: Chars, parts: Sequence[Part]) -> list[CharRun]:
-        """The possible texts that begin with the texts of `parts` (see `runs`)."""
+        """The possible texts of a template that begins with `parts` (see `runs`)."""
         return [*self.runs(free, parts), REST]
 
     @cached_property
@@ -239,12 +242,12 @@ class Template:
         return re.compile("".join(pieces), re.DOTALL)
 
     def split(self, text: str) -> dict[int, str] | None:
-        """The placeholders' texts by position; None if the template cannot produce `text`."""
+        """Each placeholder's text by position; None if the template cannot produce `text`."""
         match = self.pattern.fullmatch(text)
         return {int(k[1:]): v for k, v in match.groupdict().items()} if match else None
 
     def read(self, text: str) -> dict[str, Any]:
-        """The values in `text`, by field, of the fields whose format can be read back."""
+        """The values in `text` by field, without the fields whose format cannot be read back."""
         values = {}
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
@@ -263,7 +266,7 @@ class Template:
     # ---- delimiters ----
 
     def check_split(self, values: Mapping[str, Any], text: str) -> None:
-        """Raise BadValue if the template makes `text` from other values than `values` too."""
+        """Raise BadValue if values other than `values` give the same text."""
         for number, piece in (self.split(text) or {}).items():
             part = self.parts[number]
             assert isinstance(part, Placeholder)

@@ -52,19 +52,19 @@ class Explanation:
             lines += [f"    {name} = {value}" for name, value in parameters.items()]
         if self.pages:
             lines.append(
-                f"  {self.items} items were read in {self.pages} pages, and consumed "
-                f"{self.capacity} capacity units"
+                f"  items read: {self.items}, pages: {self.pages}, "
+                f"capacity units consumed: {self.capacity}"
             )
         return "\n".join(lines)
 
 
 class Query(Protocol[X]):
-    """A collection that each iteration reads from the start, page by page."""
+    """A collection of items. Each iteration reads it from the start, page by page."""
 
     def __iter__(self) -> Iterator[X]: ...
 
     def reverse(self) -> "Query[X]":
-        """The same items in the opposite order. A Scan has no order: raises BadValue."""
+        """The same items in the opposite order. Raises BadValue for a Scan, which has no order."""
         ...
 
     def limit(self, most: int, /) -> "Query[X]":
@@ -72,11 +72,11 @@ class Query(Protocol[X]):
         ...
 
     def first(self) -> X | None:
-        """The first item, if there is one."""
+        """The first item; None if there is none."""
         ...
 
     def of(self, entity: type[U], /) -> list[U]:
-        """All items of one of the query's entities. Raises BadValue for another class."""
+        """All items of one of the query's entities. Raises BadValue for any other class."""
         ...
 
     def page(
@@ -87,7 +87,7 @@ class Query(Protocol[X]):
         max_read: int | None = None,
         errors: Errors = "raise",
     ) -> Page[X]:
-        """A page of exactly `size` items; the last page may have fewer, but is never empty.
+        """A page of exactly `size` items. The last page may have fewer.
 
         `max_read` limits how many stored items are read for a page. If this limit is reached, the
         page may have fewer than `size` items. Raises InvalidCursor.
@@ -95,7 +95,7 @@ class Query(Protocol[X]):
         ...
 
     def explain(self) -> Explanation:
-        """The query's requests, which are not sent. After the query has run, also its cost."""
+        """The query's requests, without sending them. Includes the cost if the query has run."""
         ...
 
 

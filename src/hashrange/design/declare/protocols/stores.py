@@ -39,17 +39,18 @@ class Batch(Protocol):
 
 
 class Store(Protocol):
-    """The writes of every store. `get` is a pattern of the store: `db.edit(db.sensor, "s-1")`.
+    """The writes of every store.
 
-    `where` is a condition of the stored item, e.g. `where="stock >= :n", n=5`. If it does not hold,
-    the write raises ConditionFailed.
+    `get` is a pattern of the store for one item: `db.edit(db.sensor, "s-1")`. `where` is a
+    condition of the stored item: `where="stock >= :n", n=5`. If it is false, the write raises
+    ConditionFailed.
     """
 
     def put(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
         """Write the whole item and replace the stored one. Returns it with its copies filled in.
 
         If the entity has a version, the stored item must have the version of `item`. If `item` is
-        new, there must be no stored item with a version. Otherwise Conflict is raised.
+        new, no item with a version may be stored under its key. Otherwise Conflict is raised.
         """
         ...
 
@@ -84,7 +85,7 @@ class Store(Protocol):
     def patch(
         self, get: Callable[P, I | None], /, *args: P.args, **kwargs: P.kwargs
     ) -> AbstractContextManager[I]:
-        """Write the fields that the `with` block assigns, without reading. Raises NotFound.
+        """Write the fields that the `with` block assigns, without a read. Raises NotFound.
 
         Raises BadValue for a field that a key, a unique text or a copy depends on.
         """
@@ -102,11 +103,11 @@ class Store(Protocol):
         self, item: Any, by: Any = None, /, *, where: Where | None = None, **amounts: Any
     ) -> Any:
         """Add to numbers, and members to sets, atomically and without a read: `add(item, count=1)`.
-        With `by`, an `st.Amounts`, type checkers see the fields and amounts.
 
-        Raises NotFound, BadValue for a field that `patch` refuses, and ConditionFailed if a field
-        would leave its declared bounds (`Field(ge=0)`). If `where` is a text,
-        `amounts` also has the values of its parameters (`:name`).
+        With `by`, an `st.Amounts`, type checkers know the fields and amounts. If `where` is a text,
+        `amounts` also has the values of its parameters (`:name`). Raises NotFound, BadValue for a
+        field that `patch` refuses, and ConditionFailed if a field would leave its declared bounds
+        (`Field(ge=0)`).
         """
         ...
 
@@ -117,9 +118,9 @@ class Store(Protocol):
     def add_or_create(self, item: Any, by: Any = None, /, **amounts: Any) -> Any:
         """Add to numbers and sets of the stored item, or create `item` with the amounts added.
 
-        This is one atomic request, or two if the stored item lacks a field that `item` has. Raises
-        what `add` raises, and BadValue if the entity has unique texts or copies, or other entities
-        copy its fields.
+        This is one atomic request, or two if the stored item lacks a field of `item`. Raises the
+        errors of `add`, and BadValue if the entity has unique texts or copies, or if another entity
+        copies its fields.
         """
         ...
 
@@ -162,7 +163,7 @@ class Store(Protocol):
         ...
 
     def move(self, item: I, /, *, where: str | Condition[I] | None = None, **values: Any) -> I:
-        """Write an item whose key changed: delete the item that was read and create this one."""
+        """Write an item whose key has changed: delete it under the old key, and create `item`."""
         ...
 
     @overload
@@ -182,12 +183,12 @@ class Store(Protocol):
         ...
 
     def delete_tree(self, parent: Item, /, *, preview: bool = False) -> dict[str, int]:
-        """Delete an item and all items below it; returns the number of items of each entity.
+        """Delete an item and all items below it. Returns the number of items of each entity.
 
-        Below an entity are its children: entities whose primary key contains the entity's primary
-        key, by field names or st.ref. Children are deleted first and not atomically; after an
-        interruption, a second call continues. With `preview`, the items are only counted. Raises
-        BadValue if a child cannot be found (R04).
+        An entity is below another if its primary key contains the other's primary key, by field
+        names or st.ref. The deepest items are deleted first, and not atomically. After an
+        interruption, call `delete_tree` again to continue. With `preview`, the items are only
+        counted. Raises BadValue if no key finds the items of an entity below (R04).
         """
         ...
 
@@ -198,7 +199,7 @@ class Store(Protocol):
         self, get: Callable[[*Arguments], R | None], keys: Iterable[tuple[*Arguments]], /
     ) -> list[R | None]: ...
     def get_many(self, get: Callable[..., Any], keys: Iterable[Any], /) -> list[Any]:
-        """Call the pattern `get` for many keys by BatchGetItem. Returns one result for each key.
+        """Call the pattern `get` for many keys with BatchGetItem. Returns one result for each key.
 
         A key is the pattern's only argument, or a tuple of its arguments.
         """
@@ -209,26 +210,25 @@ class Store(Protocol):
     ) -> AbstractContextManager[Transaction]:
         """Write items of this table, and of the tables of `others`, together.
 
-        `others` are stores on the same connection. Two transactions with the same `token` within
-        ten minutes are done once.
+        `others` are stores on the same connection. Of two transactions with the same `token` within
+        ten minutes, only the first is done.
         """
         ...
 
     def transact(
         self, work: Callable[Concatenate[Work, P], R], /, *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """Call `work(t, ...)`, and commit the writes that `t` has collected.
+        """Call `work(t, ...)`, commit the writes that `t` has collected, and return the result.
 
-        If an item that `work` read has changed by the time of the commit, nothing is written, and
-        `work` is called again, up to ten times in all, so it should have no other effects. If the
-        last call fails for the same reason, Conflict is raised. `work` is not called again after an
-        error of the client, such as a timeout, since the writes may have been done. Returns what
-        `work` returns.
+        If an item that `work` read has changed before the commit, nothing is written, and `work` is
+        called again, up to ten times in all. So `work` should have no other effects. Conflict is
+        raised if the last call fails too. After an error of the client, such as a timeout, `work`
+        is not called again, because the writes may have been done.
         """
         ...
 
     def read_transaction(self) -> AbstractContextManager[ReadTransaction]:
-        """Get items of one snapshot, by patterns of any stores on the same connection."""
+        """Get items as of one moment, by patterns of any stores on the same connection."""
         ...
 
     def batch(self, *, copies: bool = True) -> AbstractContextManager[Batch]:
@@ -240,9 +240,10 @@ class Store(Protocol):
         ...
 
     def sync(self, owner: Item, /) -> int:
-        """Update the copies of the owner's fields; returns how many were out of date.
+        """Update the copies of the owner's fields. Returns how many were out of date.
 
-        `save` updates copies by itself. If it is interrupted, a call of `sync` updates the rest.
+        `save` updates copies by itself. If `save` is interrupted, call `sync` to update the
+        remaining ones.
         """
         ...
 

@@ -18,7 +18,7 @@ class Writes(Protocol):
     """The writes of every transaction: see the methods of `Store` with the same names.
 
     At the end of the `with` block, up to 100 items are written, all or none. Several writes of one
-    item become one write; their conditions apply to the item as stored before the transaction.
+    item are combined; their conditions apply to the item as it was stored before the transaction.
     """
 
     def put(
@@ -89,7 +89,7 @@ class Writes(Protocol):
 
 
 class WritesAndDeletes(Writes, Protocol):
-    """See `Writes`. A pattern of a store can name the item to delete."""
+    """See `Writes`. `delete` also takes a pattern and the arguments that name the item."""
 
     @overload
     def delete(
@@ -172,8 +172,8 @@ class Work(WritesAndDeletes, Protocol):
     def get(self, get: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Read an item by its primary key. None if it is absent.
 
-        The commit checks that the item is unchanged, or still absent. The result does not show
-        writes that were collected before.
+        The commit checks that the item is unchanged or still absent. The result does not show the
+        writes that the transaction has collected so far.
         """
         ...
 
