@@ -1,8 +1,8 @@
 """The entities below another entity, and the ways to find the children of an item.
 
 An entity is a child of another entity if its primary key contains the other's primary key, in
-fields that refer to it. If the child's key has no other fields, each of these references must be
-declared with st.ref; it is not enough that the fields fit.
+fields that refer to it. If the child's key has no other fields, each of these fields must be
+declared with st.ref.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,8 @@ from hashrange.design.plan.plans import Plan
 class Children:
     """The items of `entity` that refer to an item of `parent` by one reference.
 
-    `held` maps the parent's key fields to the fields of `entity` that hold them. `plan` takes the
-    parent's key fields as arguments; it is None if no key finds all the items.
+    `held` maps the parent's key fields to the fields of `entity` that hold them. `plan` finds the
+    items by the parent's key fields; it is None if no key finds all of them.
     """
 
     parent: Entity
@@ -45,7 +45,7 @@ def children_of(model: TableModel, parent: Entity) -> list[Children]:
 class Tree:
     """The problems in the tree below an entity. `lost` are the children that no key finds.
 
-    `doubts` has (entity, reason) for each entity that may or may not be in this tree.
+    `doubts` has an (entity, reason) pair for each entity that may or may not be in this tree.
     """
 
     lost: list[Children]
@@ -55,7 +55,7 @@ class Tree:
 def tree_of(model: TableModel, root: Entity) -> Tree:
     """The problems in the tree below `root`.
 
-    A child is lost if no key finds its items from an item of `root` or from an item in between.
+    A child is lost if no key finds its items from its parent or from any entity up to `root`.
     """
     reached: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     lost: list[tuple[Children, frozenset[tuple[str, str]]]] = []
@@ -122,6 +122,6 @@ def _plan(
 
 
 def _finds_all(plan: Plan) -> bool:
-    """Whether the plan finds all items: no field of the key that it uses can be None."""
+    """Whether the plan finds all items, because no field of the key can be None."""
     fields = plan.route.entity.fields
     return not any(fields[name].optional for name in plan.route.key.fields)

@@ -1,4 +1,4 @@
-"""The reference by which a pattern with `@st.through` finds the items that it returns."""
+"""The reference that a pattern with `@st.through` follows to the items that it returns."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from hashrange.design.errors import DeclarationError
 def held_key(
     pattern: Pattern, relation: Entity, followed: Entity, model: TableModel
 ) -> Mapping[str, str]:
-    """Maps each primary key field of `followed` to the field of `relation` that holds its value.
+    """Map each primary key field of `followed` to the field of `relation` that holds its value.
 
     Raises DeclarationError unless there is exactly one such reference.
     """

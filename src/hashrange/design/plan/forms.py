@@ -1,4 +1,4 @@
-"""Refuses patterns that select items by a field that old items store in another form.
+"""Refuse patterns that select items by a field that old items store in another form.
 
 Such a pattern would miss the old items.
 """
@@ -17,7 +17,7 @@ def expect_one_form(
     routes: Sequence[Route],
     condition: Collection[str],
 ) -> None:
-    """Raise DeclarationError if an upgrade changes a field of a route's key or of `condition`."""
+    """Raise DeclarationError if an upgrade changes a field of a route's key or in `condition`."""
     asked = {entity.name: {*condition} for entity in entities}
     for route in routes:
         when = route.key.when

@@ -1,4 +1,4 @@
-"""Entities that do not declare an index, although their items are in it.
+"""Entities whose items are in an index although they do not declare it.
 
 DynamoDB puts every item that has the index's key attributes into the index.
 """
@@ -9,7 +9,7 @@ from hashrange.design.declare.schema import Column, EntityKey, KeyColumn, Source
 
 
 def plain_key(entity: Entity, source: Source) -> EntityKey | None:
-    """An entity's key in an index that it does not declare; None if the index lacks its items."""
+    """An entity's key in an index that it does not declare; None if its items are not in it."""
     if source.name is None or any(key.source.name == source.name for key in entity.indexes):
         return None
     hashes = entity.key.hash if source.kind == "LSI" else _columns(entity, source.hash)

@@ -3,7 +3,7 @@
     Access pattern | Base table / GSI / LSI | Operation | Partition key value | Sort key value
                    | Other conditions / filters
 
-Key values are templates. If nothing serves a pattern, the last column has the reason.
+Key values are templates. If no key serves a pattern, the last column has the reason.
 """
 
 import json
@@ -74,7 +74,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 def plan_row(plan: Plan | Unplanned, types: Sequence[str]) -> PlanRow:
     """The row of a pattern.
 
-    `types` are the names of all entities, for a pattern that reads an index by the entity's type.
+    `types` are the names of all entities: the keys of an index by the entity's type.
     """
     pattern = plan.pattern
     if isinstance(plan, Unplanned):
@@ -152,7 +152,7 @@ def _natural(test: SortTest) -> str:
 
 
 def _searched(plan: Plan) -> Iterator[str]:
-    """The filters of a search and its `TopK`, as texts for the column of other conditions."""
+    """The filters of a search and its `TopK`, for the last column."""
     assert plan.search is not None, "the plan must be that of a search"
     partition = {column.natural for column in plan.route.key.hash}
     names = [field for field in plan.route.bound if field not in partition]

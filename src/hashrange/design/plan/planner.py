@@ -1,9 +1,8 @@
 """Choosing the key or index that serves a pattern, or explaining why none does.
 
 The planner tries every key of the table. A key serves a pattern if each argument is a field of its
-partition key or of a leading part of its sort key. A read by such a key reads all items that the
-pattern describes. If items of other entities are in the same range of keys, they are read too, and
-are filtered out.
+partition key or of a leading part of its sort key. If items of other entities are in the same range
+of keys, they are read too, and are filtered out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,9 +36,8 @@ _RANK = {"table": 0, "LSI": 1, "GSI": 2}
 def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
     """The plan for calls with all arguments.
 
-    Unplanned if some call, with or without optional arguments, has no plan.
-
-    Raises DeclarationError for an argument that fits no field or that no plan uses.
+    The result is Unplanned if no key serves some call, with or without optional arguments. Raises
+    DeclarationError for an argument that fits no field or that no plan uses.
     """
     planned = [plan_given(pattern, model, arguments) for arguments in pattern.variants()]
     return next((one for one in planned if isinstance(one, Unplanned)), planned[0])
@@ -48,7 +46,7 @@ def plan_variants(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 def plan_given(
     pattern: Pattern, model: TableModel, arguments: Sequence[Argument]
 ) -> Plan | Unplanned:
-    """The plan for a call with these arguments, in which the other arguments are None.
+    """The plan for a call with these arguments, in which all other arguments are None.
 
     Raises DeclarationError for an argument that fits no field, or for a field that old items have
     in another form.
@@ -115,7 +113,7 @@ class _Planner:
         return condition
 
     def _scattered(self, field: str) -> Argument:
-        """The argument for every value of a field (@st.scatter). Raises DeclarationError."""
+        """An argument that has every value of the field (@st.scatter). Raises DeclarationError."""
         values: dict[Any, None] = {}
         for entity in self.entities:
             if field not in entity.fields:
@@ -193,7 +191,7 @@ class _Planner:
             raise KeyRefusal(f"items of {others} would be counted too, since {reason}", rule="I16")
 
     def _expect_start(self, routes: Sequence[Route]) -> None:
-        """Raise KeyRefusal if the partitions to read have no earliest one (@st.buckets)."""
+        """Raise KeyRefusal if it is unknown which partition to read first (@st.buckets)."""
         newest = self.pattern.facts.latest and self.pattern.shape == "one"
         for route in routes:
             if route.bucket is not None and route.bucket.low is None and not newest:
@@ -208,12 +206,12 @@ class _Planner:
             text = f"@st.using: {self.model.name} has no index {wanted}"
             raise DeclarationError(text, at=self.pattern.function)
         if wanted is not None and source.name != wanted:
-            raise KeyRefusal(f"@st.using names {wanted}")
+            raise KeyRefusal(f"@st.using selects {wanted} instead")
         for key in (entity.key, *entity.indexes):
             if key.source.name == source.name:
                 if key.when is not None and wanted is None:
                     hint = f"read it with @st.using({entity}.{key.declared_as})"
-                    raise KeyRefusal(f"it only holds some items; {hint}")
+                    raise KeyRefusal(f"it holds only some items; {hint}")
                 try:
                     arguments = [argument.of(entity) for argument in self.arguments]
                     buckets = self.pattern.facts.buckets is not None
@@ -236,10 +234,10 @@ class _Planner:
         )  # fmt: skip
 
     def _badness(self, plan: Plan) -> tuple[Any, ...]:
-        """A value by which plans are compared. The best plan has the least value.
+        """A value by which plans are compared: the best plan has the least value.
 
         A GetItem is best. Next come reads that miss no item, and among them reads without other
-        entities' items; then the kind of the source and the length of the known sort key decide.
+        entities' items. Then the kind of the source and the length of the known sort key decide.
         """
         narrow = sum(len(route.known) for route in plan.routes)
         get = plan.operation == "GetItem"
@@ -248,7 +246,7 @@ class _Planner:
     def _expect_projected(self, source: Source, routes: Sequence[Route]) -> None:
         """Raise KeyRefusal if a global index lacks a field that the pattern returns.
 
-        If a local index lacks a field, DynamoDB fetches it from the table.
+        A local index may lack it, because DynamoDB then fetches it from the table.
         """
         if source.kind != "GSI" or self.pattern.shape == "count":
             return
@@ -315,8 +313,10 @@ class _Planner:
     def _without_needless_test(
         self, source: Source, routes: tuple[Route, ...], common: tuple[Part, ...] | None
     ) -> tuple[tuple[Route, ...], tuple[Part, ...] | None]:
-        """Drop the test for constant text at the start of an index's sort key, if the query's
-        partitions have only the entity's own items."""
+        """Drop a test for constant text at the start of an index's sort key.
+
+        It is not needed if the query's partitions have only the entity's own items.
+        """
         route, *others = routes
         test = route.test
         if others or route.equals:
@@ -363,7 +363,7 @@ class _Planner:
 
 
 def _leaves_out(plan: Plan) -> bool:
-    """Whether the index can lack items, because a key field that no argument gives can be None."""
+    """Whether the index can lack items, because a key field without an argument can be None."""
     return any(
         route.entity.fields[name].optional and name not in route.bound
         for route in plan.routes

@@ -1,4 +1,4 @@
-"""How one pattern is served, or why it is not."""
+"""The plan of one pattern: the key or index that serves it, or why none does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ OperationName = Literal["GetItem", "Query", "Scan", "SearchVectors"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How one pattern is served, with one route for each entity that it returns.
+    """How one pattern is served, with one route for each entity that is read.
 
     `common` is the known beginning of the sort key that several routes share. `outsiders` are other
     entities in the same range of keys. `given` are the names of the arguments.
 
-    With `@st.through`, the items of the first read hold the keys of items of another entity,
-    `followed`, which a second read gets. `held` maps each key field of `followed` to the field of
-    the first items that holds its value.
+    With `@st.through`, the first read finds items that hold the keys of another entity, `followed`.
+    A second read gets the items with these keys. `held` maps each key field of `followed` to the
+    field of the first items that holds its value.
     """
 
     pattern: Pattern
@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def test(self) -> SortTest | None:
-        """The condition on the sort key of a single route; several routes have `common` instead."""
+        """The condition on the sort key of a single route; several routes have `common`."""
         return self.route.test if self.common is None and self.routes else None
 
     @property
@@ -60,12 +60,12 @@ class Plan:
 
     @property
     def filtered(self) -> bool:
-        """Whether the result can lack items that were read."""
+        """Whether the requests may read items that are not in the result."""
         return self.filter is not None or bool(self.outsiders)
 
     @property
     def fetches(self) -> bool:
-        """Whether a local index lacks needed fields, so that the table's items are read as well."""
+        """Whether the table's items are read too, because a local index lacks needed fields."""
         if self.source.kind != "LSI" or self.pattern.shape == "count":
             return False
         compared = self.filter.fields if self.filter is not None else ()
@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def route_shards(self) -> int:
-        """The number of shards to query: all, if no argument gives the shard; else 0."""
+        """The number of shards to query, if no argument gives the shard; else 0."""
         shards = self.route.shards if self.routes and self.route.shard is None else None
         return shards.shards if shards is not None else 0
 
@@ -103,16 +103,16 @@ class Plan:
 
     @property
     def open_ended(self) -> bool:
-        """Whether there may be items in earlier units of time than a call reads (@st.buckets)."""
+        """Whether buckets before those that a call reads may have items too (@st.buckets)."""
         bucket = self.route.bucket if self.routes else None
         return bucket is not None and bucket.low is None
 
 
 @dataclass(frozen=True)
 class Unplanned:
-    """A pattern that nothing serves, for a call without the arguments in `absent`.
+    """A pattern that no key serves, for a call without the arguments in `absent`.
 
-    `proposal` is an index that would serve it, or "" if no single index would.
+    `proposal` is an index or a decorator with which it would be served, or "".
     """
 
     pattern: Pattern

@@ -1,6 +1,6 @@
-"""Proposing an index for a pattern that nothing serves.
+"""Proposing an index for a pattern that no key serves.
 
-Candidates are planned as if the model had them, so that a proposal always serves its pattern.
+Candidates are planned as if the model had them, so a proposal always serves its pattern.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ KeyText = str | tuple[str, ...] | None
 
 
 def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
-    """How a pattern is served, or why it is not and which index would serve it.
+    """The plan of a pattern, or the reason why it has none, with a proposal.
 
     Raises DeclarationError for an argument that fits no field or that no plan uses.
     """
@@ -42,7 +42,7 @@ def plan(pattern: Pattern, model: TableModel) -> Plan | Unplanned:
 
 
 def _several_partitions(pattern: Pattern, model: TableModel) -> Iterator[str]:
-    """Decorators, as text: with any of them, a key that the table has would serve the pattern."""
+    """Decorators, as text: with any of them, a key of the table would serve the pattern."""
     for fact, text in _spread(pattern, model):
         try:
             spread = replace(pattern, facts=replace(pattern.facts, **fact))
@@ -75,7 +75,7 @@ class _Candidate:
     """An index that might be proposed, and the pattern that it would serve.
 
     `hash` is None for a local index. `filter` is the text of @st.where that the pattern would need.
-    `eventual` says that the pattern would have to do without @st.consistent.
+    `eventual` says that the pattern would have to drop @st.consistent.
     """
 
     name: str
@@ -122,7 +122,7 @@ def _proposal(pattern: Pattern, model: TableModel) -> str:
 def _candidates(
     pattern: Pattern, model: TableModel, entities: Sequence[Entity]
 ) -> Iterator[_Candidate]:
-    """The candidates, the preferred ones first: those without a filter, then those with a filter.
+    """The candidates, the preferred ones first: those without a filter, then those with one.
 
     For a consistent pattern, local indexes come before global ones.
     """
@@ -144,10 +144,10 @@ def _candidates(
 
 
 def _filters(pattern: Pattern) -> Iterator[str]:
-    """The filters to try: first none (""); then, for each field with a range, a filter that
-    compares the other fields that have ranges.
+    """The filters to try, the first of which is none ("").
 
-    A key serves the range of one field. So the ranges of the other fields become conditions.
+    A key can serve the range of only one field. So for each field with a range, there is a filter
+    that compares the other fields with ranges.
     """
     yield ""
     ranged = [a for a in pattern.arguments if _is_range(a)]
@@ -174,8 +174,8 @@ def _keys(
 ) -> Iterator[tuple[KeyText, KeyText]]:
     """Candidates for (partition key, sort key).
 
-    A key begins with the arguments that are compared for equality; then come one range and the rest
-    of the primary key. Arguments in the filter `text` are left out.
+    A key has, in this order, the arguments that are compared for equality, one range, and the
+    remaining fields of the primary key. Arguments in the filter `text` are left out.
     """
     entity = entities[0]
     arguments = [a for a in pattern.arguments if f":{a.name}" not in text.split()]
@@ -203,9 +203,9 @@ def _keys(
 
 
 def _sharded(entity: Entity, entities: int) -> str:
-    """A partition key for a pattern whose arguments give none.
+    """A partition key for a pattern without an argument for it.
 
-    For one entity it has shards, since a single key would be hot. Several entities share one key.
+    For one entity it has shards, because a single key would be hot. Several entities share one key.
     """
     alone = entities == 1 and bool(entity.key.fields)
     return f"{entity.name}#{{{entity.key.fields[-1]}|shard:10}}" if alone else entity.name

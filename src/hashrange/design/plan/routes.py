@@ -1,7 +1,7 @@
 """How one key of an entity serves a pattern's arguments.
 
-A template is matched from left to right. Its text is known up to the first field that is not an
-argument with equality. That field may have a range; later fields cannot be used.
+A template is matched from left to right. Its text is known up to the first field without an
+argument that is compared for equality. This field may have a range; later fields cannot be used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ from hashrange.design.plan.time_buckets import Bucket, bucket_of
 class SortTest:
     """The comparison of a Query on a sort key attribute whose value is not completely known.
 
-    `parts` are the known leading parts of the template. `low` and `high` are the bounds of the next
-    placeholder, or `begins` is the prefix or the period of time with which its text begins.
+    `parts` are the known leading parts of the template. The next placeholder has the bounds `low`
+    and `high`, or its text begins with the prefix or period of time `begins`.
     """
 
     column: KeyColumn
@@ -52,10 +52,10 @@ class SortTest:
 class Route:
     """A key with the arguments that it uses.
 
-    `equals` are the completely known sort columns, `test` compares the next column.
-    `shards` is a shard placeholder of the partition key whose field is not known, so that every
-    shard is queried. `bound` maps fields to arguments. If the partition key shows only the first
-    characters of a field, `beginnings` has their number, and the field's argument is a prefix.
+    `equals` are the completely known sort columns, `test` compares the next one. `shards` is a
+    shard placeholder of the partition key if all shards are queried. `bound` maps fields to
+    arguments. `beginnings` maps a field to a length if the partition key shows only that many
+    characters.
     """
 
     entity: Entity
@@ -83,7 +83,7 @@ class Route:
 
     @property
     def equal_fields(self) -> set[str]:
-        """The fields that must equal an argument; not those that must be in a period of time."""
+        """The fields that must equal an argument, without those in a period of time."""
         return {field for field, argument in self.bound.items() if argument.operator == "="}
 
     @property
@@ -96,7 +96,9 @@ class Route:
 
 class KeyRefusal(Exception):
     """A key does not serve a pattern. `missing` are partition key fields without an argument.
-    `proposal` is a change of the model with which the key would serve the pattern."""
+
+    `proposal` is a change of the model with which the key would serve the pattern.
+    """
 
     def __init__(
         self, reason: str, missing: Sequence[str] = (), rule: str = "A01", proposal: str = ""
@@ -118,8 +120,8 @@ def find_route(
 ) -> Route:
     """The route that uses all arguments. Raises KeyRefusal.
 
-    It can also use some of `filtered`, arguments that a filter compares with their fields. With
-    `buckets`, the partition key must have a unit of time that no argument gives.
+    It may also use arguments in `filtered`, which a filter compares with their fields. With
+    `buckets`, the partition key must have a unit of time that no argument determines.
     """
     return _Walk(entity, key, arguments, filtered, buckets).route()
 
@@ -240,11 +242,11 @@ class _Walk:
         return self.bucket is not None
 
     def _use_bucket(self) -> None:
-        """Set the bucket's range. If the bucket shows whole values, its range needs no sort key."""
+        """Set the bucket's range. A bucket of whole values needs no range of the sort key."""
         if self.bucket is None:
             if self.buckets:
-                needed = "a time in the partition key, such as {at:%Y-%m}; arguments may limit it"
-                raise KeyRefusal(f"@st.buckets needs {needed} to a range, but not fix it")
+                needed = "a time in the partition key, such as {at:%Y-%m}"
+                raise KeyRefusal(f"@st.buckets needs {needed}, that no argument determines")
             return
         field = self.bucket.placeholder.field
         ranges = self.ranges.get(field, [])
@@ -255,7 +257,7 @@ class _Walk:
             self.used |= {argument.name for argument in ranges}
 
     def _prefix(self, column: KeyColumn, placeholder: Placeholder) -> Argument | None:
-        """The argument that gives the first characters of a field."""
+        """The argument for the first characters of a field."""
         ranges = self.ranges.get(placeholder.field, [])
         one = len(ranges) == 1 and ranges[0].operator == "begins with" and not placeholder.shards
         shortened = one and column.template.formats[placeholder].length is not None
@@ -269,7 +271,7 @@ class _Walk:
             self.shown.setdefault(name, []).append((column, placeholder))
 
     def _inputs(self, placeholder: Placeholder) -> tuple[str, ...] | None:
-        """The inputs of a derived field, if arguments give all of them; else None."""
+        """The inputs of a derived field, if there are arguments for all of them; else None."""
         derived = self.entity.derived.get(placeholder.field)
         if derived is None:
             return None
@@ -306,7 +308,7 @@ class _Walk:
         return test
 
     def _period(self, column: KeyColumn, part: Placeholder) -> Argument | None:
-        """The argument that is the period of time with which the placeholder's text begins."""
+        """The argument for the period of time with which the placeholder's text begins."""
         argument = self.equal.get(part.field)
         if argument is None or argument.operator not in PERIODS or part.shards:
             return None
@@ -334,10 +336,7 @@ class _Walk:
 
 
 def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholder]]) -> None:
-    """Raise KeyRefusal unless the placeholders together contain the whole value that is compared.
-
-    For a day, {at:%Y-%m} is not enough: items of other days would be returned.
-    """
+    """Raise KeyRefusal unless the placeholders show the whole value: for a day, not only %Y-%m."""
     units: set[str] = set()
     needed: frozenset[str] = frozenset()
     for column, placeholder in shown:
@@ -356,7 +355,7 @@ def expect_exact(argument: Argument, shown: Sequence[tuple[KeyColumn, Placeholde
 def _coarse(texts: str, argument: Argument, units: set[str]) -> KeyRefusal:
     advice = ""
     if argument.operator == "=":
-        fitting = [f" or make it an st.{n.title()}" for n, u in PERIODS.items() if u == units]
+        fitting = [f" or pass an st.{n.title()}" for n, u in PERIODS.items() if u == units]
         advice = f': add @st.where("{argument.field} = :{argument.name}"){"".join(fitting)}'
     return KeyRefusal(
         f"{texts} shows only part of {argument.field}, so items with another {argument.field} "
@@ -366,8 +365,7 @@ def _coarse(texts: str, argument: Argument, units: set[str]) -> KeyRefusal:
 
 
 def _check_order(test: SortTest, written: Format, last: bool) -> None:
-    """Raise KeyRefusal if the placeholder cannot serve a range: its texts do not sort as the values
-    do, it shows only a part of what a bound compares, or an exclusive bound cannot be computed."""
+    """Raise KeyRefusal unless the texts sort as the values do and can express the bounds."""
     field = test.placeholder.field
     if not written.ordered:
         raise KeyRefusal(f"the texts of {test.placeholder} do not sort as {field} does", rule="K08")
@@ -389,7 +387,7 @@ def _check_order(test: SortTest, written: Format, last: bool) -> None:
 
 
 def _check_natural(test: SortTest) -> None:
-    """Raise KeyRefusal if two bounds cannot be written as a BETWEEN, which includes both."""
+    """Raise KeyRefusal if BETWEEN, which includes both of its bounds, cannot express the range."""
     if test.low is None or test.high is None:
         return
     kind = test.column.kind

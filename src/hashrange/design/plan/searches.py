@@ -19,16 +19,16 @@ def find_search(
 ) -> tuple[VectorIndex, tuple[Route, ...]]:
     """The vector index that serves the pattern, and a route for each of the entities.
 
-    Raises KeyRefusal if no index serves it, and DeclarationError for a decorator that has no effect
-    on a search.
+    Raises KeyRefusal if no index serves the pattern, and DeclarationError for a decorator that has
+    no effect on a search.
     """
     _expect_searchable(pattern)
     index = _index(pattern, entities, model)
     others = [entity for entity in index.entities if entity not in entities]
     if others and index.types is not None and len(entities) > 1:
         raise KeyRefusal(
-            f"{index.name} also holds {others[0]}, and a search can select only one entity, or "
-            "all that the index holds"
+            f"{index.name} also holds {others[0]}, and a search can select either one entity or "
+            "all entities of the index"
         )
     routes = tuple(_route(pattern, index, entity, arguments) for entity in entities)
     return index, routes

@@ -16,10 +16,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class _Unit(NamedTuple):
-    """A unit of time, whose periods are numbered without a gap.
+    """A unit of time. Its periods are numbered consecutively.
 
-    `number` gives the number of the period in which a moment is. `start` gives the first moment of
-    the period with this number.
+    `number` gives the number of the period that contains a moment, and `start` the first moment of
+    a period.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Bucket:
         return self._inside(self.low, value, self._step)
 
     def last(self, value: Any) -> int | None:
-        """The number of the bucket where a range to `value` ends.
+        """The number of the bucket where a range up to `value` ends.
 
         None if the range excludes `value`, and there is no earlier value.
         """

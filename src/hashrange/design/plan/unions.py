@@ -1,4 +1,4 @@
-"""Finds the beginning that the sort keys of several entities share, so that one Query reads all."""
+"""Find the beginning that the sort keys of several entities share, so that one Query reads all."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -48,7 +48,7 @@ def _partition(route: Route) -> list[tuple[Part, ...]]:
 
 
 def _by_arguments(route: Route, parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts with the arguments' names in place of the fields' names.
+    """The parts, with the names of arguments in place of field names.
 
     The entities of a union can have different names for the same field.
     """
