@@ -227,7 +227,7 @@ def test_an_empty_page_is_not_the_end_of_a_closed_shard(table: st.Table) -> None
 
 def test_mistakes(table: st.Table, database: hashrange.Database) -> None:
     plain = st.Table("plain", Users)
-    with pytest.raises(st.DeclarationError, match=r"no stream: st.Table\(..., stream=True\)"):
+    with pytest.raises(st.DeclarationError, match=r"declare one with st.Table\(..., stream=True\)"):
         st.on(plain, Member)(print)
     with pytest.raises(st.DeclarationError, match=r"no field 'nam' \(did you mean 'name'"):
         st.on(table, User, changed=("nam",))

@@ -27,9 +27,9 @@ DeletedBy = Literal["user", "ttl"]
 class Change(Generic[E]):
     """A change of one item. `old` is None if the item was created, `new` if it was deleted.
 
-    `deleted_by` says whether a program or the item's TTL deleted it. `sequence` is the record's
-    sequence number, which is larger for later changes of the item. `at` is the record's time to the
-    second.
+    `deleted_by` is "ttl" if the item was deleted because it had expired, and "user" for any other
+    deletion. `sequence` is the record's sequence number, which is larger for later changes of the
+    item. `at` is the record's time to the second.
     """
 
     old: E | None
@@ -71,10 +71,10 @@ class Handler:
 def on(
     table: Table, entity: type[E], *, changed: Sequence[str] = ()
 ) -> Callable[[Callable[[Change[E]], object]], Callable[[Change[E]], object]]:
-    """A decorator: the function is called for each change of the entity's items.
+    """Register the decorated function, which is called for each change of the entity's items.
 
     With `changed`, it is called only if one of these fields of an existing item gets a new value.
-    `st.follow` and `st.lambda_handler` call the functions. Raises DeclarationError.
+    `st.follow` and `st.lambda_handler` call the function. Raises DeclarationError.
     """
     fields = table.model.entity(entity).fields
     for name in changed:
@@ -86,7 +86,8 @@ def on(
     def register(function: Callable[[Change[E]], object]) -> Callable[[Change[E]], object]:
         if not table.model.stream:
             raise DeclarationError(
-                f"{table.name} has no stream: st.Table(..., stream=True)", at=function
+                f"{table.name} has no stream: declare one with st.Table(..., stream=True)",
+                at=function,
             )
         handler = Handler(entity, tuple(changed), cast(Callable[[Change[Any]], object], function))
         table.model.handlers.append(handler)
@@ -96,9 +97,10 @@ def on(
 
 
 def change_of(model: TableModel, record: Mapping[str, Any]) -> Change[Any] | None:
-    """The change of a stream record in wire form. None if the table does not know the entity, or
-    if the images differ only in attributes that a migration keeps in the item.
-    Raises ItemError, and DesignError if the record has no images.
+    """The change of a stream record in wire form.
+
+    None if the table does not know the entity, or if the images differ only in attributes that a
+    migration keeps in the item. Raises ItemError, and DesignError if the record has no images.
     """
     stored = record["dynamodb"]
     loader = Loader(model, [entity.model for entity in model.entities])

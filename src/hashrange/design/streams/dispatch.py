@@ -23,7 +23,7 @@ class Dispatcher:
         self.handlers: list[Handler] = core.model.handlers
 
     def change(self, record: Mapping[str, Any]) -> Change[Any] | None:
-        """The change in a record; None if nothing has to be done for it."""
+        """The change in a record; None if the change needs no handling."""
         change = change_of(self.model, record)
         if change is None:
             return None
@@ -43,10 +43,10 @@ class Dispatcher:
     # ---- copies ----
 
     def _is_owner(self, change: Change[Any]) -> bool:
-        """Whether the item is new or changed in a field that the stream's reader copies from it.
+        """Whether copies of the item's fields in other items may have to be updated.
 
-        A new item is included, because it may have been deleted and created again; other items
-        can then still have copies of its old fields.
+        This includes a new item: it may have the key of a deleted item, whose fields still have
+        copies.
         """
         fields = {
             copy.field
@@ -57,7 +57,7 @@ class Dispatcher:
         return bool(fields) and (change.old is None or change.changed(*fields))
 
     def _copies(self, change: Change[Any]) -> bool:
-        """Whether the change sets fields that are copies. Their new values may be out of date."""
+        """Whether the change sets fields that are copies, whose new values may be out of date."""
         if change.new is None:
             return False
         names = _stream_copies(self.model.entity(type(change.new)))
@@ -70,8 +70,10 @@ class Dispatcher:
             return  # it has been deleted since
 
     def _correct(self, item: Item) -> Steps[None]:
-        """Correct the copied fields of a written item: their owners may have changed just before
-        the write."""
+        """Correct the copied fields of a written item.
+
+        Their owners may have changed just before the write.
+        """
         entity = self.model.entity(type(item))
         for attempt in range(ATTEMPTS):
             raw = yield from self.core.writer.copying.read(entity.primary_key(vars(item)))
@@ -90,7 +92,7 @@ class Dispatcher:
                     raise
 
     def _owned(self, entity: Entity, item: Item) -> Steps[dict[str, Any]]:
-        """The values that the copied fields should have now, without fields whose owner is gone."""
+        """The values that the copied fields should have now, except fields whose owner is gone."""
         values: dict[str, Any] = {}
         for name in _stream_copies(entity):
             reference = self.model.references.of_copy(entity, name)

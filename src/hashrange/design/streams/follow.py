@@ -16,17 +16,16 @@ from hashrange.design.streams.shards import TRIMMED, Record, Shard, Shards
 POLL_SECONDS = 1.0
 STREAM_OPERATIONS = ("DescribeStream", "GetShardIterator", "GetRecords")
 CHECKPOINT_RECORDS = 100
-"""A checkpoint is also written after this many records that have no handler, so that they are not
-read again."""
+"""A checkpoint is also written after each such number of records, even if none has a handler."""
 
 
 def follow(db: Store, *, streams: Any = None, reader: str = "main") -> "Follower":
     """A reader of the table's stream, which updates copies and calls the handlers of `st.on`.
 
-    If the store is on a boto3 client, `streams` is a client for "dynamodbstreams". Readers with
-    different names each get every record. A record whose handler raises an error is handled again,
-    so it must do no harm to handle a record twice. Without a checkpoint, reading starts with the
-    oldest record of the stream, which keeps records for 24 hours.
+    If the store uses a boto3 client, pass a client for "dynamodbstreams" as `streams`. Readers with
+    different names each get every record. If a handler raises an error, its record is handled
+    again, so handlers must be idempotent. Without a checkpoint, reading starts with the oldest
+    record of the stream, which keeps records for 24 hours.
     """
     return Follower(db, streams, reader)
 
@@ -39,14 +38,16 @@ class Follower:
             raise TypeError(f"{type(db).__name__} is not an open st.Store")
         model = db._core.model
         if not model.stream:
-            raise DesignError(f"{model.name} has no stream: st.Table(..., stream=True)")
+            raise DesignError(
+                f"{model.name} has no stream: declare one with st.Table(..., stream=True)"
+            )
         self._connection = _Both(db._connection, _streams(db._connection, streams))
         self._reader = _StreamReader(model, Dispatcher(db._core), reader)
 
     def catch_up(self) -> int:
-        """Handle the records that the stream has now; returns the number of handled changes.
+        """Handle the records that the stream has now. Returns the number of handled changes.
 
-        Errors of handlers are raised unchanged; the next call begins with the same record.
+        Errors of handlers are raised unchanged. The next call begins with the record that failed.
         """
         return run(self._reader.catch_up(), self._connection)
 
@@ -59,7 +60,7 @@ class Follower:
 
 
 class _Both:
-    """Two connections as one: to a table and to its stream, for which boto3 has two clients."""
+    """One connection from two: boto3 has a client for tables and another one for streams."""
 
     def __init__(self, table: Connection, streams: Connection) -> None:
         self.table, self.streams = table, streams
@@ -78,7 +79,7 @@ def _streams(connection: Connection, streams: Any) -> Connection:
 
 
 class _StreamReader:
-    """Reads the shards, each after its parent, and keeps a checkpoint for each of them."""
+    """Reads each shard after its parent, and keeps a checkpoint for each shard."""
 
     def __init__(self, model: TableModel, dispatcher: Dispatcher, name: str) -> None:
         self.model, self.dispatcher, self.name = model, dispatcher, name
@@ -98,11 +99,13 @@ class _StreamReader:
         response = yield ApiCall("DescribeTable", {"TableName": self.model.name})
         arn: str | None = response["Table"].get("LatestStreamArn")
         if arn is None:
-            raise DesignError(f"the table {self.model.name!r} has no stream")
+            raise DesignError(
+                f"the table {self.model.name!r} has no stream: enable it with NEW_AND_OLD_IMAGES"
+            )
         return arn
 
     def _read(self, shards: Shards, shard: Shard) -> Steps[int]:
-        """Handle a shard's records after its checkpoint. Returns how many changes were handled."""
+        """Handle a shard's records after its checkpoint. Returns the number of handled changes."""
         key = checkpoint_key(self.model, self.name, shard.id)
         shard.after = after = yield from last(self.model, key)
         handled = passed = 0

@@ -18,10 +18,10 @@ def lambda_handler(
 ) -> Callable[[Event, Any], dict[str, Any]]:
     """A Lambda function for an event source mapping with ReportBatchItemFailures.
 
-    It updates copies and calls the handlers of `st.on`, in order. If one of them raises an error,
-    Lambda repeats the batch from that record on. A change is not handled again once it was handled
-    completely: for each changed item, an item in the table keeps the last sequence number. The
-    error is written to standard output as JSON.
+    It updates copies and calls the handlers of `st.on`, in order. If a handler raises an error, the
+    error is written to standard output as JSON, and Lambda repeats the batch from that record on. A
+    change is not handled again after it was handled completely: the table has an item with the last
+    handled sequence number of each changed item.
     """
     core = StoreSteps(table.model, [], None, None)
     dispatcher = Dispatcher(core)

@@ -2,8 +2,8 @@
 
 A checkpoint `checkpoint#reader#shard` has the sequence number of the last handled record of a
 shard. A receipt `handled#reader#digest` has the sequence number of the last handled change of an
-item, for readers that can get a record twice and do not know its shard. Patterns never return
-checkpoints or receipts, because their type is not that of an entity.
+item. Readers that can get a record twice, and do not know its shard, use receipts. Patterns never
+return checkpoints or receipts, because their type is not that of an entity.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def _key(model: TableModel, text: str) -> Item:
 
 
 def last(model: TableModel, key: Item) -> Steps[str | None]:
-    """The sequence number in a checkpoint or a receipt; None if this does not exist."""
+    """The sequence number in a checkpoint or a receipt; None if it does not exist."""
     response = yield ApiCall(
         "GetItem", {"TableName": model.name, "Key": key, "ConsistentRead": True}
     )
@@ -52,7 +52,7 @@ def last(model: TableModel, key: Item) -> Steps[str | None]:
 
 
 def advance(model: TableModel, key: Item, sequence: str) -> Steps[None]:
-    """Store a sequence number in a checkpoint or a receipt, unless a later one is there already."""
+    """Store a sequence number in a checkpoint or a receipt, unless it already has a later one."""
     item: dict[str, Any] = {**key, SEQUENCE_ATTRIBUTE: {"S": sequence.zfill(SEQUENCE_DIGITS)}}
     if model.type_attribute is not None:
         item[model.type_attribute] = {"S": PROGRESS_TYPE}
@@ -71,5 +71,5 @@ def advance(model: TableModel, key: Item, sequence: str) -> Steps[None]:
 
 
 def is_behind(handled: str | None, sequence: str) -> bool:
-    """Whether the record `sequence` comes after `handled`, the last record that was handled."""
+    """Whether the record `sequence` comes after `handled`, the last handled record."""
     return handled is None or int(sequence) > int(handled)
