@@ -1,4 +1,4 @@
-"""A model of a table of which only the keys are known: one entity whose fields are the keys."""
+"""A model of a table whose items are unknown: one entity, whose fields are the key attributes."""
 
 from collections.abc import Mapping
 

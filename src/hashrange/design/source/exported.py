@@ -1,4 +1,4 @@
-"""The result of writing or reading a model in another form."""
+"""The result of writing or reading a model in another format."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from hashrange.design.errors import DesignError
 
 
 class ExchangeError(DesignError):
-    """A file cannot be read, or a model cannot be written, in the format that was named."""
+    """A file cannot be read, or a model cannot be written, in the requested format."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ RESERVED = {
     *IMPORTS, "key", "st", "self", "entity", "int", "str", "bool", "bytes", "set", "list", "dict",
     "type",
 }  # fmt: skip
-"""Names that no field may have, because annotations or declarations beside the field use them."""
+"""Names that no field may have, because annotations or declarations next to the field use them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass
 class FieldSource:
-    """A field. `annotation` never includes `| None`; `optional` says whether to add it."""
+    """A field. `annotation` is without `| None`, which `optional` adds."""
 
     name: str
     annotation: str
@@ -121,7 +121,7 @@ class EntitySource:
 
 @dataclass
 class ViewSource:
-    """The fields of an entity that an index holds."""
+    """A view with those fields of an entity that an index holds."""
 
     name: str
     entity: EntitySource
@@ -277,7 +277,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def field_name(attribute: str) -> str:
-    """A name for the attribute's field that pydantic accepts: `GSI1-pk` becomes `gsi1_pk`."""
+    """A field name for the attribute that pydantic accepts: `GSI1-pk` becomes `gsi1_pk`."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", attribute)
     name = re.sub(r"\W+", "_", words, flags=re.ASCII).strip("_").lower() or "attribute"
     if name[0].isdigit():
@@ -295,8 +295,8 @@ def index_field_name(index: str) -> str:
 def class_name(text: str, fallback: str) -> str:
     """A class's name: `order-line` becomes `OrderLine`.
 
-    `fallback` is the name for a text without letters and digits, and the beginning of names that
-    Python does not allow or has in use.
+    `fallback` is the name for a text without letters and digits. It is also put in front of a name
+    that begins with a digit, or that is a keyword or built-in name of Python.
     """
     words = [word for word in re.split(r"[^A-Za-z0-9]+", text) if word]
     name = "".join(word[0].upper() + word[1:] for word in words) or fallback

@@ -79,7 +79,7 @@ def _held(entity: EntitySource, index: IndexSource) -> list[FieldSource]:
 
 
 def fields_of(part: Part) -> list[str]:
-    """The fields of a key's part, each once. Shard numbers, as {id|shard:10}, are left out."""
+    """The fields of a key's part, each once, without shard numbers such as {id|shard:10}."""
     return list(dict.fromkeys([*(name for name, _ in _placeholders(part)), *part.fields]))
 
 
@@ -95,7 +95,7 @@ _PERIODS = {"%Y-%m": "st.Month", "%Y-%m-%d": "st.Day", "%Y-%m-%dT%H": "st.Hour"}
 
 
 def _period(part: Part) -> dict[str, str]:
-    """For each field of which `part` shows only a month, day or hour, the type of an argument."""
+    """The argument types of the fields of which `part` shows only a month, a day or an hour."""
     return {name: _PERIODS[spec] for name, spec in _placeholders(part) if spec in _PERIODS}
 
 

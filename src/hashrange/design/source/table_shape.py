@@ -28,9 +28,9 @@ class TableShape:
 def shape_of(name: str, described: Mapping[str, Any], ttl: str | None = None) -> TableShape:
     """The shape of the table that `described` describes.
 
-    `described` is from a DescribeTable response, or has the properties of a table in a template.
-    `ttl` is the name of the table's TTL attribute. Raises ExchangeError if a member that describes
-    a key is missing or of another type.
+    `described` is from a DescribeTable response or from a template. `ttl` is the name of the
+    table's TTL attribute. Raises ExchangeError if a member that describes a key is missing or of
+    another type.
     """
     try:
         tags = {d["AttributeName"]: d["AttributeType"] for d in described["AttributeDefinitions"]}
