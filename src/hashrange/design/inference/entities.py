@@ -27,7 +27,7 @@ COMMON = ("info", "metadata", "profile", "meta", "data", "content", "details", "
 KEY_WORDS = ("pk", "sk", "hash", "range", "key", "gsi", "lsi", "index")
 WHEN_VALUES_MAX = 8
 CHOICES_MAX, TIMES = 12, 4
-"""A text field gets a fixed list of values if it has at most CHOICES_MAX different values, each of
+"""The type of a text field is a list of values if there are at most CHOICES_MAX values, each of
 which occurs at least TIMES times on average."""
 _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 
@@ -36,8 +36,8 @@ _SLUG = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 class InferredEntity:
     """An entity's source, and the facts that it was inferred from.
 
-    `guesses` and `names` have the types and the names of fields by attribute. `templates` has the
-    templates of key attributes.
+    By attribute, `guesses` has the guessed types and `names` the names of fields. `templates` has
+    the templates of key attributes.
     """
 
     source: EntitySource
@@ -49,7 +49,7 @@ class InferredEntity:
 
 def infer_entity(shape: TableShape, group: Group, type_name: str | None, taken: set[str]
                  ) -> InferredEntity:  # fmt: skip
-    """The entity of a group.
+    """Infer the entity of a group of items.
 
     `type_name` is the table's type attribute. `taken` has the names of other classes.
     """
@@ -83,7 +83,7 @@ class _Search:
                 self.plain.append(self.guesses[attribute])  # a field that is also a key attribute
 
     def _find(self, column: Column) -> None:
-        """Decide whether a key attribute is made by a template, or is a field of its own."""
+        """Decide whether a template makes a key attribute, or the attribute is a field."""
         attribute = column.attribute
         having = [item for item in self.items if attribute in item]
         if column.tag != "S" or not having:
@@ -200,7 +200,7 @@ class _Search:
         return tuple(self.names[a] for a in source.project if a in self.names)
 
     def _explain_absence(self, source: Source, index: IndexSource) -> None:
-        """Find out why a sparse index leaves items out: a missing field, or a condition."""
+        """Find the condition by which a sparse index selects items. If none fits, add a comment."""
         attributes = [c.attribute for c in source.columns if c.attribute in self.templates]
         if not attributes:
             return
@@ -213,22 +213,22 @@ class _Search:
             return
         self.comments.append(
             f"{len(wrong)} of {len(self.items)} items have no {attributes[0]}, although they have "
-            "every field of its template. It is not known which condition keeps them out of the "
-            "index (declare it with when=)."
+            "every field of its template. If a condition keeps them out of the index, declare it "
+            "with when=."
         )
 
     def _should_be_in(self, attributes: Sequence[str], item: Item) -> bool:
-        """Whether an item lacks one of these key attributes although templates make them all."""
+        """Whether the item lacks one of the key attributes although templates make them all."""
         made = [self.templates[attribute].render(item) for attribute in attributes]
         return None not in made and any(attribute not in item for attribute in attributes)
 
     def _condition(
         self, attribute: str, outside: Sequence[Item]
     ) -> tuple[str, dict[str, str | bool]] | None:
-        """A condition `field = :v`, with its value, by which the index may choose its items.
+        """A condition `field = :v`, with its value, by which the index may select its items.
 
-        It holds for all items that have `attribute`, and for none of the items `outside`. None if
-        no condition does this.
+        It is true for all items with `attribute`, and false for all items in `outside`. None if
+        there is no such condition.
         """
         inside = [item for item in self.items if attribute in item]
         for guess in self.plain:
@@ -281,7 +281,7 @@ def _named_as_key(attribute: str) -> bool:
 
 
 def _before_fields(template: str) -> str:
-    """The constants of a template, without its placeholders."""
+    """The constant text of a template."""
     text, depth = "", 0
     for character in template:
         depth += (character == "{") - (character == "}")

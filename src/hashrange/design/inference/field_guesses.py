@@ -29,9 +29,9 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass
 class FieldGuess:
-    """An attribute of a group, with the type that stores all of its values as they are.
+    """An attribute of a group, with a type that reproduces all of its stored values.
 
-    `annotation` is "Any" if there is no such type; then the attribute can be in no template.
+    `annotation` is "Any" if there is no such type; no template can then have the attribute.
     `present` counts the items that have the attribute, and `distinct` counts its values.
     """
 
@@ -53,10 +53,7 @@ class FieldGuess:
             return None
 
     def formats(self, text: str, value: Any) -> Iterator[tuple[str, str]]:
-        """The forms of the value that may occur in a key with the text `text`.
-
-        Each is a pair: a format specification, and the text that it makes of the value.
-        """
+        """Yield (format specification, text) for each form of the value that `text` may contain."""
         for spec in self._specs(text, value):
             rendered = self.rendered(spec, value)
             if rendered is not None:
@@ -147,7 +144,7 @@ _TEXTS: tuple[tuple[str, Any, re.Pattern[str]], ...] = (
     ("time", time, re.compile(r"\d\d:\d\d:\d\d\.\d{6}")),
     ("UUID", UUID, re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")),
 )
-"""(annotation, type, form) of the types whose values are stored as texts of one form."""
+"""(annotation, type, form) of each type whose values are stored as texts of one form."""
 _SIMPLE: dict[str, tuple[str, Any]] = {
     "B": ("bytes", bytes),
     "BOOL": ("bool", bool),
@@ -158,7 +155,7 @@ _SIMPLE: dict[str, tuple[str, Any]] = {
 
 
 def guess_field(attribute: str, items: Sequence[Item], ttl: str | None) -> FieldGuess:
-    """The type of an attribute that some of the items have. `ttl` is the table's TTL attribute."""
+    """The type of an attribute of some of the items. `ttl` is the table's TTL attribute."""
     values = [item[attribute] for item in items if attribute in item]
     distinct = len({repr(value) for value in values})
     tags = {tag for value in values for tag in value}
@@ -212,7 +209,7 @@ def _inner(values: Sequence[AttributeValue]) -> str:
 
 
 def _keeps(kind: FieldType, values: Sequence[AttributeValue]) -> bool:
-    """Whether each value, read as this type and stored again, stays the same."""
+    """Whether each value stays the same when it is read as this type and stored again."""
     for stored in values:
         try:
             again = encode(_validated(kind.python, decode(stored)))

@@ -16,11 +16,11 @@ TYPE_NAMES = (
 )  # fmt: skip
 """Names under which programs store the type of an item, the usual ones first."""
 TYPED_LEAST = 0.9
-"""A table stores types if at least this share of its items have one. Foreign items have none."""
+"""A table stores types if at least this share of its items have one. Other items are foreign."""
 TYPES_MAX = 100
 CONSTANT_LEAST = 3
 GROUP_LEAST = 0.005
-"""If items have no type, a form of keys is an entity if at least this share of items have it."""
+"""Without types, a form of keys is an entity if at least this share of all items have this form."""
 _SEGMENTS = re.compile(r"[^A-Za-z0-9]+|[A-Za-z0-9]+")
 _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 
@@ -29,8 +29,8 @@ _DELIMITERS = re.compile(r"([#:|/@~!^$&+,;]+)")
 class Group:
     """Items of one entity. `stored_as` is their type, if items have one.
 
-    `name` is the name of the entity if it is known from elsewhere. `templates` are proposed
-    templates by key attribute, which are used if they reproduce every key.
+    `name` is the name of the entity, if a file gives it. `templates` has proposed templates by key
+    attribute; a template is used if it reproduces every key.
     """
 
     items: list[Item]
@@ -51,7 +51,7 @@ class Groups:
 
 
 def group(shape: TableShape, items: Sequence[Item]) -> Groups:
-    """The items in groups, which have the order of their first items."""
+    """Sort the items into groups. The groups are in the order of their first items."""
     attribute = type_attribute(shape, items)
     groups = Groups(attribute)
     rest: list[Item] = []
@@ -92,7 +92,7 @@ def _is_marker(shape: TableShape, item: Item) -> bool:
 def type_attribute(shape: TableShape, items: Sequence[Item]) -> str | None:
     """The attribute that holds the type of most items, if there is one.
 
-    The attribute has few values, and the items with one value have keys of one form.
+    It has few values, and all items with the same value have keys of the same form.
     """
     counts: Counter[str] = Counter()
     for item in items:
@@ -111,9 +111,9 @@ def type_attribute(shape: TableShape, items: Sequence[Item]) -> str | None:
 
 
 def _one_form_each(shape: TableShape, items: Sequence[Item], name: str) -> bool:
-    """Whether nearly all items with the same value of the attribute have keys that begin alike.
+    """Whether the keys of nearly all items with the same value of the attribute begin alike.
 
-    The keys of a value may also begin with many different texts: see FORMS_FREE.
+    The keys of one value may also begin with more than FORMS_FREE different texts.
     """
     forms: dict[str, Counter[tuple[str, ...]]] = {}
     for item in items:
@@ -140,7 +140,7 @@ Constants = Mapping[str, frozenset[tuple[int, str]]]
 
 
 def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
-    """For each key attribute, the (position, text) of its constant segments.
+    """The (position, text) pairs of the constant segments of each key attribute.
 
     Delimiters divide a key into segments. A segment is constant if it occurs often, has a letter,
     and is not the value of another attribute of the item.
@@ -168,7 +168,7 @@ def _constants(columns: Sequence[Column], items: Sequence[Item]) -> Constants:
 
 
 def _form(column: Column, item: Item, constants: Constants) -> str:
-    """The key with `*` for everything that is not constant: `CUST#*`."""
+    """The key with `*` in place of everything that is not constant: `CUST#*`."""
     if column.tag != "S":
         return f"({column.tag})"
     known = constants[column.attribute]
@@ -178,5 +178,5 @@ def _form(column: Column, item: Item, constants: Constants) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words in a template's constant text, from which a class gets its name."""
+    """The words in a template's constant text, for the name of a class."""
     return [word for word in _SEGMENTS.findall(text) if word.isalpha()]

@@ -71,7 +71,7 @@ def infer(
 
 
 def infer_items(shape: TableShape, groups: Groups, sampled: int) -> Inferred:
-    """The model of a table with these groups of items. `sampled` is the number of all items."""
+    """The model of a table with these groups of items. `sampled` counts all sampled items."""
     inferred, foreign = _entities(shape, groups)
     markers = len(groups.markers)
     if not inferred:
@@ -101,7 +101,7 @@ def _document(table: TableSource, sampled: int) -> str:
 def _entities(shape: TableShape, groups: Groups) -> tuple[list[InferredEntity], list[Item]]:
     """The entities, and the items that fit none of them.
 
-    A group of items has no entity if attributes do not explain its keys.
+    A group of items becomes no entity if its keys cannot be made from attributes.
     """
     entities: list[InferredEntity] = []
     foreign = [*groups.foreign]

@@ -15,7 +15,7 @@ from hashrange.design.tools.stored_items import describe
 from hashrange.model.values import Item
 
 SEGMENTS = 64
-"""The number of parts in which the table is read, each part from its beginning."""
+"""The number of segments of the scan. Each segment is read from its beginning."""
 THREADS = 4
 PAGE_ITEMS_MAX = 250
 PAUSE_SECONDS_MAX = 5.0
@@ -89,7 +89,7 @@ class _Sampler:
         self.began = timer()
 
     def items(self) -> list[Item]:
-        """The sample. Each round reads an equal share from each segment that has more items."""
+        """The sample. Each round reads an equal share from each segment that is not exhausted."""
         segments = [_Segment(number) for number in range(SEGMENTS)]
         with ThreadPoolExecutor(THREADS) as pool:
             while self.read < self.count:

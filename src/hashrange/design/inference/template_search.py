@@ -21,10 +21,10 @@ CANDIDATES_MAX = 300
 QUICK = 40
 """The number of items that a template is tried on before it is tried on all of them."""
 FIT_LEAST = 0.95
-"""The least share of a group's keys that a template makes. Other programs may write the rest."""
+"""A template must make at least this share of a group's keys."""
 SHARDS_MAX = 128
 USUAL_SHARDS = (10, 16, 20, 32, 50, 64, 100)
-"""Numbers of shards that are preferred if several would explain the sampled keys."""
+"""Numbers of shards that are preferred if several numbers explain the sampled keys."""
 FEW = 5
 
 Parts = tuple[str | Piece, ...]
@@ -159,7 +159,7 @@ def _places(text: str, piece: str) -> Iterator[int]:
 
 
 def _kind(character: str) -> str:
-    """The kind of a character. A word or number goes on while its characters are of one kind."""
+    """The kind of a character. A word or a number has characters of one kind."""
     if not character or not character.isalnum():
         return character or "end"
     return "digit" if character.isdigit() else "letter"
@@ -209,8 +209,10 @@ def _shard_pattern(
 
 
 def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
-    """How many shards a key must have, so that `guess` gives each item in `numbers` the number
-    beside it. 0 if no count of shards does."""
+    """The number of shards with which `guess` gives each item the number that `numbers` has for it.
+
+    0 if there is no such number.
+    """
     most = max(number for _, number in numbers)
     fitting = [
         shards
@@ -224,12 +226,12 @@ def _shards(numbers: Sequence[tuple[Item, int]], guess: FieldGuess) -> int:
 
 
 def _badness(template: FoundTemplate, count: int) -> tuple[float, ...]:
-    """A sort key that is lowest for the best template. `count` is the number of keys.
+    """A value by which templates are compared: the best template has the least value.
 
     A template is better if it makes more keys or, for the same number of keys, has less constant
-    text. If there are at least FEW items, and a field has the same value in all of them, constant
-    text is preferred to the field. But if the field's name ends in `id`, the field is preferred,
-    because it probably identifies something.
+    text. If `count`, the number of keys, is at least FEW, and a field has the same value in all
+    items, constant text is preferred to the field. But a field whose name ends in `id` is preferred
+    to constant text, because it probably identifies something.
     """
     constant, guessed, unrelated, plain = 0, 0, 0, 0
     previous = ""

@@ -19,7 +19,7 @@ from hashrange.model.values import Item
 def declare_unique(
     shape: TableShape, markers: Sequence[Item], inferred: Sequence[InferredEntity]
 ) -> list[Item]:
-    """Add `st.unique` to the entities; returns the markers that no declaration explains.
+    """Add `st.unique` to the entities. Returns the markers that no declaration explains.
 
     A marker whose item was not sampled is ignored.
     """
@@ -49,8 +49,8 @@ def _key(shape: TableShape, item: Mapping[str, Mapping[str, str]]) -> str:
 def _templates(shape: TableShape, marker: Item, one: InferredEntity, item: Item) -> Iterator[str]:
     """The possible templates of the marker's text.
 
-    The marker's key is `unique#TEMPLATE#TEXT`, where TEMPLATE may contain a `#` too. So the
-    template may end before any `#`, provided that it makes the rest of the key from `item`.
+    The marker's key is `unique#TEMPLATE#TEXT`, and TEMPLATE may contain a `#` too. So the template
+    may end before any `#`, provided that it makes the remaining text from `item`.
     """
     text = marker[shape.table.hash[0].attribute]["S"].removeprefix(f"{MARKER_TYPE}#")
     guesses = [one.guesses[attribute] for attribute in one.names]

@@ -1,4 +1,4 @@
-"""Running an inferred model: each sampled item is read and its keys are made again."""
+"""Check an inferred model: each sampled item is read, and its keys are made again."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Verified:
 
 
 def declare(source: TableSource) -> Table:
-    """The table that `source` declares. Patterns that nothing serves are removed from `source`.
+    """The table that `source` declares. Patterns that no key serves are removed from `source`.
 
     Raises DesignError if the model cannot be declared.
     """
@@ -64,7 +64,7 @@ def _run(source: TableSource) -> Table:
 
 @contextmanager
 def _module() -> Iterator[ModuleType]:
-    """A module that pydantic can find while its classes are made."""
+    """A module that pydantic can find while it builds the module's classes."""
     module = sys.modules[_MODULE] = ModuleType(_MODULE)
     try:
         yield module
@@ -73,7 +73,7 @@ def _module() -> Iterator[ModuleType]:
 
 
 def verify(table: Table, inferred: Sequence[InferredEntity]) -> dict[str, Verified]:
-    """Compare the keys that the model writes with the stored ones. Returns results by entity name.
+    """Compare the keys that the model writes with the stored keys. Returns results by entity name.
 
     An item also differs if it lacks an index key that the model would write.
     """
