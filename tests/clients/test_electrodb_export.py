@@ -51,7 +51,7 @@ LEFT_OUT = [
         "one_of_shards": "it needs the number of a shard, which is computed with BLAKE2b",
         "near": "it reads by a prefix in the partition key",
         "like": "a computed field is a function in Python",
-        "every_mark": "ElectroDB's scans find only items that it wrote",
+        "every_mark": "a scan of ElectroDB finds only items that ElectroDB wrote",
     }.items()
 ]
 

@@ -142,7 +142,7 @@ def test_a_table_beside_a_deployed_one_is_created_with_all_of_its_indexes() -> N
 
 def test_the_template_of_another_table_is_refused() -> None:
     for document in (template(*tables("sensors")), '{"Resources": {}}'):
-        with pytest.raises(ExchangeError, match="it does not have app"):
+        with pytest.raises(ExchangeError, match="it has none of app"):
             next_update([with_indexes("one")], document)
 
 

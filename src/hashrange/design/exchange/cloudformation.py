@@ -1,8 +1,8 @@
-"""CloudFormation templates in JSON: a resource for each table, and updates of one index each.
+"""CloudFormation templates in JSON: a resource for each table, and updates that change its indexes.
 
-An update of a stack can create or delete at most one global index of a table, while a new table can
-have all of them. So a change of several indexes is a sequence of templates; `next_update` gives the
-next one from the template that is deployed.
+An update of a stack can create or delete only one global index of a table, while a new table can
+have all of them. So a change of several indexes takes a sequence of templates. `next_update` makes
+the next template from the deployed one.
 """
 
 import json
@@ -76,7 +76,7 @@ def _resource(table: Table) -> Json:
 
 
 def next_update(tables: Sequence[Table], deployed: str) -> Exported:
-    """The next template to deploy over `deployed`, which adds or drops one index of each table.
+    """The next template to deploy after `deployed`. It adds or drops one index of each table.
 
     The last warning says what the update does and how many updates follow. Everything in the
     deployed template that the model does not describe stays. Raises ExchangeError if the deployed
@@ -88,7 +88,7 @@ def next_update(tables: Sequence[Table], deployed: str) -> Exported:
     resources = template["Resources"]
     if all(_find(resources, table.name) is None for table in tables):
         names = ", ".join(table.name for table in tables)
-        raise ExchangeError(f"it is the template of other tables: it does not have {names}")
+        raise ExchangeError(f"the deployed template is of other tables: it has none of {names}")
     for table in tables:
         wanted = _resource(table)
         name = _find(resources, table.name)
@@ -123,7 +123,7 @@ def _find(resources: Json, table: str) -> str | None:
 
 
 def _update(table: str, there: Json, wanted: Json) -> tuple[list[str], Json]:
-    """All changes from the deployed table `there` to `wanted`; the table after the first one."""
+    """(changes from the deployed table `there` to `wanted`, table after the first change)."""
     _expect_same_table(table, there, wanted)
     has = {index["IndexName"]: index for index in there.get("GlobalSecondaryIndexes", [])}
     needs = {index["IndexName"]: index for index in wanted.get("GlobalSecondaryIndexes", [])}
@@ -181,9 +181,9 @@ def _shape(index: Json) -> str:
 
 
 def _definitions(properties: Json, *known: Json) -> list[Json]:
-    """The definitions, taken from `known`, of the attributes that a key of the table uses.
+    """The definitions in `known` of all attributes in keys.
 
-    CloudFormation expects exactly these.
+    CloudFormation refuses a definition of any other attribute.
     """
     types = {
         d["AttributeName"]: d for source in reversed(known) for d in source["AttributeDefinitions"]
@@ -214,10 +214,8 @@ def parse(document: str) -> Json:
 def table_resources(template: Json) -> dict[str, Json]:
     """The properties of each table, by the table's name.
 
-    The name is the TableName, the default of the parameter to which TableName refers, or else the
-    name of the resource.
-
-    Raises ExchangeError if there is no table, or if a table has no KeySchema or
+    The name is the TableName, or the default of the parameter that it refers to, or else the name
+    of the resource. Raises ExchangeError if there is no table, or if a table has no KeySchema or
     AttributeDefinitions.
     """
     tables = {}

@@ -1,4 +1,4 @@
-"""A model as JSON: all that it declares, for programs that do not read Python."""
+"""A model as JSON, with everything that it declares, for programs that do not read Python."""
 
 import json
 from collections.abc import Sequence

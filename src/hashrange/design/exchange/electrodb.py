@@ -1,7 +1,7 @@
 """TypeScript that reads a table with the library ElectroDB.
 
-Writes are left out on purpose: they would bypass unique texts, copies and versions. The entities of
-ElectroDB use the key attributes as they are stored, so that they can read what the toolkit wrote.
+Writes are left out on purpose: they would bypass unique texts, copies and versions. ElectroDB's
+entities use the key attributes as they are stored, so they can read items that the toolkit wrote.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _MEMBERS = {"SS": "string", "NS": "number", "BS": "Uint8Array"}
 
 
 def export(tables: Sequence[Table]) -> Exported:
-    """TypeScript with a function for each table, which opens it and returns the pattern methods."""
+    """TypeScript with a function for each table, which returns the patterns as methods."""
     warnings: list[str] = []
     pieces = [HEAD, RUNTIME.lstrip()]
     for table in tables:
@@ -128,7 +128,7 @@ def _entity(model: TableModel, table: str, entity: Entity) -> Iterator[str]:
 
 
 def _index(source: Source) -> str:
-    """The declaration of an index in ElectroDB, which calls the table's key an index as well.
+    """The declaration of an index in ElectroDB, which also calls the table's key an index.
 
     Its composites are the key attributes themselves, so that ElectroDB does not build keys.
     """

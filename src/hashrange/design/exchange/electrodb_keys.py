@@ -113,8 +113,8 @@ def sort_test(
 ) -> str:
     """An expression for a condition on the sort key, as a `Sort` of the exported TypeScript.
 
-    Its value is undefined if nothing can be in the range. `argument` gives the expression for an
-    argument's value.
+    Its value is undefined if nothing can be in the range. `argument` makes the expression for an
+    argument's value from the argument's name.
     """
     if test.column.natural is not None:
         return _natural(entity, test, argument)
@@ -145,8 +145,8 @@ def _end(
 ) -> dict[str, str]:
     """One end of a range, as members of the type `Ends` of the exported TypeScript.
 
-    `side` says which end of the range of values it is: "low" or "high". `at` says the same for the
-    range of keys. If the keys are in descending order, the two differ.
+    `side` is the end of the range of values, and `at` the end of the range of keys: "low" or
+    "high". The two differ if the keys are in descending order.
     """
     part, written = test.placeholder, test.column.template.formats[test.placeholder]
     kind, excluded = entity.fields[part.field], end.operator in ("after", "before")

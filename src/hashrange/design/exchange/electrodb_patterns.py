@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"[#:]\w+")
 
 
 class PatternWriter:
-    """Writes one pattern as a method of the object that the table's function returns."""
+    """Writes one pattern as a method of the object that a table's function returns."""
 
     def __init__(self, model: TableModel, table: str, pattern: Pattern, method: str) -> None:
         self.model, self.table, self.pattern, self.method = model, table, pattern, method
@@ -66,7 +66,7 @@ class PatternWriter:
             raise Refusal("no attribute says which entity an item belongs to")
 
     def _plans(self) -> Iterator[Plan]:
-        """The plan with all arguments, then the plans with fewer and fewer optional arguments."""
+        """The plan with all arguments, then without the last optional argument, and so on."""
         for arguments in self.pattern.variants():
             plan = plan_given(self.pattern, self.model, arguments)
             assert not isinstance(plan, Unplanned), plan
@@ -75,7 +75,7 @@ class PatternWriter:
 
     def _expect(self, plan: Plan) -> None:
         if plan.operation == "Scan":
-            raise Refusal("ElectroDB's scans find only items that it wrote")
+            raise Refusal("a scan of ElectroDB finds only items that ElectroDB wrote")
         if plan.pattern.by_type is not None:
             return
         route = plan.route
@@ -166,8 +166,10 @@ class PatternWriter:
         return self._follow(plan, items)
 
     def _reading(self, plan: Plan, raws: str) -> str:
-        """A TypeScript expression for the results of a pattern. `raws` is the expression for the
-        stored items."""
+        """A TypeScript expression for the results of a pattern.
+
+        `raws` is the expression for the stored items.
+        """
         types = " | ".join(f"{self.table}{entity}" for entity in plan.entities)
         names = ", ".join(quoted(entity.name) for entity in plan.entities)
         picked = f".map((item) => picked(item, [{', '.join(self.view)}]))" if self.view else ""
@@ -268,7 +270,7 @@ class PatternWriter:
         return _object(members)
 
     def _types(self, plan: Plan) -> Iterator[str]:
-        """The filter that leaves out other entities in the range."""
+        """The filter that leaves out items of other entities in the range."""
         attribute, project = self.model.type_attribute, plan.source.project
         if plan.outsiders and attribute and (project == "ALL" or attribute in project):
             place = f"a[{quoted(attribute)}]"

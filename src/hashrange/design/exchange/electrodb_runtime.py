@@ -1,4 +1,4 @@
-"""The TypeScript functions of every export for ElectroDB, which make keys and read items."""
+"""The TypeScript functions in every export for ElectroDB, which make keys and read items."""
 
 RUNTIME = r"""
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -59,7 +59,9 @@ function scaled(value: Whole, digits: number, round: "up" | "down" | "exact"): b
   const kept = BigInt(read[2] + places.slice(0, digits).padEnd(digits, "0"));
   const more = /[1-9]/.test(places.slice(digits));
   const negative = read[1] !== "";
-  if (more && round === "exact") throw new RangeError(`${value} has more than ${digits} places`);
+  if (more && round === "exact") {
+    throw new RangeError(`${value} has more than ${digits} decimal places`);
+  }
   const floor = negative ? -kept - (more ? 1n : 0n) : kept;
   return more && round === "up" ? floor + 1n : floor;
 }
@@ -113,7 +115,7 @@ interface Options {
   where?: (attributes: any, operations: any) => string;
 }
 
-/** The ends of a range after a known text. A null end makes it empty, an absent one is no limit. */
+/** The ends of a range after a known text. With a null end, it is empty; an end can be absent. */
 interface Ends {
   low?: string | null;
   high?: string | null;
@@ -186,10 +188,10 @@ function compared(a: unknown, b: unknown): number {
   return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
 }
 
-/** By the stored name of an entity: the function that makes its items from stored items. */
+/** Maps the stored name of an entity to the function that makes its items from stored items. */
 type Makers = Record<string, (raw: Item) => unknown>;
 
-/** Without the items that have expired. */
+/** Leaves out items that have expired. */
 function living(raws: Item[], hides: string | null): Item[] {
   const now = Date.now() / 1000;
   if (hides === null) return raws;

@@ -27,12 +27,11 @@ WRITERS: Mapping[str, Callable[[Sequence[Table]], Exported]] = {
 
 
 def export(tables: Table | Sequence[Table], to: str) -> Exported:
-    """The tables in a format: "cloudformation", "terraform", "nosql-workbench", "iam", "json",
-    "jsonschema", "electrodb".
+    """Write the tables in a format, e.g. "terraform".
 
-    `.text` is the document, and `.warnings` has a line for each part of a model that the document
-    does not express.
-    Raises ExchangeError for an unknown format.
+    The formats are "cloudformation", "terraform", "nosql-workbench", "iam", "json", "jsonschema"
+    and "electrodb". `.text` is the document, and `.warnings` has a line for each part of a model
+    that the document does not express. Raises ExchangeError for an unknown format.
     """
     writer = WRITERS.get(to)
     if writer is None:

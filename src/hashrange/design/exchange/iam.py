@@ -1,8 +1,8 @@
 """An IAM policy that allows the requests of a model's patterns and writes, and nothing else.
 
-With a tenant, each statement has a condition (`dynamodb:LeadingKeys`), which allows only partition
-keys that contain the caller's tenant. The tenant of an item is in one of its fields. The tenant of
-a caller is the value of a tag on its role or user, and the tag has the name of this field.
+With a tenant, a condition of each statement (`dynamodb:LeadingKeys`) allows only partition keys
+that contain the caller's tenant. A field of the items holds their tenant. A caller's tenant is the
+value of the tag with the field's name on the caller's role or user.
 """
 
 import json
@@ -69,7 +69,7 @@ class _Policy:
         yield from self._writes()
 
     def _writes(self) -> Iterator[Statement]:
-        """A statement that allows writes, and the reads and condition checks that writes make."""
+        """A statement that allows writes, and the reads and condition checks of writes."""
         entities = self.table.model.entities
         kept = [e for e in entities if self.tenant is None or self._own(e.key)]
         for entity in entities:
@@ -141,10 +141,10 @@ class _Policy:
         return self._texts(where, unique.template, _literal(before))
 
     def _texts(self, where: str, template: Template, before: str = "") -> list[str]:
-        """The template with the caller's tag for the tenant and a wildcard for each other field.
+        """The template as a wildcard pattern of a policy, after the text `before`.
 
-        The text `before` comes first. The list is empty if the template does not have the tenant.
-        Warnings begin with `where`.
+        The tenant's field becomes the caller's tag, and every other field a wildcard. The list is
+        empty if the template does not have the tenant's field. Warnings begin with `where`.
         """
         text, seen = before, False
         for part in template.parts:
@@ -169,5 +169,5 @@ class _Policy:
 
 
 def _literal(text: str) -> str:
-    """The text, escaped so that it has no wildcards and variables of a policy."""
+    """The text, escaped so that it has no wildcards or variables of a policy."""
     return re.sub(r"[*?$]", lambda match: f"${{{match[0]}}}", text)

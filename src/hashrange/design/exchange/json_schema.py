@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 
 def export(tables: Sequence[Table]) -> Exported:
-    """A schema of any item of the tables, with a definition `table.Entity` for each entity."""
+    """A schema for any item of the tables, with a definition `table.Entity` for each entity."""
     definitions: Json = {}
     warnings: list[str] = []
     names = []
@@ -52,7 +52,7 @@ def export(tables: Sequence[Table]) -> Exported:
 
 
 class _Stored(GenerateJsonSchema):
-    """Pydantic's generator, with decimals as numbers and bytes as base64 texts."""
+    """Pydantic's generator, changed to describe decimals as numbers and bytes as base64 texts."""
 
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
         return {
@@ -131,7 +131,7 @@ class _Definition:
 
 
 def _without_null(schema: Json) -> Json:
-    """The schema without null, because a field that is None has no attribute."""
+    """The schema without null, because None is stored as an absent attribute."""
     others = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if not others:
         return schema

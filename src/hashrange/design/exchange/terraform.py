@@ -1,7 +1,7 @@
 """Terraform: an `aws_dynamodb_table` for each table, for version 6 of the AWS provider.
 
-That version has `key_schema` blocks for the keys of global indexes; `hash_key` and `range_key` are
-deprecated there, but not for the table itself.
+For global indexes, that version replaces `hash_key` and `range_key` by `key_schema` blocks. The
+table itself still has `hash_key` and `range_key`.
 """
 
 import re

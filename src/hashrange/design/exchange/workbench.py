@@ -16,7 +16,7 @@ from hashrange.model.values import Item as WireItem
 FORMAT = "NoSQL Workbench"
 VERSION = "3.0"
 DATE = "Jan 01, 2026, 12:00 AM"
-"""The date in every file. It is constant, so that exports of one model have the same bytes."""
+"""The date in every file. It is constant, so that two exports of one model are the same."""
 ACCESS: dict[str, Any] = {"MySql": {}}
 UNTYPED = "S"
 Json = dict[str, Any]
@@ -94,7 +94,7 @@ class _TableFile:
         return described | {"DataAccess": ACCESS, "BillingMode": "PAY_PER_REQUEST"}
 
     def _types(self) -> dict[str, str]:
-        """Every attribute that is not in the table's key, with its type."""
+        """Every attribute outside the table's key, with its type."""
         tags = {c.attribute: c.tag for s in self.model.indexes for c in s.columns}
         for entity in self.model.entities:
             for name, kind in entity.fields.items():

@@ -1,6 +1,6 @@
 """Reading NoSQL Workbench model files: facets are entities, and their templates come from items.
 
-A facet's aliases are free text, so they are taken as templates only if they produce the keys of the
+A facet's aliases are free text, so they become templates only if they produce the keys of the
 facet's items. Some items of a file may belong to no facet.
 """
 
@@ -21,7 +21,7 @@ UNDERSTOOD = {
     "BillingMode", "DataAccess", "GlobalSecondaryIndexes", "KeyAttributes", "NonKeyAttributes",
     "ProvisionedCapacitySettings", "SampleDataFormats", "TableData", "TableFacets", "TableName",
 }  # fmt: skip
-"""The members of a table that need no warning: they are read, or do not concern the model."""
+"""The members of a table that need no warning: they are read, or are not part of the model."""
 Json = dict[str, Any]
 
 
@@ -53,7 +53,7 @@ def _left_out(table: Json) -> Iterator[str]:
 def _distinct_classes(tables: list[TableSource]) -> None:
     """Raise ExchangeError if entities of two tables have the same name.
 
-    They would be two classes of one name in the same module.
+    Both would become classes of the same module.
     """
     seen: set[str] = set()
     for table in tables:
@@ -77,7 +77,7 @@ def _table(table: Json) -> TableSource:
 
 
 def described_table(table: Json) -> Json:
-    """The keys and global indexes of a table of a model file, as CreateTable takes them."""
+    """The keys and global indexes of a table in a model file, as parameters of CreateTable."""
     tags = {a["AttributeName"]: a["AttributeType"] for a in table.get("NonKeyAttributes") or []}
     indexes = table.get("GlobalSecondaryIndexes") or []
     for keys in (table["KeyAttributes"], *(index["KeyAttributes"] for index in indexes)):
@@ -102,7 +102,7 @@ def _schema(keys: Mapping[str, Any]) -> list[Json]:
 
 
 def _index(index: Json) -> Json:
-    """The index, without the key attributes that some files list among the projected ones."""
+    """The index, with key attributes removed from its projection, where some files list them."""
     schema = _schema(index["KeyAttributes"])
     projection: Json = dict(index.get("Projection") or {"ProjectionType": "ALL"})
     if "NonKeyAttributes" in projection:
@@ -117,9 +117,9 @@ def _index(index: Json) -> Json:
 
 
 def _groups(shape: TableShape, table: Json) -> Groups:
-    """The items in groups: by their type, else by facet, else by the form of their keys.
+    """Sort the items into groups: by type, or else by facet, or else by the form of their keys.
 
-    An item that several facets have is taken once.
+    An item that several facets contain is taken once.
     """
     seen: set[str] = set()
     facets = []
